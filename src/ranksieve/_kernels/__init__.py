@@ -1,1 +1,1 @@
-"""Compiled kernels: plain arrays in, plain arrays out; the only package that uses numba."""
+"""Compiled kernels, which take and return plain arrays; the only package that uses numba."""

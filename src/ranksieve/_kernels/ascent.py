@@ -1,4 +1,4 @@
-"""Many trial weights of one feature, each measured over all queries."""
+"""Measure many trial weights of one feature over all queries."""
 
 from typing import NamedTuple
 
@@ -8,12 +8,12 @@ from ranksieve._kernels.compiling import kernel, part
 from ranksieve._kernels.measures import KINDS, PAIR_ERRORS, measure_list, single_blocks
 from ranksieve._kernels.ranking import longest_query, mark_ties, sort_descending
 
-_LONG = 256  # documents from which on sorting anew beats repairing the order before
+_LONG = 256  # number of documents from which sorting is faster than repairing an order
 
 
 @part
 def _repair(scores, order):
-    """Sort an order that is nearly right, equal scores by position; returns if it changed."""
+    """Sort an order that is nearly sorted, ties by position; return whether it changed."""
     changed = False
     for at in range(1, order.size):
         document = order[at]
@@ -33,7 +33,7 @@ def _repair(scores, order):
 
 @part
 def _ties_change(scores, order, tie_end, spare):
-    """Mark ties of a ranking; returns if they changed. Updates the last two in place."""
+    """Mark ties of a ranking and return whether they changed; updates the last two in place."""
     mark_ties(scores, order, spare)
     changed = False
     for rank in range(order.size):
@@ -43,15 +43,15 @@ def _ties_change(scores, order, tie_end, spare):
 
 
 class TrialArrays(NamedTuple):
-    """Changes of the weight of one feature that are to be tried on ranked documents."""
+    """Changes of one feature's weight to be tried on ranked documents."""
 
-    column: np.ndarray  # (rows,) of the feature
-    deltas: np.ndarray  # in runs of n_steps that move away from 0
+    column: np.ndarray  # (rows,) values of the feature
+    deltas: np.ndarray  # changes of the weight, in runs of n_steps that move away from 0
     n_steps: int
-    scores: np.ndarray  # (rows,) with the weight as it is
+    scores: np.ndarray  # (rows,) scores with the current weight
     order: np.ndarray  # (rows,) rows of each query ranked by the scores
-    values: np.ndarray  # (queries,) what that is worth
-    tells: np.ndarray  # (queries,) whether any order is worth more than another
+    values: np.ndarray  # (queries,) values of the measure with these scores
+    tells: np.ndarray  # (queries,) whether the value depends on the order
 
 
 def _adds(kind):
@@ -59,9 +59,9 @@ def _adds(kind):
     def add_trials(trials, measure, query_ptr, weights, sums):
         """Measure ``scores + delta * column`` for each delta; updates ``sums`` (deltas,).
 
-        A query's order changes little from one delta to the next, and its value only if the order
-        does. Queries that do not tell, or in which the column is constant, keep their value.
-        ``weights`` (queries,) are those of the queries.
+        A query's order changes little from one delta to the next, and its value changes only with
+        the order. Queries whose value does not depend on the order, or in which the column is
+        constant, keep their value. ``weights`` (queries,) are the weights of the queries.
         """
         column, deltas, scores, values = trials.column, trials.deltas, trials.scores, trials.values
         longest = longest_query(query_ptr)
@@ -81,7 +81,7 @@ def _adds(kind):
                     sums[place] += weights[query] * values[query]
                 continue
             for place in range(deltas.size):
-                if place % trials.n_steps == 0:  # a new run
+                if place % trials.n_steps == 0:  # a new run starts
                     value = values[query]
                     for rank in range(n):
                         now[rank] = trials.order[start + rank] - start

@@ -1,13 +1,13 @@
-"""Leave-query-out errors of back-fitted candidates, on columns that stay sparse.
+"""Leave-query-out errors of back-fitted candidates on sparse columns.
 
 Entries of column i are ``ptr[i]:ptr[i + 1]`` of ``rows`` and ``values``, in row order, so that
-those of one query stand together: a *run*. Nothing is stored for a query within which the feature
-is constant; a run without zeros is centered; every other run is as in the data. So, with v centered
-and s the sum of a run of x,
+those of one query are adjacent: a *run*. Nothing is stored for a query within which the feature is
+constant; a run without zeros is centered; every other run has the values of the data. Therefore,
+with v centered and s the sum of a run of x,
 
     x_Q.v = sum of x v over the run,    x_Q.x_Q = sum of x^2 over the run - s^2 / |Q|,
 
-for the centered x_Q. The difference keeps at least 1 / |Q| of its first term, as Q has a zero.
+for the centered x_Q. The difference is at least 1 / |Q| of its first term, because Q has a zero.
 """
 
 from typing import NamedTuple
@@ -17,14 +17,14 @@ import numpy as np
 from ranksieve._kernels.compiling import kernel, part
 from ranksieve._kernels.ranking import longest_query
 
-# Products of a candidate with itself and with the labels; those with the model's features follow.
+# Columns of products: a candidate with itself, with the labels, and with the model's features.
 OWN, LABELS, MODEL = range(3)
 
 
 class FittedModel(NamedTuple):
-    """A model of all rows: inner = X_S X_S' + lambda I, xy = X_S y, and weights.
+    """Model fitted to all rows: inner = X_S X_S' + lambda I, xy = X_S y, and weights.
 
-    ``alone`` says of each feature whether it varies in one query only.
+    ``alone`` says for each feature whether it varies in only one query.
     """
 
     features: np.ndarray
@@ -35,10 +35,10 @@ class FittedModel(NamedTuple):
 
 
 class WithoutQuery(NamedTuple):
-    """Residuals p (rows,) of each query by the model without it.
+    """Residuals p (rows,) of each query under the model fitted without it.
 
-    ``shifts`` (queries, features of the model) is how its weights differ from those of all rows,
-    and ``touched`` (queries,) where they do.
+    ``shifts`` (queries, features of the model) are the differences of its weights from those fitted
+    to all rows, and ``touched`` (queries,) says for which queries they differ.
     """
 
     p: np.ndarray
@@ -47,7 +47,7 @@ class WithoutQuery(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Columns, whether they vary in several queries, and products (columns, 2 + model)."""
+    """Columns, whether each varies in several queries, and products (columns, 2 + model)."""
 
     columns: np.ndarray
     several: np.ndarray
@@ -56,7 +56,7 @@ class Candidates(NamedTuple):
 
 @part
 def _run_end(rows, entry, last, end_row):
-    """Entry after a run that starts at ``entry``, of a query that ends before ``end_row``."""
+    """Return the end of the run that starts at ``entry``; its query ends before ``end_row``."""
     while entry < last and rows[entry] < end_row:
         entry += 1
     return entry
@@ -64,13 +64,13 @@ def _run_end(rows, entry, last, end_row):
 
 @part
 def _center(values, start, end):
-    """Center values in place; False, and nothing done, if they are all equal."""
+    """Center values in place; if they are all equal, change nothing and return False."""
     first, total, varies = values[start], 0.0, False
     for entry in range(start, end):
         total += values[entry] - first
         varies |= values[entry] != first
     if varies:
-        mean = total / (end - start)  # of differences: no large offset to lose digits to
+        mean = total / (end - start)  # mean of differences: a large offset would cost digits
         for entry in range(start, end):
             values[entry] = (values[entry] - first) - mean
     return varies
@@ -102,7 +102,7 @@ def keep_varying(ptr, rows, values, query_of, query_ptr, kept_ptr, varying):
 
 @kernel
 def own_products(ptr, rows, values, query_of, query_ptr, y, columns, products):
-    """Products of columns with themselves and with labels; updates ``products`` (2, columns)."""
+    """Multiply columns by themselves and by the labels; updates ``products`` (2, columns)."""
     for position in range(columns.size):
         i = columns[position]
         own = labels = 0.0
@@ -123,7 +123,7 @@ def own_products(ptr, rows, values, query_of, query_ptr, y, columns, products):
 
 @kernel
 def products_with(ptr, rows, values, centered, columns, products):
-    """Products of columns with a centered one (rows,); updates ``products`` (columns,)."""
+    """Multiply columns by a centered column (rows,); updates ``products`` (columns,)."""
     for position in range(columns.size):
         i = columns[position]
         total = 0.0
@@ -134,7 +134,7 @@ def products_with(ptr, rows, values, centered, columns, products):
 
 @kernel
 def centered_column(ptr, rows, values, query_of, query_ptr, column, centered):
-    """Write a column less each query's mean to ``centered`` (rows,), which must hold zeros."""
+    """Write a query-wise centered column to ``centered`` (rows,), which must hold zeros."""
     start, last = ptr[column], ptr[column + 1]
     while start < last:
         query = query_of[rows[start]]
@@ -151,10 +151,10 @@ def centered_column(ptr, rows, values, query_of, query_ptr, column, centered):
 
 @part
 def _query_columns(ptr, rows, values, model, query_start, query_end, entries, own):
-    """Centered columns of the model in one query; whether any of them varies there.
+    """Center the model's columns in one query; return whether any of them varies there.
 
-    ``entries`` (columns of the model,) are the first ones that are not of earlier queries. Updates
-    them and ``own`` (rows of the query, columns of the model).
+    ``entries`` (columns of the model,) are the first entries after those of earlier queries.
+    Updates ``entries`` and ``own`` (rows of the query, columns of the model).
     """
     any_varies = False
     for j in range(model.size):
@@ -175,11 +175,11 @@ def _query_columns(ptr, rows, values, model, query_start, query_end, entries, ow
 
 @part
 def _fit_without(own, labels, inner, xy, alone):
-    """Weights without a query whose rows of the model's features are ``own``."""
+    """Fit weights without a query; ``own`` holds the query's rows of the model's features."""
     inner, xy = inner - own.T @ own, xy - own.T @ labels
     for j in range(xy.size):
         if alone[j] and np.any(own[:, j] != 0.0):
-            # Zero in all other queries, where rounding would leave a part of this one.
+            # The feature is zero in all other queries; subtracting would leave rounding errors.
             inner[j, :] = 0.0
             inner[:, j] = 0.0
             inner[j, j] = 1.0
@@ -191,7 +191,7 @@ def _fit_without(own, labels, inner, xy, alone):
 def leave_queries_out(columns, query_ptr, y, model, without_query):
     """Fit the model without each query; updates the arrays of ``without_query``.
 
-    ``columns`` are their pointer, rows and values.
+    ``columns`` is the tuple (ptr, rows, values).
     """
     ptr, rows, values = columns
     features, alone, inner, xy, weights = model
@@ -212,9 +212,9 @@ def leave_queries_out(columns, query_ptr, y, model, without_query):
 
 @kernel
 def add_changes(columns, query_of, query_ptr, weights, without_query, lam, candidates, changes):
-    """Add how each candidate changes the error of these queries; updates ``changes``.
+    """Add the change of these queries' error by each candidate; updates ``changes``.
 
-    ``columns`` are their pointer, rows and values. A candidate that varies in no more than one
+    ``columns`` is the tuple (ptr, rows, values). A candidate that varies in no more than one
     query has weight 0 in the model without that query.
     """
     ptr, rows, values = columns

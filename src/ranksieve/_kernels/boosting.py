@@ -1,4 +1,4 @@
-"""Weak rankers by the thousand: measures of single features, and thresholds over pairs."""
+"""Evaluate many weak rankers: measures of single features, and thresholds over pairs."""
 
 import numpy as np
 
@@ -7,16 +7,16 @@ from ranksieve._kernels.compiling import kernel
 from ranksieve._kernels.measures import KINDS, PAIR_ERRORS, measure_list, single_blocks
 from ranksieve._kernels.ranking import longest_query, mark_ties, sort_descending
 
-_TILE = 8  # features at a time: enough that an addition need not wait for the one before it
+_TILE = 8  # features at a time, enough for independent additions to overlap
 
 
 def _measures(kind):
     @kernel
     def feature_values(X, sign, measure, query_ptr, out):
-        """Value of each query ranked by descending ``sign`` x feature; updates ``out``.
+        """Measure each query ranked by descending ``sign`` x feature; updates ``out``.
 
         ``out`` is (queries, features). Returns whether all values of X are finite; if not, ``out``
-        means nothing.
+        is invalid.
         """
         longest = longest_query(query_ptr)
         column, keys = np.empty(longest), np.empty(2 * longest)
@@ -50,8 +50,8 @@ feature_values = [_measures(kind) for kind in KINDS]
 def add_distinct(X, rows, most, counts, values):
     """Add the distinct values of each feature, in ascending order; updates the last two.
 
-    ``values`` (features, most) holds the first ``counts[feature]`` of them; a feature with more
-    than ``most`` gets the count ``most + 1`` and is not looked at any more. Returns whether all
+    ``values[feature, :counts[feature]]`` are the distinct values so far, with room for ``most``. A
+    feature with more gets the count ``most + 1`` and is skipped from then on. Returns whether all
     values of X in ``rows`` are finite.
     """
     all_finite = True
@@ -77,10 +77,11 @@ def add_distinct(X, rows, most, counts, values):
 def add_nibbles(X, rows, weights, features, shift, prefixes, counts):
     """Count the next four bits of values that begin with a given prefix; updates ``counts``.
 
-    A value's bits are turned into an unsigned number in the order of the values. ``prefixes``
-    (features, targets) has what is known of each number wanted, ascending: the bits above
-    ``shift + 4``. Targets with equal prefixes are counted at the first of them. ``counts`` is
-    (features, targets, 16). Each of ``rows`` counts as often as ``weights``, of the same size, say.
+    A value's bits are mapped to an unsigned number such that the order of the values is kept.
+    ``prefixes`` (features, targets) are the known leading bits of each wanted number, ascending:
+    the bits above ``shift + 4``. Targets with equal prefixes are counted at the first of them.
+    ``counts`` is (features, targets, 16). ``weights`` (same size as ``rows``) say how often each
+    row counts.
     """
     n_targets = prefixes.shape[1]
     value = np.empty(1)
@@ -99,7 +100,7 @@ def add_nibbles(X, rows, weights, features, shift, prefixes, counts):
 
 @kernel
 def encode(X, rows, thresholds, n_thresholds, codes):
-    """How many thresholds of its feature each value exceeds; updates ``codes`` (features, rows).
+    """Count the thresholds below each value; updates ``codes`` (features, rows).
 
     The first ``n_thresholds[feature]`` of ``thresholds[feature]`` are in use, ascending.
     """
@@ -119,19 +120,19 @@ def add_step(codes, code, alpha, scores):
 
 @kernel
 def pair_potentials(scores, labels, weights, query_ptr, potentials):
-    """Potential of each document; updates ``potentials`` and returns the weight of all pairs.
+    """Compute each document's potential and return the weight of all pairs; updates ``potentials``.
 
-    A pair of documents i above j of a query weighs exp(s_j - s_i) times the query's weight. A
-    document's potential is the weight of the pairs that it should win minus that of those that it
-    should lose. Rows of a query are in descending order of their labels, so that one pass up and
-    one pass down its levels suffice: O(rows).
+    A pair in which document i should rank above j weighs exp(s_j - s_i) times the query's weight. A
+    document's potential is the weight of the pairs that it should win minus the weight of those
+    that it should lose. Rows of a query are in descending order of their labels, so that one pass
+    up and one pass down its levels suffice: O(rows).
     """
     total = 0.0
     for query in range(query_ptr.size - 1):
         start, end = query_ptr[query], query_ptr[query + 1]
         if start == end:
             continue
-        # Half way between: the largest exponents are then as small as they can be.
+        # The midpoint makes the largest exponent as small as possible.
         highest = lowest = scores[start]
         for row in range(start + 1, end):
             highest, lowest = max(highest, scores[row]), min(lowest, scores[row])

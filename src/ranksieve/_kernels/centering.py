@@ -1,4 +1,4 @@
-"""Query-wise centering."""
+"""Center features and labels within queries."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from ranksieve._kernels.compiling import kernel
 def center_queries(X, y, query_ptr, centered, labels):
     """Subtract each query's mean from its rows of X and y.
 
-    Updates ``centered`` (rows, features) and ``labels`` (rows,) in place. Two passes over each
-    query, the second of which finds it in the cache. Values count from those of the first row, so
-    that what is constant becomes exactly 0, and a large offset costs no digits.
+    Updates ``centered`` (rows, features) and ``labels`` (rows,) in place. Takes two passes over
+    each query, which is still in the cache in the second. The first row is subtracted before the
+    mean is taken, so that constant values become exactly 0 and a large offset costs no digits.
     """
     n_features = X.shape[1]
     mean = np.empty(n_features)
@@ -35,7 +35,7 @@ def center_queries(X, y, query_ptr, centered, labels):
 
 @kernel
 def center_column(X, feature, query_ptr, centered):
-    """Subtract each query's mean from one column; leave out queries of one row.
+    """Subtract each query's mean from one column, leaving out queries with one row.
 
     Updates ``centered`` (rows of the other queries,) in place.
     """
@@ -59,8 +59,8 @@ def center_column(X, feature, query_ptr, centered):
 def center_present(X, query_ptr, centered, present):
     """Subtract the mean of each query's values from them; missing values (NaN) become 0.
 
-    Updates ``centered`` (rows, features) and ``present`` (rows, features), 1 where there is a
-    value, in place. Values count from the first that the query has.
+    Updates ``centered`` (rows, features) and ``present`` (rows, features), which is 1 where a value
+    exists, in place. The query's first value is subtracted before the mean is taken.
     """
     for query in range(query_ptr.size - 1):
         start, end = query_ptr[query], query_ptr[query + 1]

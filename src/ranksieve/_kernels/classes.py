@@ -1,4 +1,4 @@
-"""Values of features by class: sums, order statistics, tables.
+"""Statistics of feature values by class: sums, order statistics and tables.
 
 A class is a small number per row; rows of class -1 are left out.
 """
@@ -9,13 +9,13 @@ import numpy as np
 
 from ranksieve._kernels.compiling import kernel, part
 
-_TILE = 16  # features at a time, so that their counts stay in the caches near a core
+_TILE = 16  # features at a time, so that their counts stay in a core's cache
 
 
 class WeightedQueries(NamedTuple):
-    """Rows of query q are ``ptr[q]:ptr[q + 1]``, and each counts ``weights[q]`` times.
+    """Queries with weights: rows ``ptr[q]:ptr[q + 1]`` of query q count ``weights[q]`` times.
 
-    Weights that are whole numbers by type make counts that are.
+    Weights of an integer type give integer counts.
     """
 
     ptr: np.ndarray
@@ -34,7 +34,7 @@ def add_totals(X, classes, queries, counts, sums, low, high, varying):
     differs = np.empty(n_features, np.bool_)
     for query in range(queries.weights.size):
         start, weight = queries.ptr[query], queries.weights[query]
-        if classes[start] < 0:  # a query is left out as a whole
+        if classes[start] < 0:  # such queries are left out as a whole
             continue
         differs[:] = False
         for row in range(start, queries.ptr[query + 1]):
@@ -53,7 +53,7 @@ def add_totals(X, classes, queries, counts, sums, low, high, varying):
 
 @kernel
 def add_squares(X, classes, queries, means, squares):
-    """Add squared distances to the mean of the class; updates ``squares`` (classes, features)."""
+    """Add squared distances from the class mean; updates ``squares`` (classes, features)."""
     for query in range(queries.weights.size):
         weight = queries.weights[query]
         for row in range(queries.ptr[query], queries.ptr[query + 1]):
@@ -68,10 +68,10 @@ def add_squares(X, classes, queries, means, squares):
 def add_digits(X, classes, queries, shift, prefixes, counts):
     """Count the next byte of the values that begin with a given prefix; updates ``counts``.
 
-    A value's bits are turned into an unsigned number in the order of the values. ``prefixes``
-    (groups, features, targets) has what is known of each number wanted, in ascending order:
-    the bits above ``shift + 8``. Targets with equal prefixes are counted at the first of them.
-    ``counts`` is (groups, features, targets, 256); with one group, all classes are in it.
+    A value's bits are mapped to an unsigned number such that the order of the values is kept.
+    ``prefixes`` (groups, features, targets) are the known leading bits of each wanted number,
+    ascending: the bits above ``shift + 8``. Targets with equal prefixes are counted at the first of
+    them. ``counts`` is (groups, features, targets, 256); a single group contains all classes.
     """
     n_groups, n_features, n_targets = prefixes.shape
     value = np.empty(1)

@@ -1,19 +1,19 @@
-"""How kernels are compiled: without features of numba that take long to compile.
+"""Compile kernels with numba, and cache the compiled code.
 
-The first run of a command waits for every function that its kernels call, and for all that these
-call. Things that numba compiles slowly, and that kernels therefore do without:
+The first run of a command waits until every function that its kernels call, directly or indirectly,
+is compiled. Kernels therefore avoid features of numba that compile slowly:
 
-- assigning an array to a slice, and arithmetic of whole arrays: numba adds the text of an error
-  for shapes that do not fit, and with it a library of strings; a loop has the same speed;
-- unpacking the rows of an array, ``a, b = np.empty((2, n))``: they count as not contiguous, and
-  every function that takes them is compiled once more;
-- literals as arguments of long functions: ``0`` and a number are different types;
+- assigning an array to a slice, and arithmetic of whole arrays: numba adds the message of an error
+  for wrong shapes, and with it a library of strings; a loop has the same speed;
+- unpacking the rows of an array, ``a, b = np.empty((2, n))``: they are typed as not contiguous, and
+  every function that takes them is compiled again;
+- literals as arguments of long functions: the literal ``0`` and a variable have different types;
 - ``np.sort`` and its relatives, ``np.arange``, ``reshape``, and ``min`` and ``max`` of an array,
-  which take as long as a short kernel;
-- many arguments: a NamedTuple of arrays is taken as one, and is compiled faster.
+  which take as long to compile as a short kernel;
+- many arguments: a NamedTuple of arrays counts as one and compiles faster.
 
-Where one of several ways is chosen by an option, there is a kernel for each of them, made by a
-function that has the option as its argument: numba then compiles the branch that is used.
+If an option selects one of several algorithms, a function that takes the option makes a kernel for
+each of them, so that numba compiles only the branch that is used.
 """
 
 import os
@@ -28,10 +28,10 @@ from numba.core.caching import IndexDataCacheFile
 
 
 def njit(**options):
-    """Compile a function, and keep the result for other processes if there is a place for it.
+    """Compile a function, and cache the result for other processes if a directory is writable.
 
-    Numba refuses to define a cached function if neither the directory of the package nor the home
-    can be written: in a read-only container, or if the user who runs it did not install it.
+    Numba refuses to define a cached function if neither the package nor the home directory is
+    writable, as in a read-only container, or if another user installed the package.
     """
     if options.get("cache") and not _can_cache():
         options["cache"] = False
@@ -48,10 +48,10 @@ def njit(**options):
 
 
 class _CacheFile(IndexDataCacheFile):
-    """Compiled code of a function, which is compiled anew if it cannot be read.
+    """Cache file of a function, which is compiled again if the file cannot be read.
 
-    An index names the classes of arguments. numba reads it before it sees that the code was that
-    of an older version, whose classes may be gone; and it may be damaged.
+    The index names the classes of arguments. Numba reads it before checking whether it belongs to
+    an older version, whose classes may no longer exist; it may also be damaged.
     """
 
     def _load_index(self):
@@ -64,12 +64,12 @@ class _CacheFile(IndexDataCacheFile):
         try:
             return super()._load_data(name)
         except Exception as error:
-            raise OSError(f"{name}: {error}") from error  # which numba takes for a missing file
+            raise OSError(f"{name}: {error}") from error  # numba treats it as a missing file
 
 
 @cache
 def _can_cache():
-    """Whether there is a place; one in the directory for temporary files will do."""
+    """Whether a cache directory is writable; falls back to one for temporary files."""
     if _has_place():
         return True
     try:
@@ -87,7 +87,7 @@ def _can_cache():
 def _has_place():
     try:
         numba.njit(cache=True)(_probe)
-    except RuntimeError:  # there is none for this file, and so for none of this directory
+    except RuntimeError:  # if none for this file, then none for the others in its directory
         return False
     return True
 
@@ -97,7 +97,7 @@ def _probe():
 
 
 def _own_directory():
-    """A directory that only this user can write: what is in there will be run."""
+    """Return a directory that only this user can write, because its content will be executed."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     path = Path(tempfile.gettempdir(), f"ranksieve-numba-{user}")
     path.mkdir(mode=0o700, exist_ok=True)
@@ -107,9 +107,9 @@ def _own_directory():
     return path
 
 
-# A division by zero gives what it gives in numpy: to raise an error takes code at every division.
+# Division by zero follows numpy: raising an error would need code at every division.
 _OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy"}
 
-kernel = njit(**_OPTIONS, no_cfunc_wrapper=True)  # called from Python
-part = njit(**_OPTIONS, no_cfunc_wrapper=True, no_cpython_wrapper=True)  # by kernels
-inlined = njit(**_OPTIONS, inline="always")  # the same, a copy in each place
+kernel = njit(**_OPTIONS, no_cfunc_wrapper=True)  # for functions called from Python
+part = njit(**_OPTIONS, no_cfunc_wrapper=True, no_cpython_wrapper=True)  # called by kernels
+inlined = njit(**_OPTIONS, inline="always")  # copied into each caller

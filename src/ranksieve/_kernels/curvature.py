@@ -1,8 +1,8 @@
-"""Second derivatives of the squared hinge loss on pairs, without listing the pairs.
+"""Compute second derivatives of the squared hinge loss on pairs without listing the pairs.
 
-Pairs and what is active are as in :mod:`ranksieve._kernels.pairs`. By scores the Hessian is the
-Laplacian matrix of the graph of active pairs; here it is multiplied with all columns of a matrix at
-once, whose rows go through the tree as a whole.
+Active pairs are defined in :mod:`ranksieve._kernels.pairs`. The Hessian with respect to the scores
+is the Laplacian matrix of the graph of active pairs. It is multiplied by all columns of a matrix at
+once: the Fenwick tree holds whole rows.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from ranksieve._kernels.ranking import longest_query
 
 @part
 def _add_row(tree, place, row, origin):
-    """Add a row, from an origin, to one place of a Fenwick tree, from 1; updates ``tree``."""
+    """Add a row minus an origin at a 1-based position of a Fenwick tree; updates ``tree``."""
     while place < tree.shape[0]:
         for column in range(row.size):
             tree[place, column] += row[column] - origin[column]
@@ -22,7 +22,7 @@ def _add_row(tree, place, row, origin):
 
 @part
 def _subtract_total(tree, place, weight, out):
-    """Subtract ``weight`` times the sum of places 1 to ``place`` of a tree; updates ``out``."""
+    """Subtract ``weight`` times the sum of positions 1 to ``place``; updates ``out``."""
     while place > 0:
         for column in range(out.size):
             out[column] -= weight * tree[place, column]
@@ -31,11 +31,11 @@ def _subtract_total(tree, place, weight, out):
 
 @kernel
 def curve_columns(X, weights, degree, pairs, curved):
-    """Multiply the Hessian by scores with the columns of X; updates ``curved`` (rows, columns).
+    """Multiply the scores' Hessian by the columns of X; updates ``curved`` (rows, columns).
 
-    ``weights`` (rows,) are those of the queries, ``degree`` (rows,) the number of active partners
-    times the weight. Values count from those of a query's first row, so that a large offset costs
-    no digits.
+    ``weights`` (rows,) are the weights of the queries, ``degree`` (rows,) the number of active
+    partners times the weight. A query's first row is subtracted from its rows, so that a large
+    offset costs no digits.
     """
     query_ptr, levels, n_levels, order, reach = pairs
     n_columns = X.shape[1]

@@ -1,8 +1,8 @@
-"""Decimal text to the nearest double, as far as one multiplication or division finds it.
+"""Parse decimal text to the nearest double where one multiplication or division suffices.
 
 Numbers of up to 19 digits that fit into 53 bits, with a power of ten up to 22, are exact (Clinger
-1990, "How to read floating point numbers accurately"). The others are reported as HARD, and left
-to the caller.
+1990, "How to read floating point numbers accurately"). All others are reported as HARD and left to
+the caller.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ _EXACT_POWERS = 10.0 ** np.arange(23)
 _MAX_DIGITS = 19  # digits that always fit into 64 bits
 
 _PLUS, _MINUS, _POINT, _ZERO, _E = (np.uint8(ord(byte)) for byte in "+-.0e")
-_LOWER = np.uint8(32)  # the bit that tells small letters from capitals
+_LOWER = np.uint8(32)  # the bit that distinguishes lower case from upper case
 
 _NAN = np.frombuffer(b"nan", dtype=np.uint8)
 _INF = np.frombuffer(b"inf", dtype=np.uint8)
@@ -24,7 +24,7 @@ _INITY = np.frombuffer(b"inity", dtype=np.uint8)
 
 @part
 def _word_ends(text, at, word):
-    """Position after ``word`` (lower case) at ``at``, ignoring case, or -1."""
+    """Return the position after ``word`` (lower case) at ``at``, ignoring case, or -1."""
     for letter in word:
         if text[at] | _LOWER != letter:
             return -1
@@ -46,7 +46,7 @@ def _parse_word(text, at):
 
 @part
 def _scan_digits(text, at, digits):
-    """Append decimal digits to ``digits``, modulo 2^64: (digits, position after them)."""
+    """Append decimal digits to ``digits`` modulo 2^64; return (digits, position after them)."""
     while True:
         value = text[at] - _ZERO  # wraps around for bytes below '0'
         if value > np.uint8(9):
@@ -57,10 +57,10 @@ def _scan_digits(text, at, digits):
 
 @part
 def parse_number(text, at):
-    """Parse a number that starts at ``at``: (status, value, position after it).
+    """Parse the number that starts at ``at``; return (status, value, position after it).
 
-    ``text`` must end with a byte that no number contains, such as a newline: no loop passes it.
-    The grammar is that of ``float`` without underscores and surrounding blanks.
+    ``text`` must end with a byte that no number contains, such as a newline, which stops every
+    loop. The grammar is that of ``float`` without underscores and surrounding blanks.
     """
     negative = text[at] == _MINUS
     start = at + (negative or text[at] == _PLUS)

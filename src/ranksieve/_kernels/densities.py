@@ -1,4 +1,4 @@
-"""Gaussian kernel densities of one feature at a time, by class."""
+"""Gaussian kernel densities of single features by class."""
 
 import math
 
@@ -6,20 +6,20 @@ import numpy as np
 
 from ranksieve._kernels.compiling import kernel
 
-_TILE = 8  # features at a time, so that their grids stay in the caches near a core
-_FAR = 80.0  # square of the bandwidths beyond which a kernel is below 1e-17 of its peak
+_TILE = 8  # features at a time, so that their grids stay in a core's cache
+_FAR = 80.0  # squared distance in bandwidths beyond which a kernel is below 1e-17 of its peak
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 
 
 @kernel
 def add_to_grids(X, classes, queries, features, origin, step, starts, grids):
-    """Share each value between the four grid nodes around it; updates ``grids``.
+    """Distribute each value over the four grid nodes around it; updates ``grids``.
 
-    Rows count as often as their query of ``queries``, as in :mod:`ranksieve._kernels.classes`.
-    Nodes ``starts[j]:starts[j + 1]`` of ``grids`` (classes, nodes) are those of feature
-    ``features[j]``, from ``origin[j]`` in steps of ``step[j]``, with two nodes at least
-    beyond all of its values on either side. The shares are Lagrange's coefficients, with which a
-    cubic is interpolated: what a smooth function sums to is off by the fourth power of the step.
+    Rows have the weight of their query, as in :mod:`ranksieve._kernels.classes`. Nodes
+    ``starts[j]:starts[j + 1]`` of ``grids`` (classes, nodes) belong to feature ``features[j]``:
+    they start at ``origin[j]`` in steps of ``step[j]``, with at least two nodes beyond its values
+    on either side. The shares are Lagrange's coefficients of cubic interpolation, so the error of a
+    smooth function's sum is of the fourth order in the step.
     """
     for lowest in range(0, origin.size, _TILE):
         highest = min(lowest + _TILE, origin.size)
@@ -44,9 +44,9 @@ def add_to_grids(X, classes, queries, features, origin, step, starts, grids):
 def add_kernel_sums(X, classes, queries, features, points, starts, bandwidths, sums):
     """Add each row's Gaussian at each of the points; updates ``sums`` (classes, points).
 
-    Rows count as often as their query of ``queries``, as in :mod:`ranksieve._kernels.classes`.
-    Points ``starts[j]:starts[j + 1]`` are those of feature ``features[j]``; ``bandwidths``
-    (classes, features) are those of these features. Sums are not divided by the number of rows.
+    Rows have the weight of their query, as in :mod:`ranksieve._kernels.classes`. Points
+    ``starts[j]:starts[j + 1]`` belong to feature ``features[j]``; ``bandwidths`` (classes,
+    features) are in the order of ``features``. Sums are not divided by the number of rows.
     """
     for j in range(starts.size - 1):
         for query in range(queries.weights.size):
@@ -66,7 +66,7 @@ def add_kernel_sums(X, classes, queries, features, points, starts, bandwidths, s
 
 @kernel
 def pairwise_divergence(density, weights):
-    """Jensen-Shannon divergence in bits of each pair of classes, (classes, classes).
+    """Return the Jensen-Shannon divergence in bits of each pair of classes, (classes, classes).
 
     ``density`` and ``weights`` are (classes, points). The divergence of p from the mean m of p and
     q is the sum of log(p / m) with the weights of p.

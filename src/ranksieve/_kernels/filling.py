@@ -1,4 +1,4 @@
-"""Missing values, filled in from the other documents of their query."""
+"""Fill in missing values from the other documents of their query."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def fill_queries(values, query_ptr, how, first, last):
     ----------
     values : (rows, features) float32 or float64
     query_ptr : (queries + 1,) rows of query q are ``query_ptr[q]:query_ptr[q + 1]``
-    how : ZERO, or the smallest or median value of the feature that the query has; 0 if it has none
+    how : ZERO, or the smallest or median value of the feature in the query; 0 if it has no value
     """
     longest = longest_query(query_ptr[first : last + 1])
     column, keys = np.empty(longest), np.empty(2 * longest)
@@ -43,11 +43,11 @@ def fill_queries(values, query_ptr, how, first, last):
 
 @part
 def _quantile(present, order, how):
-    """The smallest or the median of some values, given their descending order."""
+    """Return the smallest or the median of some values, given their descending order."""
     n = present.size
     if how == QUERY_MIN:
         return present[order[n - 1]]
     high, low = present[order[(n - 1) // 2]], present[order[n // 2]]
     total = high + low
-    # The sum of the largest numbers is infinite, halves of the smallest are 0.
+    # The sum of very large numbers overflows, and halves of the smallest are 0.
     return 0.5 * total if abs(total) < np.inf else 0.5 * high + 0.5 * low

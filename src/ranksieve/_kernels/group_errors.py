@@ -8,11 +8,12 @@ from ranksieve._kernels.compiling import kernel, part
 
 
 class Groups(NamedTuple):
-    """Groups of columns that could be next, side by side.
+    """Candidate groups of columns, stored side by side.
 
-    Columns ``ptr[g]:ptr[g + 1]`` are those of group g. ``inner`` has, one group after the other and
-    row by row, the products of what regression on the model leaves of its columns, plus lambda on
-    the diagonal; ``outer`` (columns,) those with what is left of the labels; both over all rows.
+    Columns ``ptr[g]:ptr[g + 1]`` belong to group g. ``inner`` has, group after group and row by
+    row, the products of the columns' residuals after regression on the model, plus lambda on the
+    diagonal; ``outer`` (columns,) their products with the residuals of the labels; both over all
+    rows.
     """
 
     ptr: np.ndarray
@@ -25,7 +26,7 @@ class Groups(NamedTuple):
 def _solve(A, b, n, least):
     """Solve A x = b for a symmetric A whose lower triangle is given; updates both in place.
 
-    ``b`` becomes x. No pivot of Cholesky's decomposition is below ``least``, except by rounding.
+    ``b`` becomes x. Pivots of the Cholesky decomposition are below ``least`` only by rounding.
     """
     for i in range(n):
         for j in range(i):
@@ -47,9 +48,10 @@ def _solve(A, b, n, least):
 
 @part
 def _take_out(within, without, start, end, first, A, b):
-    """Take a query's products with a group from those of all rows; updates the last two in place.
+    """Subtract a query's products with a group from those of all rows; updates the last two.
 
-    Of A, only the lower triangle is. Four rows at a time: a quarter of the loads and stores of A.
+    Only the lower triangle of A is updated. Taking four rows at a time needs a quarter of the loads
+    and stores of A.
     """
     n, labels = b.size, within.shape[1] - 1
     fours = end - (end - start) % 4
@@ -81,9 +83,8 @@ def _take_out(within, without, start, end, first, A, b):
 def add_group_errors(within, without, query_ptr, groups, errors):
     """Add the error of each query after adding each group; updates ``errors`` (groups,).
 
-    ``within`` and ``without`` (rows, columns + 1) are what regression on the model leaves of the
-    groups' columns and, last, of the labels: by the model of all rows, and by the model without the
-    row's query.
+    ``within`` and ``without`` (rows, columns + 1) are residuals of the groups' columns and, last,
+    of the labels after regression on the model: fitted to all rows, and without the row's query.
     """
     ptr, inner, outer, lam = groups
     labels, most = within.shape[1] - 1, 0

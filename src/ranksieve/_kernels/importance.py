@@ -1,4 +1,4 @@
-"""How well each feature alone ranks the documents of a query."""
+"""Measure how well each feature alone ranks the documents of a query."""
 
 import numpy as np
 
@@ -9,10 +9,10 @@ from ranksieve._kernels.ranking import longest_query, mark_ties, sort_descending
 
 @part
 def _reverse_ranking(order, tie_end, n_present, reversed_order, reversed_tie_end):
-    """Ranking by ascending value, from the one by descending value; updates the last two.
+    """Turn a ranking by descending value into one by ascending value; updates the last two.
 
-    Blocks of equal values come in the opposite order, their documents in the same. The documents
-    after the first ``n_present`` have no value, and stay where they are.
+    The order of blocks of equal values is reversed, the order within them is kept. Documents after
+    the first ``n_present`` have no value and stay last.
     """
     start = 0
     while start < n_present:
@@ -29,10 +29,10 @@ def _reverse_ranking(order, tie_end, n_present, reversed_order, reversed_tie_end
 
 @part
 def _take_column(X, start, feature, keeps_missing, values):
-    """Copy a feature of a query, -infinity where it is missing; updates ``values`` in place.
+    """Copy a feature of a query to ``values``, with -infinity for missing values.
 
-    Returns the number of documents with a value; -1 if one is not finite, or missing unless such
-    are kept.
+    Returns the number of documents with a value, or -1 if a value is infinite, or missing without
+    ``keeps_missing``.
     """
     n_present = values.size
     for row in range(values.size):
@@ -53,9 +53,9 @@ def _adds(kind):
 
         Each query counts ``weights`` (queries,) times. ``sums`` and ``squares`` (2, features): row
         0 ranks by descending value, row 1 by ascending. ``varying`` (features,) counts the queries
-        in which a feature is not constant, but for those of weight 0. One sort serves both
-        directions. A missing value ranks last in both, if ``keeps_missing``. Returns whether all
-        other values of X are finite; if not, the sums mean nothing.
+        with positive weight in which a feature is not constant. One sort serves both directions.
+        With ``keeps_missing``, a missing value ranks last in both. Returns whether all other values
+        of X are finite; if not, the sums are invalid.
         """
         longest = longest_query(query_ptr)
         column, keys, space = np.empty(longest), np.empty(2 * longest), np.empty(2 * longest + 1)
@@ -80,7 +80,7 @@ def _adds(kind):
                 mark_ties(values, order, tie_end)
                 varying[feature] += tie_end[0] < n
                 _reverse_ranking(order, tie_end, n_present, back_order, back_tie_end)
-                for way in range(2):  # so that what measures is compiled once
+                for way in range(2):  # a loop, so that the measure is compiled once
                     ranked, ranked_ends = (back_order, back_ends) if way else (order, ends)
                     value = measure_list(kind, measure, query, start, ranked, ranked_ends, space)
                     sums[way, feature] += weight * value

@@ -3,13 +3,13 @@
 Notation, as in the papers: rows of a query Q are centered; S is the set of features in the model,
 G = (X_S X_S' + lambda I)^-1 over all rows; for feature i, C_i = G x_i and
 U_i = (G_QQ)^-1 C_i, the residual of regressing x_i on S without query Q; a = G y, and
-p = (G_QQ)^-1 a, the residual of the labels without Q. A change of the model by one feature b, with
-g = C_b and u = U_b, is of rank one in all of them:
+p = (G_QQ)^-1 a, the residual of the labels without Q. Changing the model by one feature b, with
+g = C_b and u = U_b, is a rank-one update of all of them:
 
     C_i' = C_i - g t_i,    U_i' = U_i - u r_i,    r_i = t_i + gamma (s_i - (u.g) t_i),
 
 where s_i = g.U_i = u.C_i. So the sums C.U, U.U, U.a and U.p of a query, which give the error of
-every candidate, follow from s_i and u.U_i: a round reads U once, and writes it once in a while.
+every candidate, follow from s_i and u.U_i: a round reads U once, and only some rounds write it.
 """
 
 from typing import NamedTuple
@@ -24,7 +24,7 @@ CU, UU, UA, UP = range(4)
 
 
 class Pending(NamedTuple):
-    """The last ``n`` changes of U, which wait to be written: u (rows, changes) and r of each."""
+    """The last ``n`` changes of U, not yet applied to it: u (rows, changes) and r of each."""
 
     u: np.ndarray
     r: np.ndarray
@@ -32,7 +32,7 @@ class Pending(NamedTuple):
 
 
 class ModelStep(NamedTuple):
-    """A change of the model by one feature; ``facts`` are those of :func:`change_model`."""
+    """A change of the model by one feature, with the ``facts`` from :func:`change_model`."""
 
     u: np.ndarray
     g: np.ndarray
@@ -42,7 +42,7 @@ class ModelStep(NamedTuple):
 
 
 class NextChanges(NamedTuple):
-    """1 / c and d of all features that could be next."""
+    """1 / c and d of all features that could be changed next."""
 
     inverse: np.ndarray
     d: np.ndarray
@@ -60,7 +60,7 @@ class History(NamedTuple):
 
 @kernel
 def begin_sums(U, y, query_ptr, lam, sums):
-    """Sums of the empty model, in which C = U / lambda and p = y; updates ``sums``."""
+    """Compute the sums of the empty model, where C = U / lambda and p = y; updates ``sums``."""
     sums[:] = 0.0
     for query in range(query_ptr.size - 1):
         own = sums[query]
@@ -77,8 +77,8 @@ def begin_sums(U, y, query_ptr, lam, sums):
 def add_errors(sums, residual, inverse, d, kappa, errors):
     """Add the error of a query after each possible change of the model; updates the last two.
 
-    ``sums`` (4, features) are those of the query and ``residual`` is its p.p; ``inverse`` is 1 / c.
-    After the change the query's residual is p - kappa U_i.
+    ``sums`` (4, features) and ``residual``, which is p.p, belong to the query; ``inverse`` is
+    1 / c. After the change the query's residual is p - kappa U_i.
     """
     cu, uu, ua, up = sums[CU], sums[UU], sums[UA], sums[UP]
     for i in range(errors.size):
@@ -89,7 +89,7 @@ def add_errors(sums, residual, inverse, d, kappa, errors):
 
 @kernel
 def all_errors(sums, residuals, inverse, d, errors):
-    """Errors after each possible change, from sums that are known; updates ``errors``.
+    """Compute errors after each possible change from known sums; updates ``errors``.
 
     ``residuals`` (queries,) are p.p.
     """
@@ -100,10 +100,10 @@ def all_errors(sums, residuals, inverse, d, errors):
 
 @kernel
 def change_model(u, g, a, p, query_ptr, inverse, d, facts):
-    """Change residuals by one feature; updates ``a``, ``p`` and ``facts`` in place.
+    """Update residuals for a change by one feature; updates ``a``, ``p`` and ``facts`` in place.
 
-    ``facts`` (queries, 7) are what a query's sums need to know: gamma, kappa, u.g, u.u; u.a and u.p
-    before the change; and p.p after it.
+    ``facts`` (queries, 7) are the numbers from which a query's sums are updated: gamma, kappa, u.g,
+    u.u; u.a and u.p before the change; and p.p after it.
     """
     for query in range(query_ptr.size - 1):
         start, end = query_ptr[query], query_ptr[query + 1]
@@ -125,12 +125,12 @@ def change_model(u, g, a, p, query_ptr, inverse, d, facts):
 
 @part
 def _change_sums(own, fact, d, t, s, uU, r):
-    """Sums of a query after the change; ``uU`` are u.U_i before it. Updates ``own`` and ``r``."""
+    """Update a query's sums ``own`` and ``r`` in place; ``uU`` are u.U_i before the change."""
     gamma, kappa, ug, uu, ua, up = fact[0], fact[1], fact[2], fact[3], fact[4], fact[5]
     cu_sums, uu_sums, ua_sums, up_sums = own[CU], own[UU], own[UA], own[UP]
     n = t.size
-    # One loop for each sum: with all of them in one, the compiler does not see that the arrays are
-    # apart, and takes one number at a time.
+    # One loop for each sum: in a single loop the compiler cannot prove that the arrays do not
+    # overlap, and does not vectorize.
     for i in range(n):
         r[i] = t[i] + gamma * (s[i] - ug * t[i])
     for i in range(n):
@@ -160,10 +160,10 @@ def _settle(U, start, end, pending_u, pending_r, n_pending):
 
 @kernel
 def pass_over(U, query_ptr, pending, settle, step, candidates, sums, errors):
-    """Change the sums of all queries by one feature, and add up errors of all next changes.
+    """Update the sums of all queries for one feature, and add up errors of all next changes.
 
-    U is as it was before the ``pending`` changes, to which this one is added. With ``settle`` they
-    are first applied to U. Updates U, the arrays of ``pending``, ``sums`` and ``errors``.
+    U does not include the ``pending`` changes, to which this one is appended. With ``settle`` they
+    are applied to U first. Updates U, the arrays of ``pending``, ``sums`` and ``errors``.
     """
     pending_u, pending_r, n_pending = pending
     u, g, facts, d, t = step
@@ -200,10 +200,10 @@ def pass_over(U, query_ptr, pending, settle, step, candidates, sums, errors):
 
 @part
 def _round_to_largest(columns):
-    """Drop what is below 2^-36 of the largest number of each column, in place.
+    """Round numbers to 2^-36 of the largest in their column, in place.
 
-    Documents that the model cannot tell apart have predictions that differ by rounding; now they
-    are tied.
+    Predictions of documents that the model cannot distinguish differ by rounding errors; this makes
+    them tie.
     """
     for i in range(columns.shape[1]):
         largest = 0.0
@@ -217,10 +217,10 @@ def _round_to_largest(columns):
 
 @kernel
 def predict_left_out(U, queries, query_ptr, pending, known, sums, candidates, predicted):
-    """Predictions without their query, after adding each feature; updates ``predicted``.
+    """Predict queries by models fitted without them, after adding each feature.
 
-    For ``queries``, from the first to before the last, whose rows ``predicted`` has: a column for
-    each feature, and last one for the model as it is. ``known`` (rows,) are y - p.
+    Updates ``predicted``, which has the rows of ``queries`` (first, and the one after the last): a
+    column for each feature, and a last one for the current model. ``known`` (rows,) are y - p.
     """
     first, last = queries
     pending_u, pending_r, n_pending = pending
@@ -244,7 +244,7 @@ def predict_left_out(U, queries, query_ptr, pending, known, sums, candidates, pr
 
 @kernel
 def column_of(U, feature, query_ptr, pending, u):
-    """Column of a feature of U after the pending changes; updates ``u`` in place."""
+    """Write a feature's column of U, after the pending changes, to ``u``."""
     pending_u, pending_r, n_pending = pending
     for query in range(query_ptr.size - 1):
         for row in range(query_ptr[query], query_ptr[query + 1]):
@@ -256,11 +256,11 @@ def column_of(U, feature, query_ptr, pending, u):
 
 @kernel
 def add_removal_errors(columns, p, y, query_ptr, inner, xy, errors):
-    """Add the error of each query after taking one feature out; updates ``errors``.
+    """Add the error of each query after removing each feature; updates ``errors``.
 
     ``columns`` (rows, features of the model), ``inner`` = X_S X_S' + lambda I and ``xy`` = X_S y
-    over all rows. What rank-one changes give for a feature of the model would be a small difference
-    of large numbers; here each query's model is solved without it.
+    over all rows. For a feature of the model, rank-one updates would be small differences of large
+    numbers; therefore each query's model is solved without the feature.
     """
     n = inner.shape[0]
     for query in range(query_ptr.size - 1):
@@ -278,7 +278,7 @@ def add_removal_errors(columns, p, y, query_ptr, inner, xy, errors):
 
 @part
 def _replay_query(X, query, start, end, history, U, spare, cu):
-    """Make U of a query's features, and C.U, anew from rows and changes; updates the last three.
+    """Recompute a query's U and C.U from its rows and the changes; updates the last three.
 
     ``spare`` (2, features) is overwritten.
     """
@@ -310,9 +310,10 @@ def _replay_query(X, query, start, end, history, U, spare, cu):
 
 @kernel
 def replay_errors(X, query_ptr, history, a, p, candidates, errors):
-    """Add up errors of features whose centered rows are X, from the changes so far.
+    """Add up errors of features with centered rows X by replaying the changes so far.
 
-    Nothing is stored for each feature: each query's U is made anew. Updates ``errors`` (features,).
+    Nothing is stored for each feature: each query's U is recomputed. Updates ``errors``
+    (features,).
     """
     n = X.shape[1]
     U, sums = np.empty((longest_query(query_ptr), n)), np.empty((4, n))
@@ -334,7 +335,7 @@ def replay_errors(X, query_ptr, history, a, p, candidates, errors):
 
 @kernel
 def replay_columns(X, query_ptr, history, columns):
-    """U of features whose centered rows are X, from the changes so far; updates ``columns``."""
+    """Compute U of features with centered rows X by replaying changes; updates ``columns``."""
     spare, cu = np.empty((2, X.shape[1])), np.empty(X.shape[1])
     for query in range(query_ptr.size - 1):
         start, end = query_ptr[query], query_ptr[query + 1]

@@ -1,14 +1,14 @@
-"""Losses of one query's scores, with their gradients.
+"""Losses of one query's scores and their gradients.
 
-Every loss takes the documents of a query by descending label:
+Every loss takes the documents of a query in descending order of label:
 
 - ``scores`` (n,);
-- ``worse`` (n,): for each document, the place of the first one with a smaller label, or n;
-- ``target`` (n,): what the loss needs of the labels, prepared once;
+- ``worse`` (n,): for each document, the position of the first one with a smaller label, or n;
+- ``target`` (n,): values that the loss needs, precomputed from the labels.
 
-writes its derivatives to ``gradient`` (n,), and returns its value. ``order`` (n,), ``spare`` (n or
-more) and ``keys`` (2 n or more) are scratch. A further loss is such a function, a number and a
-line of :func:`query_loss`.
+It writes its derivatives to ``gradient`` (n,) and returns its value. ``order`` (n,), ``spare`` (n
+or more) and ``keys`` (2 n or more) are scratch. To add a loss, write such a function, give it a
+number and add it to :func:`query_loss`.
 """
 
 from typing import NamedTuple
@@ -27,7 +27,7 @@ KINDS = range(4)
 
 @part
 def ranknet(scores, worse, gradient):
-    """Sum over pairs of log(1 + exp(worse - better)): O(n^2)."""
+    """Sum log(1 + exp(worse - better)) over pairs: O(n^2)."""
     gradient[:] = 0.0
     total = 0.0
     for better in range(scores.size):
@@ -46,10 +46,10 @@ def ranknet(scores, worse, gradient):
 
 @part
 def lambdarank(scores, worse, target, gradient, order, spare, keys):
-    """RankNet's loss, each pair times what swapping its ranks would change NDCG: O(n^2).
+    """RankNet's loss with each pair weighted by the NDCG change of swapping its ranks: O(n^2).
 
-    ``target`` holds gains over the ideal DCG. Equal scores rank by descending label. The weights
-    of pairs count as constants in the gradient.
+    ``target`` holds gains divided by the ideal DCG. Equal scores rank by descending label. The
+    gradient treats the weights of pairs as constants.
     """
     n = scores.size
     sort_descending(scores, order, spare, keys)
@@ -74,7 +74,7 @@ def lambdarank(scores, worse, target, gradient, order, spare, keys):
 
 @part
 def listnet(scores, target, gradient):
-    """Cross entropy of the softmax of scores and ``target``, that of labels: O(n)."""
+    """Cross entropy of the softmax of scores and ``target``, the softmax of labels: O(n)."""
     largest = scores[0]
     for place in range(1, scores.size):
         largest = max(largest, scores[place])
@@ -90,14 +90,14 @@ def listnet(scores, target, gradient):
 
 @part
 def listmle(scores, worse, target, gradient, keys):
-    """Minus the log likelihood of the order of labels (Plackett-Luce): O(n).
+    """Negative log likelihood of the order of labels (Plackett-Luce): O(n).
 
-    Each document is drawn from all that are not better than it, those with its own label
-    included (Breslow's rule for ties); the lowest label is drawn from itself alone, which says
-    nothing, and is left out. A draw counts ``target`` times, which equal labels have in common.
+    Each document is drawn from all that are not better, including those with the same label
+    (Breslow's rule for ties). Documents with the lowest label are left out, because their draws
+    carry no information. A draw counts ``target`` times, which is the same for equal labels.
     """
     n = scores.size
-    # log of the sum of exponentials of the scores from each place on
+    # Log of the sum of the exponentials of the scores from each position to the end.
     behind = keys[:n]
     behind[n - 1] = scores[n - 1]
     for place in range(n - 2, -1, -1):
@@ -105,7 +105,7 @@ def listmle(scores, worse, target, gradient, keys):
         if high < low:
             high, low = low, high
         behind[place] = high + np.log1p(np.exp(low - high))
-    # The chance of a document in one draw is exp(score - behind); draws so far add up in drawn.
+    # A document's probability in one draw is exp(score - behind); drawn sums over draws so far.
     total = 0.0
     drawn = -np.inf
     start = 0
@@ -126,7 +126,7 @@ def listmle(scores, worse, target, gradient, keys):
 
 @inlined
 def query_loss(kind, scores, worse, target, gradient, order, spare, keys):
-    """Loss of one query; updates ``gradient``. A kernel is compiled for one ``kind``."""
+    """Compute the loss of one query; updates ``gradient``. ``kind`` is fixed at compile time."""
     if kind == RANKNET:
         return ranknet(scores, worse, gradient)
     if kind == LISTNET:
@@ -137,10 +137,10 @@ def query_loss(kind, scores, worse, target, gradient, order, spare, keys):
 
 
 class LabelArrays(NamedTuple):
-    """What losses know of the labels of a block.
+    """Arrays that losses need from the labels of a block.
 
-    ``order`` (rows, counted within the query), ``worse`` and ``target`` are by descending label, at
-    the query's rows; ``weights`` (queries,).
+    ``order`` (rows, counted within the query), ``worse`` and ``target`` are in descending order of
+    label within each query's rows; ``weights`` (queries,).
     """
 
     query_ptr: np.ndarray
@@ -153,11 +153,11 @@ class LabelArrays(NamedTuple):
 def _losses(kind):
     @kernel
     def query_losses(scores, score_ptr, queries, labels, gradient, losses, first, last):
-        """Weighted losses of some queries; updates ``gradient`` and ``losses`` in place.
+        """Compute weighted losses of some queries; updates ``gradient`` and ``losses`` in place.
 
         The k-th of them is ``queries[k]``; its scores and gradient are at
-        ``score_ptr[k]:score_ptr[k + 1]``, in row order. A query of equal labels, or of weight 0,
-        has loss and gradient 0.
+        ``score_ptr[k]:score_ptr[k + 1]``, in row order. A query with equal labels or weight 0 has
+        loss and gradient 0.
         """
         query_ptr, order, worse, target, weights = labels
         longest = longest_query(score_ptr[first : last + 1])

@@ -1,9 +1,8 @@
-"""Measures of one ranked list, with ties averaged in closed form.
+"""Measures of one ranked list, averaged over ties in closed form.
 
-Every function takes ``worth`` (n,), what each document counts in ranked order (its gain, its
-relevance 0/1 or its chance to satisfy), and ``tie_end`` (n,), for each rank the rank after its
-block of equal scores. Documents of a block are in random order; the value is the expectation
-over all their orders. A block of one document has just one.
+Every function takes ``worth`` (n,), the value of each document in ranked order (its gain, its 0/1
+relevance or its probability to satisfy), and ``tie_end`` (n,), for each rank the rank after its
+block of equal scores. The value is the expectation over all orders of the documents in each block.
 """
 
 from typing import NamedTuple
@@ -21,19 +20,19 @@ CASCADE = 4
 PAIR_ERRORS = 5
 KINDS = range(6)
 
-FEW = 64  # documents of which the largest are found by insertion faster than by sorting all
+FEW = 64  # cutoff up to which insertion finds the largest values faster than sorting
 
 
 class ListMeasure(NamedTuple):
-    """What a measure knows of the labels, and how it treats equal scores."""
+    """Arrays that a measure needs from the labels, and its treatment of equal scores."""
 
-    worth: np.ndarray  # (rows,) what each document counts
+    worth: np.ndarray  # (rows,) value of each document
     discounts: np.ndarray  # by rank, from 0
-    norm: np.ndarray  # that of query q is norm[norm_ptr[q] : norm_ptr[q + 1]]
+    norm: np.ndarray  # query q has norm[norm_ptr[q] : norm_ptr[q + 1]]
     norm_ptr: np.ndarray
     cutoff: int
-    empty: float  # value of a query with nothing to find
-    average_ties: bool  # or each document is a block of its own, except for PAIR_ERRORS
+    empty: float  # value of a query without relevant documents
+    average_ties: bool  # if False, each document is a separate block, except for PAIR_ERRORS
 
 
 @inlined
@@ -46,7 +45,7 @@ def _block_mean(worth, start, end):
 
 @part
 def dcg(worth, tie_end, discounts, cutoff):
-    """Sum over ranks before the cutoff of expected worth times discount."""
+    """Sum expected worth times discount over the ranks before the cutoff."""
     total = 0.0
     start = 0
     while start < min(cutoff, worth.size):
@@ -60,7 +59,7 @@ def dcg(worth, tie_end, discounts, cutoff):
 
 @part
 def mean_ndcg(worth, tie_end, discounts, ideal):
-    """Mean over k = 1..n of DCG@k / ideal[k - 1]."""
+    """Return the mean over k = 1..n of DCG@k / ideal[k - 1]."""
     total = so_far = 0.0
     start = 0
     while start < worth.size:
@@ -75,10 +74,10 @@ def mean_ndcg(worth, tie_end, discounts, ideal):
 
 @part
 def precision_sum(worth, tie_end, cutoff):
-    """Sum of the precision at each relevant document before the cutoff.
+    """Sum the precision at each relevant document before the cutoff.
 
     In a block of t documents, r of them relevant, that starts after s ranks with R relevant
-    documents, the p-th place (from 1) holds a relevant one with chance r / t; then
+    documents, the p-th position (from 1) holds a relevant one with probability r / t; then
     R + 1 + (p - 1)(r - 1)/(t - 1) relevant documents are expected up to it.
     """
     total = 0.0
@@ -98,7 +97,7 @@ def precision_sum(worth, tie_end, cutoff):
 
 @part
 def reciprocal_rank(worth, tie_end, cutoff):
-    """Expected 1 / rank of the first relevant document, 0 beyond the cutoff."""
+    """Return the expected 1 / rank of the first relevant document, 0 beyond the cutoff."""
     start = 0
     while start < min(cutoff, worth.size):
         end = tie_end[start]
@@ -106,7 +105,7 @@ def reciprocal_rank(worth, tie_end, cutoff):
         if relevant > 0:
             total, none_yet = 0.0, 1.0
             for rank in range(start, min(end, cutoff)):
-                hit = min(1.0, relevant / (end - rank))  # given that no earlier place was one
+                hit = min(1.0, relevant / (end - rank))  # given that no earlier one was relevant
                 total += none_yet * hit / (rank + 1)
                 none_yet *= 1 - hit
             return total
@@ -116,11 +115,11 @@ def reciprocal_rank(worth, tie_end, cutoff):
 
 @part
 def cascade(worth, tie_end, cutoff, scratch):
-    """Expected reciprocal rank: sum of P(the user stops at rank r) / r.
+    """Return the expected reciprocal rank, the sum of P(the user stops at rank r) / r.
 
-    ``scratch`` (n + 1,): place p holds the mean, over all choices of p documents of the block,
-    of the chance that none of them satisfies. It grows by one document at a time: a choice of p
-    among j contains the j-th with chance p / j.
+    ``scratch[p]`` (n + 1,) holds the mean, over all choices of p documents of the block, of the
+    probability that none of them satisfies. It is updated one document at a time: a choice of p
+    among j contains the j-th with probability p / j.
     """
     total, still_looking = 0.0, 1.0
     start = 0
@@ -163,7 +162,7 @@ def _count_below(tree, level):
 
 @part
 def pair_errors(worth, tie_end, tree):
-    """Pairs of unequal labels in the wrong order, tied ones counted one half.
+    """Count pairs with unequal labels in the wrong order; tied scores count one half.
 
     ``worth`` holds dense ranks 0, 1, ... of the labels; ``tree`` (n + 1,) is a Fenwick tree
     that counts the documents ranked so far by label: O(n log n).
@@ -174,11 +173,11 @@ def pair_errors(worth, tie_end, tree):
     start = 0
     while start < worth.size:
         end = tie_end[start]
-        for rank in range(start, end):  # worse documents in the blocks above
+        for rank in range(start, end):  # worse documents in earlier blocks
             twice += _count_below(tree, np.int64(worth[rank]))
         for rank in range(start, end):
             _add(tree, np.int64(worth[rank]))
-        for rank in range(start, end):  # and those again with the ones in this block
+        for rank in range(start, end):  # the same, plus those in this block
             twice += _count_below(tree, np.int64(worth[rank]))
         start = end
     return twice / 2
@@ -186,14 +185,14 @@ def pair_errors(worth, tie_end, tree):
 
 @inlined
 def measure_list(kind, measure, query, start, order, tie_end, space):
-    """Value of one ranked query, whose documents are the rows ``start + order``.
+    """Measure one ranked query, whose documents are the rows ``start + order``.
 
-    ``kind`` is known when a kernel is compiled. It is an argument of a function that is copied, as
-    numba does not keep what it compiled for a kernel that has another function as a constant.
+    ``kind`` is known when a kernel is compiled. It is an argument of an inlined function because
+    numba does not cache kernels that have another function as a constant.
 
-    The norm (1,) divides the sum; where it is 0 the list has nothing to find and its value is
-    ``empty``; where it is infinite the value is 0. For MEAN_NDCG it has the ideal DCG at each
-    rank (n,). ``space`` (2 n + 1 or more) is overwritten.
+    The sum is divided by the norm (1,). If the norm is 0, nothing is relevant and the value is
+    ``empty``; if it is infinite, the value is 0. For MEAN_NDCG it is the ideal DCG at each rank
+    (n,). ``space`` (2 n + 1 or more) is overwritten.
     """
     first = measure.norm_ptr[query]
     norm = measure.norm[first]
@@ -216,12 +215,12 @@ def measure_list(kind, measure, query, start, order, tie_end, space):
     else:
         total = pair_errors(ranked, tie_end, space[n : 2 * n + 1])
     value = total / norm
-    return value if value < 1.0 else 1.0  # rounding may pass 1 by one unit in the last place
+    return value if value < 1.0 else 1.0  # rounding may exceed 1 by one unit in the last place
 
 
 @part
 def single_blocks(n):
-    """Ends of blocks of one document each: 1, 2, ..., n."""
+    """Return the ends of blocks of one document each: 1, 2, ..., n."""
     ends = np.empty(n, np.int64)
     for rank in range(n):
         ends[rank] = rank + 1
@@ -231,9 +230,9 @@ def single_blocks(n):
 def _measures(kind):
     @kernel
     def measure_queries(measure, order, tie_end, query_ptr, out, first, last):
-        """Values of ranked queries ``first:last``; updates ``out`` in place."""
+        """Measure the ranked queries ``first:last``; updates ``out`` in place."""
         space = np.empty(2 * longest_query(query_ptr[first : last + 1]) + 1)
-        zero = np.int64(0)  # not a literal: another type
+        zero = np.int64(0)  # a literal would have another type
         for query in range(first, last):
             start, end = query_ptr[query], query_ptr[query + 1]
             ranked, ends = order[start:end], tie_end[start:end]
@@ -247,7 +246,7 @@ measure_queries = [_measures(kind) for kind in KINDS]
 
 @part
 def _largest(values, k, best):
-    """Write the ``k`` largest values to ``best``, descending; returns how many there are."""
+    """Write the ``k`` largest values to ``best``, descending; return how many were written."""
     found = 0
     for value in values:
         if found == k and value <= best[k - 1]:
@@ -263,7 +262,7 @@ def _largest(values, k, best):
 
 @kernel
 def ideal_dcg(worth, discounts, cutoff, query_ptr, out, first, last):
-    """DCG of each query's best order up to a cutoff of at most FEW; updates ``out`` (queries,)."""
+    """Compute each query's ideal DCG for a cutoff of at most FEW; updates ``out`` (queries,)."""
     best = np.empty(FEW)
     for query in range(first, last):
         found = _largest(worth[query_ptr[query] : query_ptr[query + 1]], cutoff, best)
@@ -275,7 +274,7 @@ def ideal_dcg(worth, discounts, cutoff, query_ptr, out, first, last):
 
 @kernel
 def ideal_curve(worth, discounts, query_ptr, out, first, last):
-    """DCG of each query's best order after every rank; updates ``out`` (rows,) in place."""
+    """Compute each query's ideal DCG at every rank; updates ``out`` (rows,) in place."""
     longest = longest_query(query_ptr[first : last + 1])
     keys = np.empty(2 * longest)
     order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)

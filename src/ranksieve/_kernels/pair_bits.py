@@ -1,4 +1,4 @@
-"""Document pairs that features order alike, counted in short lists: a pair is a bit."""
+"""Count document pairs that features order alike in short lists, one bit per pair."""
 
 import numpy as np
 from numba import types
@@ -7,13 +7,13 @@ from numba.extending import intrinsic
 from ranksieve._kernels.compiling import kernel, part
 
 _WORD = 64  # document pairs, one bit each
-# Words of each feature at a time: the bits of 64 features are 64 KB, which stay near the core.
+# Words of each feature at a time: the bits of 64 features are 64 KB, which fit into the cache.
 _TILE = 64
 
 
 @intrinsic
 def _count_ones(typing_context, word):
-    """Number of ones in a uint64, by the instruction of the processor."""
+    """Count the ones in a uint64 with the processor's instruction."""
 
     def generate(context, builder, signature, arguments):
         return builder.ctpop(arguments[0])
@@ -23,11 +23,11 @@ def _count_ones(typing_context, word):
 
 @kernel
 def count_by_bits(values, agree, shared):
-    """Count the pairs that features order alike, and order at all; updates the last two.
+    """Count the document pairs that two features order alike, and that both order.
 
-    ``values`` (documents, features). ``agree[i, j]``, i <= j: document pairs of which features i
-    and j strictly prefer the same one. ``shared[i, j]``: pairs tied in neither; so the rest,
-    ``shared - agree``, are those ordered differently, and ``shared[i, i]`` those that i orders.
+    ``values`` (documents, features). Updates, for i <= j, ``agree[i, j]``: pairs of which features
+    i and j strictly prefer the same document; and ``shared[i, j]``: pairs tied in neither. Thus
+    ``shared - agree`` are the pairs ordered differently, and ``shared[i, i]`` those that i orders.
 
     O(f n^2 + f^2 n^2 / 64) for f features and n documents.
     """
@@ -39,7 +39,7 @@ def count_by_bits(values, agree, shared):
     greater = np.empty((n_features, most), np.uint64)
     untied = np.empty((n_features, most), np.uint64)
     word = np.empty((2, n_features), np.uint64)
-    n_words, first, second = 0, np.int64(0), np.int64(1)  # no literals: they are other types
+    n_words, first, second = 0, np.int64(0), np.int64(1)  # literals would have other types
     while n_left > 0:
         n_pairs = min(n_left, _WORD)
         first, second = _compare_pairs(values, first, second, n_pairs, word[0], word[1])
@@ -55,10 +55,10 @@ def count_by_bits(values, agree, shared):
 
 @part
 def _compare_pairs(values, first, second, n_pairs, greater, untied):
-    """Compare document pairs from ``(first, second)`` on, a bit each; updates the last two.
+    """Compare document pairs, starting with ``(first, second)``; updates bits in the last two.
 
-    Returns the pair to go on with. All features of a pair come before the next pair: they lie
-    side by side, so that the processor compares several at a time.
+    Returns the pair to continue with. All features of a pair are compared before the next pair:
+    they are adjacent in memory, so that the processor compares several at a time.
     """
     greater[:] = 0
     untied[:] = 0

@@ -1,6 +1,6 @@
-"""Document pairs that features order alike, counted in long lists; and products of ranks.
+"""Count document pairs that features order alike in long lists; multiply ranks.
 
-Sort by one feature, and count what the other has out of order (Knight 1966).
+Documents are sorted by one feature, and the inversions of the other are counted (Knight 1966).
 """
 
 import numpy as np
@@ -8,12 +8,12 @@ import numpy as np
 from ranksieve._kernels.compiling import kernel, part
 from ranksieve._kernels.ranking import mark_ties, sort_descending
 
-_RUN = 8  # numbers that insertion sort orders faster than merging does
+_RUN = 8  # length up to which insertion sort is faster than merging
 
 
 @kernel
 def count_by_sorting(values, agree, shared):
-    """Count what ``pair_bits.count_by_bits`` counts; updates the last two in place.
+    """Count the same pairs as ``pair_bits.count_by_bits``; updates the last two in place.
 
     O(f^2 n log n) for f features and n documents.
     """
@@ -62,7 +62,7 @@ def _rank_features(values, order, block, block_end):
 
 @part
 def _count_ties(block, block_end):
-    """Pairs of documents with equal values: each document has the others of its block."""
+    """Count pairs of documents with equal values, which are pairs within blocks."""
     n_tied = 0
     for document in range(block.size):
         n_tied += block_end[document] - block[document] - 1
@@ -71,9 +71,10 @@ def _count_ties(block, block_end):
 
 @part
 def _sort_by_both(block_i, order_j, block_j, places, sequence):
-    """List ranks by j in the order by i, ties of i by j; updates the last two in place.
+    """List ranks by j in the order by i, with ties of i in the order by j; updates the last two.
 
-    Documents come in the order by j and go to the next free place of their block of i: no sort.
+    No sort is needed: documents are taken in the order by j, and each goes to the next free
+    position of its block of i.
     """
     for rank in range(places.size):
         places[rank] = rank
@@ -86,7 +87,7 @@ def _sort_by_both(block_i, order_j, block_j, places, sequence):
 
 @part
 def _count_joint_ties(order_i, block_i, sequence):
-    """Pairs of documents with equal values of both features, which are neighbors by now."""
+    """Count pairs of documents with equal values of both features, which are now adjacent."""
     n_tied = before = 0
     for rank in range(1, sequence.size):
         same_block = block_i[order_i[rank]] == block_i[order_i[rank - 1]]
@@ -97,9 +98,9 @@ def _count_joint_ties(order_i, block_i, sequence):
 
 @part
 def _count_inversions(sequence, spare):
-    """Pairs of numbers of which the larger comes first; overwrites both arguments.
+    """Count pairs of numbers in which the larger comes first; overwrites both arguments.
 
-    Runs by insertion, then merged bottom up.
+    Short runs are sorted by insertion and then merged bottom up.
     """
     n = sequence.size
     n_inversions = 0
@@ -117,7 +118,7 @@ def _count_inversions(sequence, spare):
 
 @part
 def _sort_run(sequence, start, end):
-    """Insertion sort in place; returns the number of inversions: the steps that numbers move."""
+    """Sort in place by insertion; return the number of inversions, the steps that numbers move."""
     n_moves = 0
     for at in range(start + 1, end):
         number, place = sequence[at], at
@@ -131,10 +132,10 @@ def _sort_run(sequence, start, end):
 
 @part
 def _merge_run(source, target, start, middle, end):
-    """Merge two sorted runs; updates ``target``, returns the inversions between the runs."""
+    """Merge two sorted runs into ``target``; return the number of inversions between them."""
     left, right, place, n_inversions = start, middle, start, 0
     while left < middle and right < end:
-        # Selections instead of branches: which run is next cannot be predicted.
+        # Selections instead of branches, because branches would be mispredicted.
         take_right = source[right] < source[left]
         target[place] = source[right] if take_right else source[left]
         n_inversions += middle - left if take_right else 0
@@ -154,16 +155,16 @@ def _merge_run(source, target, start, middle, end):
 
 @kernel
 def multiply_ranks(values, products):
-    """Products of centered average ranks of all pairs of features; updates ``products``.
+    """Multiply centered average ranks of all pairs of features; updates ``products``.
 
-    Only i <= j. Ranks are doubled, which makes them whole numbers: sums of them are exact, for
+    Only entries i <= j are set. Ranks are doubled to make them integers, so that sums are exact for
     lists of up to two million documents.
     """
     n, n_features = values.shape
     order = np.empty((n_features, n), np.int64)
     block, block_end = np.empty((n_features, n), np.int64), np.empty((n_features, n), np.int64)
     _rank_features(values, order, block, block_end)
-    # The mean of ranks block .. block_end - 1, less the mean of 0 .. n - 1, twice.
+    # Twice the mean of ranks block .. block_end - 1 minus the mean of 0 .. n - 1.
     ranks = block
     for i in range(n_features):
         for document in range(n):

@@ -1,11 +1,11 @@
-"""Sums over pairs of documents that a margin does not keep apart, without listing the pairs.
+"""Sum over pairs of documents that violate a margin, without listing the pairs.
 
 A pair is a better and a worse document of a query, y_i > y_j; it is active if z_i - z_j < 1 for the
-scores z. In descending order of score the active worse documents of i are those of the first
-``reach[i]`` documents with a lower label: ``reach`` grows with the order, so that one sweep that
-puts documents into a Fenwick tree over label levels answers for all of them. With few levels, plain
-sums per level would save a tenth (three levels) to a third (two) of a sweep, too little for a
-second way; with as many levels as documents they would be quadratic.
+scores z. In descending order of score, the active worse documents of i are those with a lower label
+among the first ``reach[i]`` documents. ``reach`` does not decrease along the order, so one sweep
+that adds documents to a Fenwick tree over label levels finds all sums. With few levels, plain sums
+per level would save a tenth (three levels) to a third (two) of a sweep, too little for a second
+algorithm; with as many levels as documents they would take quadratic time.
 
 Rows of query q are ``query_ptr[q]:query_ptr[q + 1]``. ``levels`` (rows,) numbers the labels of each
 query from 0, ``n_levels`` (queries,) says how many there are; a query with a single level has no
@@ -21,21 +21,21 @@ from ranksieve._kernels.ranking import longest_query, sort_descending
 
 
 class ActivePairs(NamedTuple):
-    """Documents by label and by score, which tell the active pairs."""
+    """Orders of documents by label and by score, which determine the active pairs."""
 
     query_ptr: np.ndarray
     levels: np.ndarray
     n_levels: np.ndarray
     order: np.ndarray  # (rows,) positions within the query by descending score
-    reach: np.ndarray  # (rows,) by place in the order
+    reach: np.ndarray  # (rows,) in the same order
 
 
 @kernel
 def order_active(z, pairs):
-    """Sort each query by descending score and find what is active; updates ``order`` and ``reach``.
+    """Sort each query by descending score and find active pairs; updates ``order`` and ``reach``.
 
-    The document at place a of the order has its active partners with lower labels among places
-    ``0:reach[a]``.
+    The document at position a of the order has its active partners with lower labels among
+    positions ``0:reach[a]``.
     """
     query_ptr, n_levels, order, reach = pairs.query_ptr, pairs.n_levels, pairs.order, pairs.reach
     n_queries = query_ptr.size - 1
@@ -57,7 +57,7 @@ def order_active(z, pairs):
 
 @part
 def _add(tree, place, value):
-    """Add to one place of a Fenwick tree, from 1; updates ``tree`` in place."""
+    """Add a value at a 1-based position of a Fenwick tree; updates ``tree`` in place."""
     while place < tree.size:
         tree[place] += value
         place += place & -place
@@ -65,7 +65,7 @@ def _add(tree, place, value):
 
 @part
 def _total(tree, place):
-    """Sum of places 1 to ``place`` of a Fenwick tree."""
+    """Sum positions 1 to ``place`` of a Fenwick tree."""
     total = 0.0
     while place > 0:
         total += tree[place]
@@ -129,7 +129,7 @@ def _add_both(tree, place, value):
 
 @part
 def _total_both(tree, place):
-    """Count and sum of places 1 to ``place`` of a tree."""
+    """Return the count and sum of positions 1 to ``place`` of a tree."""
     count, total = 0.0, 0.0
     while place > 0:
         count += tree[place, 0]
@@ -142,7 +142,7 @@ def _total_both(tree, place):
 def count_active(values, pairs, worse, better, sums):
     """Count active partners with lower and with higher labels; updates the last three in place.
 
-    ``sums`` are as of :func:`sum_active`: both at once take little longer than one of them.
+    ``sums`` are those of :func:`sum_active`: computing both takes little longer than one of them.
     """
     query_ptr, levels, n_levels, order, reach = pairs
     space = np.empty((longest_query(query_ptr) + 1, 2))
@@ -178,10 +178,10 @@ def count_active(values, pairs, worse, better, sums):
 
 @kernel
 def add_spread(X, degree, query_ptr, spread):
-    """Add up squares of each feature around its query's mean, rows weighted; updates ``spread``.
+    """Add up weighted squared deviations from each query's mean; updates ``spread``.
 
-    ``X`` (rows, features), ``degree`` (rows,) are the weights, ``spread`` (features,). Values count
-    from those of the first row, so that a large offset costs no digits.
+    ``X`` is (rows, features), the weights ``degree`` are (rows,), ``spread`` is (features,). A
+    query's first row is subtracted from its rows, so that a large offset costs no digits.
     """
     n_features = X.shape[1]
     sums, squares = np.empty(n_features), np.empty(n_features)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ranksieve._kernels.compiling import kernel, part
 
-_RUN = 16  # documents that insertion sort orders faster than merging does
+_RUN = 16  # length up to which insertion sort is faster than merging
 
 
 @part
@@ -12,8 +12,9 @@ def sort_descending(scores, order, spare, keys):
     """Sort positions by descending score, equal scores by position; updates ``order`` in place.
 
     ``scores`` (n,) has no NaN; ``order`` (n,) receives 0..n-1 in ranked order; ``spare`` (n,) and
-    ``keys`` (2 n,) are scratch. Runs by insertion, then merged bottom up: O(n log n), stable. The
-    scores move along with their positions, so that merging reads both in sequence.
+    ``keys`` (2 n,) are scratch. Short runs are sorted by insertion and then merged bottom up, which
+    is stable and O(n log n). Scores move with their positions, so that merging reads both in
+    sequence.
     """
     n = scores.size
     from_keys, to_keys = keys[:n], keys[n : 2 * n]
@@ -28,14 +29,14 @@ def sort_descending(scores, order, spare, keys):
         from_order, to_order = to_order, from_order
         width *= 2
         passes += 1
-    if passes % 2:  # the last pass wrote to the scratch
+    if passes % 2:  # the last pass wrote to the scratch arrays
         for rank in range(n):
             order[rank] = spare[rank]
 
 
 @part
 def _sort_runs(scores, order, keys):
-    """Insertion sort of each run of 16."""
+    """Sort each run of 16 by insertion."""
     for start in range(0, scores.size, _RUN):
         for at in range(start, min(start + _RUN, scores.size)):
             score = scores[at]
@@ -53,7 +54,7 @@ def _merge(from_keys, from_order, to_keys, to_order, start, middle, end):
     """Merge the sorted runs ``start:middle`` and ``middle:end``."""
     left, right, place = start, middle, start
     while left < middle and right < end:
-        # Selections instead of branches: which run is next cannot be predicted.
+        # Selections instead of branches, because branches would be mispredicted.
         take_right = from_keys[right] > from_keys[left]
         to_keys[place] = from_keys[right] if take_right else from_keys[left]
         to_order[place] = from_order[right] if take_right else from_order[left]
@@ -72,7 +73,7 @@ def _merge(from_keys, from_order, to_keys, to_order, start, middle, end):
 
 @part
 def mark_ties(scores, order, tie_end):
-    """For each rank, the rank after its block of equal scores; updates ``tie_end`` in place."""
+    """Set ``tie_end`` to the rank after each rank's block of equal scores, in place."""
     end = scores.size
     for rank in range(scores.size - 1, -1, -1):
         if rank + 1 < scores.size and scores[order[rank]] != scores[order[rank + 1]]:
@@ -100,7 +101,7 @@ def rank_queries(scores, query_ptr, order, tie_end, first, last):
 
 @part
 def longest_query(query_ptr):
-    """Rows of the longest query."""
+    """Return the number of rows of the longest query."""
     longest = 0
     for query in range(query_ptr.size - 1):
         length = query_ptr[query + 1] - query_ptr[query]

@@ -1,4 +1,4 @@
-"""Nearest documents of a query, and how features differ between them."""
+"""Find nearest documents within a query, and how features differ between them."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from ranksieve._kernels.ranking import longest_query
 
 @part
 def _set_distances(values, document, distances):
-    """Set ``distances`` to the L1 distances of a document to all; ``values`` (features, documents).
+    """Set ``distances`` to the L1 distances from a document to all documents.
 
-    Documents are the inner loop, so that the compiler adds up several at a time, and each sum is
-    made in the order of the features.
+    ``values`` is (features, documents). The inner loop is over documents, so that the compiler adds
+    several at a time, and each sum is in the order of the features.
     """
     distances[:] = 0.0
     for feature in range(values.shape[0]):
@@ -22,9 +22,10 @@ def _set_distances(values, document, distances):
 
 @part
 def _find_nearest(distances, labels, document, hits, misses):
-    """Documents nearest to one, of its label and of other ones; updates the last two in place.
+    """Find the documents nearest to one, with its label and with others; updates the last two.
 
-    Returns how many are in ``hits`` and in ``misses``: several that are equally near, or none.
+    Returns the numbers of ``hits`` and ``misses``: several if they are equally near, 0 if none
+    exists.
     """
     n_hits, n_misses = 0, 0
     nearest_hit, nearest_miss = np.inf, np.inf
@@ -49,7 +50,7 @@ def _find_nearest(distances, labels, document, hits, misses):
 
 @part
 def _add_distances(values, labels, document, hits, misses, weights):
-    """Add |y - y_M| |x - x_M| - |x - x_H| of each feature, a mean over those equally near."""
+    """Add |y - y_M| |x - x_M| - |x - x_H| for each feature, averaged over ties."""
     for feature in range(values.shape[0]):
         own = values[feature, document]
         apart, alike = 0.0, 0.0
@@ -62,7 +63,7 @@ def _add_distances(values, labels, document, hits, misses, weights):
 
 @part
 def _add_orderings(values, labels, document, misses, weights):
-    """Add sign(y - y_M) (x - x_M) of each feature, a mean over those equally near."""
+    """Add sign(y - y_M) (x - x_M) for each feature, averaged over ties."""
     for feature in range(values.shape[0]):
         own = values[feature, document]
         ordered = 0.0
@@ -74,12 +75,12 @@ def _add_orderings(values, labels, document, misses, weights):
 
 @kernel
 def add_relief(X, y, query_ptr, query_weights, sampled, by_ordering, weights):
-    """Add the mean over each query's documents of a Relief update; updates ``weights`` (features,).
+    """Add each query's mean Relief update; updates ``weights`` (features,).
 
-    ``X`` is scaled within queries, which count ``query_weights`` times. Neighbors are looked up for
-    documents that are ``sampled`` (rows,). Returns the weight of the queries with a document that
-    has the neighbors it needs: one of another label, and one of its own label unless
-    ``by_ordering``.
+    ``X`` is scaled within queries, which count ``query_weights`` times. The mean is over
+    ``sampled`` (rows,) documents; neighbors may be any documents. Returns the weight of the queries
+    with a document that has the required neighbors: one with another label and, unless
+    ``by_ordering``, one with the same label.
     """
     n_features = X.shape[1]
     longest = longest_query(query_ptr)

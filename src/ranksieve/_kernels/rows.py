@@ -1,4 +1,4 @@
-"""Rows of a matrix: moved without a second copy of it, or looked over."""
+"""Permute the rows of a matrix in place, and check the rows of a CSR matrix."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ from ranksieve._kernels.compiling import kernel
 
 @kernel
 def permute_rows(matrix, order):
-    """Put row ``order[i]`` at row ``i`` for all i, in place; ``order`` is a permutation.
+    """Move row ``order[i]`` to row ``i`` for all i, in place; ``order`` is a permutation.
 
-    Follows each cycle of the permutation once, with one row set aside: O(rows x columns).
+    Follows each cycle of the permutation once, with one row as a buffer: O(rows x columns).
     """
     placed = np.zeros(order.size, dtype=np.bool_)
     aside = np.empty(matrix.shape[1], dtype=matrix.dtype)
@@ -28,9 +28,9 @@ def permute_rows(matrix, order):
 
 @kernel
 def first_bad_row(indptr, indices, n_columns):
-    """First row of a CSR matrix whose columns do not increase from 0 to n_columns - 1; or -1.
+    """Return the first CSR row whose columns do not increase within 0..n_columns - 1, or -1.
 
-    ``indptr`` must lead through ``indices`` in order.
+    ``indptr`` must not decrease and must stay within ``indices``.
     """
     for row in range(indptr.size - 1):
         previous = np.int64(-1)

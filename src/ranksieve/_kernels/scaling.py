@@ -1,13 +1,13 @@
-"""Query-wise scaling, in place for dense matrices and row by row for CSR.
+"""Scale features within queries, in place for dense matrices and row by row for CSR.
 
 Both scalings are one map per query and feature,
 
     x -> (u(x) - mean) / deviation,    u(x) = (factor * x - shift) / span,
 
-where u takes the query's smallest value to 0 and its largest to 1. Min-max scaling stops
-there (mean 0, deviation 1); standardization takes mean and deviation of u, which are those of
-x up to the map u but can neither overflow nor cancel. A constant feature has u = 0. Missing
-values (NaN) stay, and count in none of these.
+where u maps the query's smallest value to 0 and its largest to 1. Min-max scaling stops there (mean
+0, deviation 1). Standardization uses the mean and deviation of u, which is equivalent to those of x
+but avoids overflow and cancellation. A constant feature has u = 0. Missing values (NaN) stay and
+are ignored.
 
 ``maps`` is the tuple (factor, shift, span, mean, deviation) of arrays with one entry per
 feature.
@@ -57,7 +57,7 @@ def _find_ranges(block, low, high, n_present):
     for row in range(block.shape[0]):
         for feature in range(block.shape[1]):
             value = np.float64(block[row, feature])
-            # Comparisons that are false for NaN.
+            # These comparisons are false for NaN.
             low[feature] = value if value < low[feature] else low[feature]
             high[feature] = value if value > high[feature] else high[feature]
             n_present[feature] += value == value
@@ -86,7 +86,7 @@ def _find_moments(block, n_present, maps, total):
         for feature in range(block.shape[1]):
             total[feature] += _or_zero(_scaled(np.float64(block[row, feature]), maps, feature)) ** 2
     for feature in range(block.shape[1]):
-        if total[feature] > 0.0:  # zero: the feature is constant, and stays 0
+        if total[feature] > 0.0:  # otherwise the feature is constant and stays 0
             deviation[feature] = np.sqrt(total[feature] / n_present[feature])
 
 
@@ -118,10 +118,10 @@ def scale_dense(values, query_ptr, standardize, first, last):
 
 @part
 def _find_sparse_ranges(indices, values, stored, missing, low, high, seen):
-    """Range of the stored values of each feature; returns how many features are in ``seen``.
+    """Find the range of each feature's stored values; return how many features are in ``seen``.
 
-    ``stored`` counts a feature's entries, and ``missing`` those that are NaN; ``stored`` must come
-    in as zeros.
+    ``stored`` counts a feature's entries, and ``missing`` those that are NaN; ``stored`` must be
+    zero at the start.
     """
     n_seen = 0
     for entry in range(indices.size):
@@ -133,7 +133,7 @@ def _find_sparse_ranges(indices, values, stored, missing, low, high, seen):
             missing[feature] = 0
         stored[feature] += 1
         missing[feature] += value != value
-        # Comparisons that are false for NaN.
+        # These comparisons are false for NaN.
         low[feature] = value if value < low[feature] else low[feature]
         high[feature] = value if value > high[feature] else high[feature]
     return n_seen
@@ -141,9 +141,9 @@ def _find_sparse_ranges(indices, values, stored, missing, low, high, seen):
 
 @part
 def _find_sparse_moments(indices, values, n_rows, counts, seen, maps, total):
-    """Set mean and deviation of the features in ``seen``, implicit zeros included.
+    """Set mean and deviation of the features in ``seen``, including implicit zeros.
 
-    ``counts`` are the entries of each feature, and those that are missing.
+    ``counts`` are the numbers of entries and of missing entries of each feature.
     """
     stored, missing = counts
     mean, deviation = maps[3], maps[4]
@@ -165,10 +165,10 @@ def _find_sparse_moments(indices, values, n_rows, counts, seen, maps, total):
 
 @part
 def _prepare_sparse(indices, values, n_rows, standardize, spare, maps):
-    """Set the maps of one query; ``spare`` are arrays (features,) to work with.
+    """Set the maps of one query; ``spare`` are scratch arrays (features,).
 
-    Returns the sorted features whose implicit zeros do not stay zero. Features that the query
-    does not store are zero throughout, so nothing needs to be done for them.
+    Returns the sorted features whose implicit zeros do not stay zero. Features without entries in
+    the query are all zero and need no work.
     """
     stored, missing, seen, low, high, total = spare
     n_seen = _find_sparse_ranges(indices, values, stored, missing, low, high, seen)
@@ -219,9 +219,9 @@ def _write_row(indices, values, filled, maps, write, out_indices, out_values, at
 def scale_sparse(matrix, n_features, query_ptr, standardize, write, out, first, last):
     """Scale the rows of queries ``first`` to ``last - 1`` of a CSR matrix into another.
 
-    To be called twice: without ``write``, it sets ``out_ptr[row + 1]`` to the number of
-    entries of each row; with it, and after the counts were added up, it fills the entries.
-    Takes O(entries in and out) time and O(features) memory.
+    Call it twice: without ``write``, it sets ``out_ptr[row + 1]`` to the number of entries of each
+    row; with ``write``, after the counts were summed, it fills in the entries. Takes O(entries in
+    and out) time and O(features) memory.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Scores of documents by many linear models at once."""
+"""Score documents by many linear models at once."""
 
 from ranksieve._kernels.compiling import kernel
 
@@ -8,8 +8,9 @@ def score_models(X, features, coefs, out):
     """Score each row by each model; updates ``out`` (rows, models).
 
     ``coefs`` (some features, models) are the weights of the columns ``features`` of ``X``. Terms
-    are added in the same order in every row, so that equal documents get equal scores wherever a
-    block is cut: a matrix product does not promise that, and ties would be broken by rounding.
+    are added in the same order in every row, so that equal documents get equal scores however the
+    data is split into blocks. A matrix product does not guarantee that, and rounding would break
+    ties.
     """
     for row in range(X.shape[0]):
         for model in range(out.shape[1]):

@@ -1,4 +1,4 @@
-"""How alike features order the documents of a query: counts of document pairs, and ranks."""
+"""Measure how similarly features order documents, by counts of document pairs or by ranks."""
 
 import math
 from typing import NamedTuple
@@ -14,25 +14,25 @@ BY_BITS, BY_SORTING, BY_RANKS = range(3)
 
 
 class Comparison(NamedTuple):
-    """How features are compared.
+    """Settings for the comparison of features.
 
     Queries of up to ``most_by_bits`` documents per varying feature are counted by bits, longer ones
     by sorting.
     """
 
-    directions: np.ndarray  # (features,): 1, or -1 if small values are good
+    directions: np.ndarray  # (features,): 1, or -1 if small values are better
     method: int
     absolute: bool
     most_by_bits: int
-    keeps_missing: bool  # else NaN is an error
+    keeps_missing: bool  # if False, NaN is an error
 
 
 @part
 def _find_varying(rows, keeps_missing, varying):
     """List the features that are not constant in a query; updates ``varying`` in place.
 
-    Missing values are equal to each other, and differ from all others. Returns the number of
-    features, or -1 if a value is not finite, or missing unless such are kept.
+    Missing values are equal to each other and different from all others. Returns the number of
+    features, or -1 if a value is infinite, or missing without ``keeps_missing``.
     """
     varying[:] = 0
     all_finite = True
@@ -55,9 +55,9 @@ def _find_varying(rows, keeps_missing, varying):
 
 @part
 def _take_features(rows, directions, features, values):
-    """Copy some features, large values being the good ones; updates ``values`` in place.
+    """Copy some features to ``values``, with signs such that larger values are better.
 
-    Missing values become -infinity, whatever the direction.
+    Missing values become -infinity in either direction.
     """
     for row in range(rows.shape[0]):
         for place in range(features.size):
@@ -67,7 +67,7 @@ def _take_features(rows, directions, features, values):
 
 @part
 def _add_values(agree, shared, n_pairs, how, weight, features, sums):
-    """Turn the counts of a query into similarities and add them; updates ``sums`` in place."""
+    """Convert a query's counts to similarities and add them; updates ``sums`` in place."""
     method = how.method
     for i in range(features.size):
         for j in range(i, features.size):
@@ -84,7 +84,7 @@ def _add_values(agree, shared, n_pairs, how, weight, features, sums):
 
 @part
 def _cosine(product, square_i, square_j):
-    """Product over the lengths of its factors; 0 if one of them is 0."""
+    """Divide a product by the lengths of its factors; 0 if a length is 0."""
     squares = float(square_i) * float(square_j)
     return product / math.sqrt(squares) if squares > 0.0 else 0.0
 
@@ -92,16 +92,16 @@ def _cosine(product, square_i, square_j):
 def _adds(way):
     @kernel
     def add_similarity(X, query_ptr, weights, first, how, sums):
-        """Add the similarity of all pairs of features in each query from ``first`` on.
+        """Add the similarity of all pairs of features in each query, starting with ``first``.
 
         A query counts ``weights`` (queries,) times. Updates ``sums`` (features, features) in place,
-        only the upper triangle and the diagonal. Returns the first query that is to be counted the
-        other way, the number of queries if there is none, or -1 if a value of X is not finite; then
-        the sums mean nothing.
+        only the upper triangle and the diagonal. Returns the first query to be counted by the other
+        algorithm, the number of queries if there is none, or -1 if a value of X is not finite, in
+        which case the sums are invalid.
         """
         n_features, n_queries = X.shape[1], query_ptr.size - 1
         varying = np.empty(n_features, np.int64)
-        # Whole numbers, so that neither the order of documents nor the way of counting matters.
+        # Integers, so that neither the order of documents nor the algorithm affects the result.
         agree = np.empty((n_features, n_features), np.int64)
         shared = np.empty((n_features, n_features), np.int64)
         for query in range(first, n_queries):
@@ -116,8 +116,7 @@ def _adds(way):
                 continue
             if way != BY_RANKS and (n <= how.most_by_bits * n_varying) != (way == BY_BITS):
                 return query
-            # The others, a fifth of the features in a query of LETOR's MQ2008, are 0 similar to
-            # all.
+            # Constant features, a fifth in a query of LETOR's MQ2008, have similarity 0 to all.
             values = np.empty((n, n_varying))
             _take_features(rows, how.directions, varying[:n_varying], values)
             if way == BY_RANKS:
@@ -134,5 +133,5 @@ def _adds(way):
     return add_similarity
 
 
-# A kernel for each way of counting, so that only what is used is compiled.
+# A kernel for each algorithm, so that only the one that is used is compiled.
 add_similarity = [_adds(way) for way in (BY_BITS, BY_SORTING, BY_RANKS)]

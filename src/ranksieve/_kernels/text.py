@@ -1,4 +1,4 @@
-"""Lines of LETOR / SVMlight text to sparse rows, in one pass over the bytes."""
+"""Parse LETOR / SVMlight text to sparse rows in one pass over the bytes."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ import numpy as np
 from ranksieve._kernels.compiling import kernel, part
 from ranksieve._kernels.decimal import BAD, HARD, OK, parse_number
 
-# Why a line is refused. The caller turns the code and the place into a message.
+# Reasons to reject a line. The caller turns the code and the position into a message.
 NO_ERROR = 0
 BAD_LABEL = 1
 INFINITE_LABEL = 2
@@ -68,7 +68,7 @@ def _same_bytes(text, start, end, other_start, other_end):
 
 @part
 def _document_id(text, start, end):
-    """Part of a comment that names the document: all, or X in LETOR's 'docid = X inc = ...'."""
+    """Find the document id in a comment: all of it, or X in LETOR's 'docid = X inc = ...'."""
     if text[start] != _HASH:
         return start, start
     start = _skip_blanks(text, start + 1)
@@ -92,11 +92,11 @@ def _note(spans, count, first, start, end):
 
 
 class HardNumbers(NamedTuple):
-    """Numbers that are left to the caller."""
+    """Numbers that are left to the caller to parse."""
 
-    slots: np.ndarray  # the entry of each, or -1 - row for a label
-    starts: np.ndarray  # where it is in the text
-    digits: np.ndarray  # all of them, one after the other:
+    slots: np.ndarray  # index of the entry, or -1 - row for a label
+    starts: np.ndarray  # position in the text
+    digits: np.ndarray  # text of all numbers, concatenated:
     ptr: np.ndarray  # number i is digits[ptr[i]:ptr[i + 1]]
 
 
@@ -119,7 +119,7 @@ def _leave(text, start, end, hard, count, slot):
 
 @part
 def _parse_label(text, at, row, labels, hard, n_hard):
-    """Label of a row: (error, position after it or of the error, hard numbers so far)."""
+    """Parse a label; return (error, position after it or of the error, hard numbers so far)."""
     start = at
     status, label, at = parse_number(text, at)
     if status == BAD or not _ends_token(text[at]):
@@ -134,7 +134,7 @@ def _parse_label(text, at, row, labels, hard, n_hard):
 
 @part
 def _parse_query(text, at, row, line, runs, n_runs):
-    """Query id of a row: (error, position, runs so far); a new id starts a new run."""
+    """Parse a query id, which starts a run if it is new; return (error, position, runs so far)."""
     at = _skip_blanks(text, at)
     if not _starts_with(text, at, _QID):
         return MISSING_QID, at, n_runs
@@ -153,7 +153,7 @@ def _parse_query(text, at, row, line, runs, n_runs):
 
 @part
 def _parse_index(text, at):
-    """Digits as a number that stops growing beyond the largest index: (index, position)."""
+    """Parse an index, ignoring digits once it is too large; return (index, position)."""
     index = 0
     while _ZERO <= text[at] <= _NINE:
         if index <= MAX_INDEX:
@@ -177,7 +177,7 @@ def _check_index(index, previous, first_index, last_index):
 
 @part
 def _parse_pairs(text, at, bounds, entries, n_entries, hard, n_hard):
-    """Pairs index:value up to a comment or the end of the line.
+    """Parse pairs index:value up to a comment or the end of the line.
 
     Returns (error, position, entries so far, hard numbers so far, last index).
     """
@@ -205,7 +205,7 @@ def _parse_pairs(text, at, bounds, entries, n_entries, hard, n_hard):
             return BAD_VALUE, start, n_entries, n_hard, previous
         if status == HARD:
             n_hard = _leave(text, start, at, hard, n_hard, n_entries)
-            value = np.nan  # holds the place until the caller fills it in
+            value = np.nan  # placeholder until the caller fills it in
         indices[n_entries] = index - first_index
         values[n_entries] = value
         n_entries += value != 0.0 or np.signbit(value)  # zeros are overwritten by the next entry
@@ -223,8 +223,8 @@ class ParsedLines(NamedTuple):
 
     labels: np.ndarray  # (rows,)
     row_ptr: np.ndarray  # (rows + 1,) entries of row i are row_ptr[i]:row_ptr[i + 1]
-    names: np.ndarray  # document ids, one after the other:
-    name_ptr: np.ndarray  # that of row i is the text names[name_ptr[i]:name_ptr[i + 1]]
+    names: np.ndarray  # document ids, concatenated:
+    name_ptr: np.ndarray  # row i has names[name_ptr[i]:name_ptr[i + 1]]
     runs: np.ndarray  # (rows, 4), see parse_lines
     indices: np.ndarray  # (entries,) 0-based features
     values: np.ndarray  # (entries,) zeros are left out
@@ -234,15 +234,15 @@ class ParsedLines(NamedTuple):
 
 @kernel
 def parse_lines(text, bounds, lines):
-    """Parse whole lines; fills the arrays of ``lines`` in place.
+    """Parse whole lines into the arrays of ``lines``, in place.
 
     Parameters
     ----------
     text : uint8 array that ends with a newline, so that no scan runs past its end
     bounds : smallest and largest index that a line may use
-    lines : ParsedLines, where ``runs`` has for each run of rows with one query id its first row,
-        start and end of the id in the text, and line of the first row; ``remarks`` each line that
-        is only a comment: row that follows it, start, end
+    lines : ParsedLines, where ``runs`` has, for each run of rows with one query id, its first row,
+        start and end of the id in the text, and line of the first row; ``remarks`` has, for each
+        line with only a comment, the row that follows it, start and end
 
     Returns
     -------
@@ -251,7 +251,7 @@ def parse_lines(text, bounds, lines):
     labels, row_ptr, names, name_ptr, runs = lines[:5]
     hard, remarks = lines.hard, lines.remarks
     entries = lines.indices, lines.values
-    zero = np.int64(0)  # not a literal, which is a type of its own
+    zero = np.int64(0)  # a literal would have another type
     n_rows = n_runs = n_hard = n_remarks = n_entries = n_lines = width = at = zero
     error = NO_ERROR
     row_ptr[0] = name_ptr[0] = hard.ptr[0] = 0
@@ -290,7 +290,7 @@ def parse_lines(text, bounds, lines):
 
 @kernel
 def fill_dense(row_ptr, indices, values, out):
-    """Scatter sparse rows into ``out``, which is zero."""
+    """Scatter sparse rows into ``out``, which must hold zeros."""
     for row in range(out.shape[0]):
         for entry in range(row_ptr[row], row_ptr[row + 1]):
             out[row, indices[entry]] = values[entry]

@@ -1,4 +1,4 @@
-"""XXH64's inner loop."""
+"""Inner loop of the XXH64 hash."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ _PRIME_2 = np.uint64(14029467366897019727)
 
 @kernel
 def mix(state, words):
-    """Mix 64-bit words, as many as a multiple of 4, into the four words of the state in place."""
+    """Mix 64-bit words, whose number is a multiple of 4, into the four words of state in place."""
     for first in range(0, words.size, 4):
         for lane in range(4):
             mixed = state[lane] + words[first + lane] * _PRIME_2

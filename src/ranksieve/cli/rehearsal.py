@@ -1,4 +1,4 @@
-"""Compile kernels while data is read, in the first command after the installation."""
+"""Compile kernels while data is read, in the first command after installation."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 def rehearse(
     method: Method, files: list[Path] | None, work: Callable[[RankingData], object]
 ) -> Callable[[], None]:
-    """Start to compile what a command will need, and return a function that waits for the end.
+    """Start compiling the kernels that a command will need; return a function that waits for them.
 
-    If nothing has been compiled yet, a second process calls ``work`` with a little data. It leaves
-    what it compiles in the cache of kernels, while this process compiles the reader and reads the
-    files. Errors in there are ignored: the command itself will report them. The code of users does
-    not run twice.
+    If nothing has been compiled yet, a second process calls ``work`` with a little data. It adds
+    the compiled code to the cache of kernels, while this process compiles the reader and reads the
+    files. Errors in the second process are ignored, because the command itself will report them.
+    User code does not run twice.
     """
     if not (files and method.is_ours and _is_worthwhile()):
         return _no_wait
@@ -33,7 +33,7 @@ def rehearse(
             _silence()
             work(_little_data())
         finally:
-            os._exit(0)  # no cleaning up of what belongs to the first process
+            os._exit(0)  # skips cleanup, which is up to the first process
 
     def wait() -> None:
         with suppress(ChildProcessError):
@@ -43,11 +43,11 @@ def rehearse(
 
 
 def _no_wait() -> None:
-    """Return at once."""
+    """Return immediately."""
 
 
 def _is_worthwhile() -> bool:
-    """Whether nothing is compiled, a second core is there, and the process can be forked."""
+    """Whether nothing is compiled yet, a second core exists, and the process can be forked."""
     from ranksieve import _kernels
 
     cache = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(_kernels.__path__[0], "__pycache__"))

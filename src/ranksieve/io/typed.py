@@ -1,4 +1,4 @@
-"""Whether values are what the types of their class say, after they were read from a file."""
+"""Check values that were read from a file against the type annotations of their class."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ranksieve.data import DataError
 
 
 def check_types(value: Any, kind: Any, where: str = "") -> None:
-    """Raise a DataError that says where a value, or a part of it, is not of its type.
+    """Raise a DataError that says where a value, or a part of it, has the wrong type.
 
     Parameters
     ----------
     value : object
     kind : type
-        A dataclass or NamedTuple, whose parts are checked by their annotations, or what may stand
-        in these: numbers, texts, lists, dictionaries by name, Literal, unions and Any. An int will
-        do for a float.
+        A dataclass or NamedTuple, whose fields are checked against their annotations, or a type
+        that may occur in these: numbers, strings, lists, dictionaries with string keys, Literal,
+        unions and Any. An int is accepted as a float.
     where : str
         Name of the value, for the message.
 
@@ -37,7 +37,7 @@ def check_types(value: Any, kind: Any, where: str = "") -> None:
 
 
 def _fits(value: Any, kind: Any, where: str) -> bool:
-    """Whether a value is of a kind; parts that are not are told by themselves."""
+    """Whether a value has a type; raises a DataError for parts that do not."""
     home, inner = get_origin(kind), get_args(kind)
     if kind is Any:
         return True

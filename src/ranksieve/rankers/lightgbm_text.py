@@ -1,7 +1,7 @@
-"""Models of LightGBM from their text, which is checked first.
+"""Check the text of LightGBM models before LightGBM loads them.
 
-LightGBM trusts the text of a model: a child or a feature that is not there is read from foreign
-memory, and a node below itself is an endless loop.
+LightGBM trusts the text of a model: a child or feature that does not exist makes it read invalid
+memory, and a node below itself makes it loop forever.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from ranksieve.data import DataError
 if TYPE_CHECKING:
     from lightgbm import Booster
 
-_SIGNS = re.compile(r"[-+.\deE ]*", re.ASCII)  # of numbers that are finite
+_SIGNS = re.compile(r"[-+.\deE ]*", re.ASCII)  # characters of finite numbers
 _NAME = re.compile(r"\w+", re.ASCII)
 _PARAMETER = re.compile(r"\[\w+: .*\]|", re.ASCII)
-_ALONE = frozenset({"tree", "average_output"})  # lines of the head that have no value
+_ALONE = frozenset({"tree", "average_output"})  # header lines without a value
 _OF_SPLITS = ("split_gain", "internal_value", "internal_weight", "internal_count")
 _OF_LEAVES = ("leaf_weight", "leaf_count", "leaf_const")
-_CATEGORICAL, _DECISIONS = 1, 16  # bit of a decision type, and how many types there are
+_CATEGORICAL, _DECISIONS = 1, 16  # bit of a decision type, and the number of types
 
 
 def load_booster(text: str) -> Booster:
-    """Make a booster of the text of a model; a DataError if the text is damaged."""
+    """Load a booster from the text of a model; raise a DataError if the text is damaged."""
     from lightgbm import Booster
     from lightgbm.basic import LightGBMError
 
@@ -39,7 +39,7 @@ def load_booster(text: str) -> Booster:
 
 
 def check_text(text: str) -> None:
-    """Raise a DataError unless the trees of a model are trees, on features that there are."""
+    """Raise a DataError unless the trees of a model are valid and use existing features."""
     body, end, rest = text.partition("\nend of trees\n")
     if not end or not text.startswith("tree\n") or "\0" in text:
         raise DataError("not a whole text model of LightGBM: it should go from 'tree' to the end")
@@ -61,14 +61,14 @@ def check_text(text: str) -> None:
 
 
 def _check_head(head: str, sizes: list[int]) -> int:
-    """Check what is said of all trees, which have these sizes; returns the number of features."""
+    """Check the header of a model with trees of these sizes; return the number of features."""
     facts = _settings(head.strip("\n"), _ALONE)
     if [_integers(facts, name, 1)[0] for name in ("num_class", "num_tree_per_iteration")] != [1, 1]:
         raise DataError("the model has several scores for each row, not one")
     n_features = int(_integers(facts, "max_feature_idx", 1)[0]) + 1
     if n_features < 1 or len(facts.get("feature_names", "").split(" ")) != n_features:
         raise DataError(f"there should be names of {n_features} features")
-    # LightGBM cuts the text by these sizes, whatever is there.
+    # LightGBM splits the text by these sizes without checking them.
     if "tree_sizes" in facts and _integers(facts, "tree_sizes", len(sizes)).tolist() != sizes:
         raise DataError(
             "'tree_sizes' are not the sizes of the trees; if these were changed on purpose, leave "
@@ -78,7 +78,7 @@ def _check_head(head: str, sizes: list[int]) -> int:
 
 
 def _settings(text: str, alone: Collection[str] = ()) -> dict[str, str]:
-    """Values by name from lines ``name=value``."""
+    """Parse lines ``name=value`` to values by name."""
     found: dict[str, str] = {}
     for line in text.split("\n"):
         name, sign, value = line.partition("=")
@@ -96,7 +96,7 @@ def _check_tree(tree: Mapping[str, str], n_features: int) -> None:
     n_splits = n_leaves - 1
     for names, count in ((_OF_SPLITS, n_splits), (_OF_LEAVES, n_leaves)):
         for name in names:
-            if tree.get(name, "").strip():  # trees of one leaf have none
+            if tree.get(name, "").strip():  # empty for trees with one leaf
                 _words(tree, name, count)
     if n_splits:
         features = _integers(tree, "split_feature", n_splits)
@@ -115,7 +115,7 @@ def _check_tree(tree: Mapping[str, str], n_features: int) -> None:
 
 
 def _check_children(tree: Mapping[str, str], n_splits: int) -> None:
-    """Every node but the first is the child of one node before it; leaf i is called -1 - i."""
+    """Check that every node except the root is the child of one earlier node; leaf i is -1 - i."""
     sides = [_integers(tree, f"{side}_child", n_splits) for side in ("left", "right")]
     children = np.concatenate(sides)
     parents = np.tile(np.arange(n_splits), 2)
@@ -128,7 +128,7 @@ def _check_children(tree: Mapping[str, str], n_splits: int) -> None:
 
 
 def _check_categories(tree: Mapping[str, str], thresholds: np.ndarray) -> None:
-    """Splits on categories have numbers of sets of categories instead of thresholds."""
+    """Check categorical splits, whose thresholds are indices of sets of categories."""
     n_sets = int(_integers(tree, "num_cat", 1)[0])
     if not n_sets and not len(thresholds):
         return

@@ -1,7 +1,7 @@
-"""The JSON of models of XGBoost, which is checked before XGBoost reads it.
+"""Check the JSON of XGBoost models before XGBoost loads them.
 
-XGBoost trusts children, features and groups of trees: those that are not there are read from
-foreign memory, and a node below itself is an endless loop.
+XGBoost trusts the children, features and groups of trees: one that does not exist makes it read
+invalid memory, and a node below itself makes it loop forever.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NUMBERS = ("split_conditions", "base_weights", "loss_changes", "sum_hessian")
 
 
 def check_json(text: str) -> None:
-    """Raise a DataError unless the trees of a model are trees, on features that there are."""
+    """Raise a DataError unless the trees of a model are valid and use existing features."""
     try:
         record = parse_record(text.encode())
     except json.JSONDecodeError as error:
@@ -35,7 +35,7 @@ def check_json(text: str) -> None:
     if get(booster, "name", str) == "dart":
         booster = get(booster, "gbtree", dict)
     model = get(booster, "model", dict)
-    if "trees" not in model:  # a linear one
+    if "trees" not in model:  # a linear model
         get_numbers(model, "weights", n_features + 1)
         return
     trees = get(model, "trees", list)
@@ -48,7 +48,7 @@ def check_json(text: str) -> None:
 
 
 def _check_order(model: dict[str, Any], trees: list[Any]) -> None:
-    """Check what says which trees there are, and which belong together."""
+    """Check the fields that list the trees and group them."""
     n_trees = len(trees)
     if sorted(get(tree, "id", int) for tree in trees) != list(range(n_trees)):
         raise DataError("each tree should have another 'id', from 0 on")
@@ -75,7 +75,7 @@ def _check_tree(tree: Any, n_features: int) -> None:
     inner = np.flatnonzero(reached & (left >= 0))
     if (parents[left[inner]] != inner).any() or (parents[right[inner]] != inner).any():
         raise DataError("'parents' are not those of the children")
-    if (features[reached] >= n_features).any():  # nodes that were deleted have others
+    if (features[reached] >= n_features).any():  # deleted nodes may have other values
         raise DataError(f"'split_indices' should be in 0..{n_features - 1}")
     _integers(tree, "default_left", n_nodes, 0, 2)
     for name in _NUMBERS:
@@ -84,7 +84,7 @@ def _check_tree(tree: Any, n_features: int) -> None:
 
 
 def _find_nodes(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Which nodes are below the first; a DataError if one of them is there twice."""
+    """Find the nodes below the root; raise a DataError if one is reached twice."""
     reached = np.zeros(len(left), dtype=bool)
     level = np.array([0])
     while len(level):
@@ -98,7 +98,7 @@ def _find_nodes(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _check_categories(tree: dict[str, Any], n_nodes: int) -> None:
-    """Splits on categories have sets of these, one after another in ``categories``."""
+    """Check categorical splits, whose sets of categories are concatenated in ``categories``."""
     if "split_type" not in tree:
         return
     kinds = _integers(tree, "split_type", n_nodes, 0, 2)
@@ -112,7 +112,7 @@ def _check_categories(tree: dict[str, Any], n_nodes: int) -> None:
 
 
 def _count(facts: dict[str, Any], name: str, default: int | None = None) -> int:
-    """A number that XGBoost writes as text."""
+    """Return an integer that XGBoost writes as text."""
     if default is not None and name not in facts:
         return default
     text = get(facts, name, str)

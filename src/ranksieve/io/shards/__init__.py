@@ -1,4 +1,4 @@
-"""Shards: data larger than memory, as a directory of memory-mapped runs of whole queries.
+"""Store data larger than memory as shards: memory-mapped runs of whole queries.
 
 A directory of shards contains plain ``.npy`` files and ``manifest.json``, which lists them with
 their sizes and checksums. Every shard is one :class:`~ranksieve.data.Block`.

@@ -23,7 +23,7 @@ from ranksieve.io.shards.store import ShardStore, replace_directory_on_success
 from ranksieve.io.shards.writer import SHARD_BYTES, PathLike, convert_ids, write_shards
 from ranksieve.io.tables import Tables, convert_text_ids
 
-_FILE = 2**40  # place = number of the file * _FILE + line: one small integer per query
+_FILE = 2**40  # position = number of the file * _FILE + line: one small integer per query
 
 
 def convert_to_shards(
@@ -42,21 +42,22 @@ def convert_to_shards(
 ) -> None:
     r"""Convert LETOR text, Parquet or CSV files to shards, without reading them into memory.
 
-    They have the data that :func:`read_letor`, :func:`read_parquet` or :func:`read_csv` would read.
+    The shards contain the same data that :func:`read_letor`, :func:`read_parquet` or
+    :func:`read_csv` would read.
 
     Parameters
     ----------
     paths : path or list of paths
         Parquet if names end in ``.parquet`` or ``.pq``, CSV or TSV if they end in ``.csv`` or
-        ``.tsv``, else LETOR text; ``.gz`` and ``.zst`` are decompressed. Several files are one data
-        set; a query may continue in the next file.
+        ``.tsv``, else LETOR text; ``.gz`` and ``.zst`` are decompressed. Several files form one
+        data set; a query may continue in the next file.
     directory : path
-        Appears when all is written; an error or interruption leaves nothing behind.
+        Created only when everything is written; an error or interruption leaves nothing behind.
     n_features : int, optional
-        Number of features; by default the largest index found. If that comes late, shards
-        written before are written once more.
+        Number of features; by default the largest index found. If it is found late, earlier shards
+        are rewritten.
     dtype : {"float64", "float32"}, optional
-        How feature values are stored; by default as in Parquet files, and float64 for text.
+        Type of the stored feature values; by default that of Parquet files, and float64 for text.
     sparse : bool
         Whether to store CSR matrices.
     zero_based : bool
@@ -64,29 +65,30 @@ def convert_to_shards(
     columns : Columns, optional
         Roles of the columns of Parquet and CSV files; by default they are recognized by name.
     features : Selection, optional
-        Features to keep, as :func:`ranksieve.io.selection.read_selection` reads them; they keep
-        their names and the order of the data. It is an error if the files have another number of
-        features than those that they were selected from, or other names.
+        Features to keep, from :func:`ranksieve.io.selection.read_selection`; they keep their names
+        and the order of the data. It is an error if the number or the names of the files' features
+        differ from those of the data that the features were selected from.
     missing : str or Missing, optional
         How missing values (NaN) are filled in; see :class:`ranksieve.Missing`. ``"keep"`` writes
-        NaN, as is done without a policy. For indicators, convert without them first, and then these
-        shards with :func:`rewrite_shards`.
+        NaN, which is also the default. For indicators, convert without them first, and then convert
+        these shards with :func:`rewrite_shards`.
     shard_bytes : int
-        Size of a shard. It ends with the query that reaches it, as no query is ever cut.
+        Minimum size of a shard, which ends with the query that reaches it; queries are never split.
     overwrite : bool
-        Whether to replace the shards in ``directory``, once the new ones are complete. A
-        directory with anything else in it is never replaced.
+        Whether to replace the shards in ``directory`` once the new ones are complete. A directory
+        that contains anything else is never replaced.
 
     Raises
     ------
     DataError
         ``file:line: what is wrong``. Rows of a query that are not adjacent are grouped within a
-        shard; a query that comes back after its shard was written is an error. Rows of Parquet
-        files are counted from 0, those of CSV files with the header, which is row 1.
+        shard; a query that reappears after its shard was written is an error. Rows of Parquet files
+        are counted from 0; in CSV files, the header is row 1.
 
     Notes
     -----
-    Linear in the size of the files. Memory for a few shards, and for the id of every query.
+    Takes time linear in the size of the files, and memory for a few shards and the id of every
+    query.
 
     Examples
     --------
@@ -143,7 +145,7 @@ def rewrite_shards(
     features: Selection | None = None,
     **how: Any,
 ) -> None:
-    """Write opened shards to new ones, with their treatment of missing values applied.
+    """Write opened shards to new shards, with missing values treated.
 
     Parameters
     ----------
@@ -202,7 +204,7 @@ def _kept_names(
     if features is None:
         return names
     features.check_fits(n_features, names, source)
-    # A feature without a name keeps its number, whatever its new position.
+    # A feature without a name keeps its number at its new position.
     return [names[f] if names else str(f + 1) for f in features.columns.tolist()]
 
 
@@ -232,5 +234,5 @@ def _convert_tables(
 
 
 def _text_ids(filler: ShardFiller) -> np.ndarray | list[str]:
-    """Query ids that were read as text: integers if all of them look like integers."""
+    """Return query ids that were read as text, as integers if all of them look like integers."""
     return convert_ids(convert_text_ids(np.array(list(filler.places), dtype=object)).tolist())

@@ -1,4 +1,4 @@
-"""CRC-32 of large arrays, as zlib computes it, at twice its speed or more."""
+"""Compute the CRC-32 of large arrays at least twice as fast as zlib."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _CUT = _FAR - _NEAR
 
 
 def crc32(content: np.ndarray) -> int:
-    """CRC-32 of contiguous bytes.
+    """Compute the CRC-32 of contiguous bytes.
 
-    A checksum is the remainder of the content by a polynomial, and stays the same if multiples of
-    that polynomial are added. Adding a multiple of three terms turns a word into 0 and changes two
-    later words, the farthest ``_FAR`` ahead. So all but the last ``_FAR`` words can be folded into
-    these by XOR of long slices, which is as fast as memory; zlib does the rest.
+    The checksum is the remainder of dividing the content by a polynomial, and stays the same if
+    multiples of that polynomial are added. Adding a multiple with three terms turns a word into 0
+    and changes two later words, at most ``_FAR`` ahead. So all but the last ``_FAR`` words can be
+    folded into these by XOR of long slices at the speed of memory; zlib does the rest.
 
     Examples
     --------
@@ -29,12 +29,12 @@ def crc32(content: np.ndarray) -> int:
     if n_laps < 2:
         return zlib.crc32(content.data)
     ring = words[:_FAR].copy()
-    ring[0] = ~ring[0]  # as zlib begins
+    ring[0] = ~ring[0]  # zlib's initial state
     for start in range(_FAR, n_laps * _FAR, _FAR):
-        # What is folded here: first the words of this lap into each other, then into the next one.
+        # Fold the words of this lap into each other, then into the next lap.
         ring[_NEAR:] ^= ring[:_CUT]
         ring[:_CUT] ^= ring[_CUT : 2 * _CUT]
         ring[_CUT:_NEAR] ^= ring[2 * _CUT :]
         ring ^= words[start : start + _FAR]
-    folded = zlib.crc32(ring.data, 0xFFFFFFFF)  # from a remainder of 0, which zlib inverts
+    folded = zlib.crc32(ring.data, 0xFFFFFFFF)  # start with remainder 0, which zlib inverts
     return zlib.crc32(content[n_laps * _FAR * 4 :].data, folded)

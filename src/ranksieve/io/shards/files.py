@@ -1,4 +1,4 @@
-"""Read the files of one shard, checked before anything relies on them."""
+"""Read the files of one shard, and check them before use."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from ranksieve.io.shards.format import (
 
 
 class Checks:
-    """What was checked of the files of a directory, so that it is checked once.
+    """Record of the checks done on a directory's files, so that each is done once.
 
     Parameters
     ----------
     checksums : bool
-        Whether to compare checksums. What could send a kernel out of its arrays is checked anyway.
+        Whether to compare checksums. Values that could make a kernel leave its arrays are always
+        checked.
     """
 
     def __init__(self, checksums: bool) -> None:
@@ -35,17 +36,17 @@ class Checks:
         self._done: set[str] = set()
 
     def once(self, what: str, check: Callable[[], None]) -> None:
-        """Call a function that raises an error if something is wrong, unless that was done."""
+        """Call a check, which raises an error if something is wrong, unless it was done before."""
         if what not in self._done:
             check()
             self._done.add(what)
 
 
 class ShardFiles:
-    """Files of one shard.
+    """Reader of the files of one shard.
 
-    Feature values are mapped, the rest is small and read. Nothing is kept: each mapped file holds
-    a file descriptor, and there may be more shards than a process may open files.
+    Feature values are mapped; everything else is small and read. No file is kept open, because
+    there may be more shards than a process may have file descriptors.
     """
 
     def __init__(self, directory: Path, manifest: Manifest, number: int, checks: Checks) -> None:
@@ -64,7 +65,7 @@ class ShardFiles:
 
     @property
     def query_ptr(self) -> np.ndarray:
-        """Rows of query ``q`` are ``query_ptr[q]:query_ptr[q + 1]``."""
+        """Query pointer: rows of query ``q`` are ``query_ptr[q]:query_ptr[q + 1]``."""
         pointer = self._pointer("query_ptr", self._shard.queries, self._shard.rows)
         if np.any(pointer[1:] == pointer[:-1]):
             raise DataError(f"{self._path('query_ptr')}: is damaged: a query has no rows")
@@ -72,7 +73,7 @@ class ShardFiles:
 
     @property
     def query_weights(self) -> np.ndarray | None:
-        """Weight of each query, if they have any."""
+        """Weight of each query, or None if queries have no weights."""
         if not self._manifest.weights:
             return None
         weights = self._read("query_weights", (self._shard.queries,), "float64")
@@ -86,7 +87,7 @@ class ShardFiles:
         return self.map_matrix()()
 
     def map_matrix(self) -> Callable[[], Any]:
-        """Map feature values; the function returned checks their content and gives the matrix."""
+        """Map feature values; return a function that checks them and returns the matrix."""
         if self._manifest.sparse:
             return self._map_csr()
         shape = (self._shard.rows, self._manifest.n_features)
@@ -100,7 +101,7 @@ class ShardFiles:
 
     @property
     def indptr(self) -> np.ndarray:
-        """Entries of row ``r`` of a CSR matrix are ``indptr[r]:indptr[r + 1]``."""
+        """Row pointer of a CSR matrix: entries of row ``r`` are ``indptr[r]:indptr[r + 1]``."""
         return self._pointer("indptr", self._shard.rows, None, "int32", "int64")
 
     @property
@@ -110,7 +111,7 @@ class ShardFiles:
 
     @property
     def doc_ids(self) -> np.ndarray | None:
-        """Document id of each row, if there are any."""
+        """Document id of each row, or None if documents have no ids."""
         kind = self._manifest.doc_ids
         return None if kind is None else self._ids("doc_id", kind, self._shard.rows)
 
@@ -120,7 +121,7 @@ class ShardFiles:
     def _map(
         self, role: str, shape: tuple[int | None, ...], *dtypes: str
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Map a file, and the array in it with this shape (None: any) and one of the types."""
+        """Map a file and its array, which must have this shape (None: any) and one of the types."""
         content = map_file(self._path(role))
         array = array_in(content, self._path(role))
         fits = array.ndim == len(shape) and all(
@@ -134,7 +135,7 @@ class ShardFiles:
         return content, array
 
     def _check(self, role: str, content: np.ndarray) -> None:
-        """Compare the checksum of a file, once."""
+        """Compare the checksum of a file, unless it was compared before."""
         file = self._shard.files[role]
         if self._checks.checksums:
             self._checks.once(
@@ -142,13 +143,13 @@ class ShardFiles:
             )
 
     def _read(self, role: str, shape: tuple[int | None, ...], *dtypes: str) -> np.ndarray:
-        """Read an array, checked."""
+        """Read and check an array."""
         content, array = self._map(role, shape, *dtypes)
         self._check(role, content)
         return np.array(array)
 
     def _pointer(self, role: str, n: int, end: int | None = None, *dtypes: str) -> np.ndarray:
-        """Read a pointer from 0 to ``end``; a wrong one could make kernels leave their arrays."""
+        """Read a pointer from 0 to ``end``, and check it, so that no kernel leaves its arrays."""
         pointer = self._read(role, (n + 1,), *(dtypes or ("int64",)))
         last = pointer[-1] if end is None else end
         if pointer[0] != 0 or pointer[-1] != last or np.any(pointer[1:] < pointer[:-1]):
@@ -177,7 +178,7 @@ class ShardFiles:
             self._checks.once(f"rows of {self._path('indices').name}", check_rows)
             size = (self._shard.rows, self._manifest.n_features)
             X = csr_matrix(size, dtype=self._manifest.dtype)
-            # Set one by one: the constructor would look at, and maybe convert, all of the indices.
+            # Set separately, because the constructor would check and maybe convert all indices.
             X.data, X.indices, X.indptr = data, indices, indptr
             X.has_canonical_format = True
             return X

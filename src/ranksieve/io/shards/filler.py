@@ -1,4 +1,4 @@
-"""Fill shards with rows as they come, without cutting a query."""
+"""Fill shards with rows in the order of arrival, without splitting a query."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ranksieve.io.shards.store import ShardStore
 
 @dataclass
 class Piece:
-    """Rows in the order of their source, as runs of equal query ids.
+    """Rows in the order of their source, in runs of equal query ids.
 
-    ``run_places`` say where runs begin; what the numbers mean is up to the source. ``run_weights``
-    are the weights of their queries, None if each counts once.
+    ``run_places`` say where runs begin, in numbers whose meaning depends on the source.
+    ``run_weights`` are the weights of their queries, or None if each counts once.
     """
 
     X: Any
@@ -34,7 +34,7 @@ class Piece:
 
     @classmethod
     def of(cls, data: RankingData, places: Iterable[int]) -> Piece:
-        """Piece with the rows of ``data``, one run per query."""
+        """Make a piece of the rows of ``data``, with one run per query."""
         ids = data.query_ids.tolist()
         counts, weights = data.group_counts, data.query_weights
         return cls(data.X, data.y, data.doc_ids, ids, counts, places, weights)
@@ -42,7 +42,7 @@ class Piece:
 
 @dataclass(eq=False)
 class ReturningQueryError(Exception):
-    """A query goes on after its shard was written."""
+    """A query has more rows after its shard was written."""
 
     query: Any
     first: int
@@ -50,32 +50,32 @@ class ReturningQueryError(Exception):
 
 
 class ShardFiller:
-    """Collects rows and hands them to a store, a shard at a time.
+    """Collect rows and pass them to a store, one shard at a time.
 
-    A shard ends where a new query begins and ``shard_bytes`` are reached, wherever the pieces
-    begin and end. Until then rows of its queries may come in any order; they are grouped like
-    those of a :class:`RankingData`.
+    A shard ends at the first new query after ``shard_bytes`` are reached, regardless of where
+    pieces begin and end. Until then, rows of its queries may arrive in any order; they are grouped
+    like those of a :class:`RankingData`.
 
     Parameters
     ----------
     store : ShardStore
     shard_bytes : int
-        Least size of a shard but the last.
+        Minimum size of every shard except the last.
     dtype, is_sparse
         How to store feature values.
     width : int
-        Number of features, as far as it is known; wider pieces may come.
+        Number of features known so far; later pieces may be wider.
     missing : Missing or None
         How missing values are filled in.
 
     Attributes
     ----------
     places : dict
-        Query -> place of its first row, for all queries so far, in the order of the shards.
+        Query -> position of its first row, for all queries so far, in the order of the shards.
 
     Notes
     -----
-    Memory for a few shards, and for the id and place of every query.
+    Needs memory for a few shards, and for the id and position of every query.
     """
 
     def __init__(
@@ -101,14 +101,14 @@ class ShardFiller:
         self._begin_shard()
 
     def _begin_shard(self) -> None:
-        self._open: dict[Any, int] = {}  # query that may go on -> its number in the shard
-        self._weights: list[float | None] = []  # of the queries; None if none is told
+        self._open: dict[Any, int] = {}  # query that may get more rows -> its number in the shard
+        self._weights: list[float | None] = []  # of the queries; None if not given
         self._runs: list[tuple[int, int]] = []  # number of the query, length
         self._parts: list[tuple[Any, np.ndarray, np.ndarray | None]] = []
         self._bytes = 0
 
     def add(self, piece: Piece) -> None:
-        """Take the rows of a piece; raises ReturningQueryError if one of them comes too late."""
+        """Add the rows of a piece; raise ReturningQueryError if the shard of one was written."""
         X = self._to_stored_type(piece.X)
         self.width = max(self.width, X.shape[1])
         lengths = piece.run_lengths.tolist()
@@ -145,7 +145,7 @@ class ShardFiller:
         self._open.clear()
 
     def flush(self) -> None:
-        """Write the rows collected as a shard, if there are any."""
+        """Write the collected rows, if any, as a shard."""
         if not self._runs:
             return
         numbers, lengths = np.array(self._runs).T
@@ -200,7 +200,7 @@ class ShardFiller:
             self._parts.append((X[begin:end], piece.y[begin:end], documents))
 
     def _join_rows(self, parts: list[Any]) -> Any:
-        """All rows at the present width; the parts are let go one by one."""
+        """Join all rows at the current width, releasing the parts one by one."""
         if self.is_sparse:
             shapes = [(part.shape[0], self.width) for part in parts]
             arrays = [(part.data, part.indices, part.indptr) for part in parts]

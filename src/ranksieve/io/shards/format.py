@@ -1,4 +1,4 @@
-"""The format of shards: files of arrays, ids among them, and the manifest that lists them."""
+"""The format of shards: files of arrays and ids, and the manifest that lists them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ranksieve.io.records import get, get_count
 from ranksieve.io.shards.crc32 import crc32
 
 FORMAT = "ranksieve-shards"
-VERSION = 3  # since 2, the manifest has a checksum of its own; since 3, queries may have weights
+VERSION = 3  # since 2, the manifest has a checksum; since 3, queries may have weights
 MANIFEST = "manifest.json"
 CHECKSUM = "crc32"
 
@@ -31,7 +31,7 @@ IdKind = Literal["int", "str"]
 _FILE_NAME = re.compile(r"[0-9]{6,}\.[A-Za-z_]+\.npy")
 _CHUNK = 2**20
 _LONGEST_HEADER = 1024
-# As numpy writes the arrays of shards, and nothing else: numpy's own reader takes any Python there.
+# Only headers that numpy writes for shards are accepted; its reader would accept any literal.
 _HEADER = re.compile(
     rb"\x93NUMPY\x01\x00(..)\{'descr': '([<|][fiu][1248])', 'fortran_order': False, "
     rb"'shape': \(([0-9]{1,18}),(?: ([0-9]{1,18}))?\), \} *\n",
@@ -41,7 +41,7 @@ _HEADER = re.compile(
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file of a shard."""
+    """A file of a shard: its name, size and checksum."""
 
     name: str
     bytes: int
@@ -50,7 +50,7 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class StoredShard:
-    """A shard: its size, and what it is for -> file."""
+    """A shard: its size, and its files by role."""
 
     rows: int
     queries: int
@@ -59,7 +59,7 @@ class StoredShard:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a directory of shards holds."""
+    """Description of the content of a directory of shards."""
 
     data_id: str
     n_rows: int
@@ -74,14 +74,14 @@ class Manifest:
     shards: list[StoredShard]
 
     def to_json(self) -> str:
-        """Text for people and for :meth:`from_json`."""
+        """Write the manifest as readable JSON text for :meth:`from_json`."""
         record = {"format": FORMAT, "version": VERSION, "checksum": CHECKSUM} | asdict(self)
         own = {"manifest_checksum": records.checksum_of(record)}
         return json.dumps(record | own, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: bytes) -> Manifest:
-        """Read and check a manifest: all that follows may rely on it."""
+        """Read and check a manifest, so that later code may rely on it."""
         try:
             record = records.parse_record(text)
         except ValueError as error:
@@ -111,7 +111,7 @@ class Manifest:
             shards=[_shard(entry) for entry in get(record, "shards", list)],
         )
         manifest._check_shards()
-        if version > 1 or "manifest_checksum" in record:  # those of version 1 have none
+        if version > 1 or "manifest_checksum" in record:  # version 1 has no checksum
             get(record, "manifest_checksum", str)
             if not records.matches_checksum(record, "manifest_checksum"):
                 raise DataError("its checksum is not that of its content; write the shards again")
@@ -119,7 +119,7 @@ class Manifest:
 
     @property
     def roles(self) -> set[str]:
-        """What each shard has files for."""
+        """Roles of the files that each shard has."""
         roles = {"y", "query_ptr", "query_ids"}
         roles |= {"data", "indices", "indptr"} if self.sparse else {"X"}
         roles |= {"query_id_offsets"} if self.query_ids == "str" else set()
@@ -174,12 +174,12 @@ def _shard(entry: Any) -> StoredShard:
 
 
 def file_name(shard: int, role: str) -> str:
-    """Name of a file of a shard."""
+    """Return the name of a shard's file."""
     return f"{shard:06d}.{role}.npy"
 
 
 def is_file_name(name: str) -> bool:
-    """Whether a file of a shard may have this name: never a path that leads elsewhere."""
+    """Whether a shard's file may have this name; paths to other directories are not allowed."""
     return _FILE_NAME.fullmatch(name) is not None
 
 
@@ -187,7 +187,7 @@ def is_file_name(name: str) -> bool:
 
 
 def write_array(path: Path, array: np.ndarray) -> StoredFile:
-    """Write a ``.npy`` file in row order through to the disk."""
+    """Write a ``.npy`` file in row order, and flush it to disk."""
     array = np.ascontiguousarray(array)
     header = BytesIO()
     np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
@@ -198,7 +198,7 @@ def write_array(path: Path, array: np.ndarray) -> StoredFile:
 
 
 def write_through(path: Path, *contents: Any) -> None:
-    """Write a file through to the disk, so that no finished directory lacks part of it."""
+    """Write a file and flush it to disk, so that no finished directory lacks part of it."""
     try:
         with path.open("wb") as file:
             for content in contents:
@@ -218,7 +218,7 @@ def map_file(path: Path) -> np.ndarray:
 
 
 def array_in(content: np.ndarray, path: Path) -> np.ndarray:
-    """Array in the bytes of a ``.npy`` file; nothing but its header is read."""
+    """Return the array in the bytes of a ``.npy`` file, reading only its header."""
     header = _HEADER.match(content[:_LONGEST_HEADER].tobytes())
     if header is None or header.end() != 10 + int.from_bytes(header[1], "little"):
         raise DataError(f"{path}: is damaged: its header is not that of an array of shards")
@@ -231,12 +231,12 @@ def array_in(content: np.ndarray, path: Path) -> np.ndarray:
 
 
 def map_array(path: Path) -> np.ndarray:
-    """Map a ``.npy`` file for reading; nothing but its header is read."""
+    """Map a ``.npy`` file for reading, reading only its header."""
     return array_in(map_file(path), path)
 
 
 def checksum_of(path: Path, advance: Callable[[int], None]) -> str:
-    """Checksum of a file; ``advance`` is told the bytes as they are read."""
+    """Compute the checksum of a file, calling ``advance`` with the number of bytes read."""
     checksum = 0
     with path.open("rb") as file:
         while piece := file.read(_CHUNK):
@@ -246,12 +246,12 @@ def checksum_of(path: Path, advance: Callable[[int], None]) -> str:
 
 
 def checksum_in(content: np.ndarray) -> str:
-    """Checksum of the bytes of a file."""
+    """Compute the checksum of the bytes of a file."""
     return f"{crc32(content):08x}"
 
 
 def check_checksum(path: Path, found: str, file: StoredFile) -> None:
-    """Raise a DataError if a file's checksum is not the one that was written."""
+    """Raise a DataError if a file's checksum differs from the manifest's."""
     if found != file.checksum:
         raise DataError(
             f"{path}: is damaged: its checksum is {found}, but {file.checksum} was written; "
@@ -263,7 +263,7 @@ def check_checksum(path: Path, found: str, file: StoredFile) -> None:
 
 
 def as_integers(ids: np.ndarray | list[Any]) -> np.ndarray | None:
-    """Ids as int64, if all of them are integers that fit."""
+    """Return ids as int64, or None unless all of them are integers that fit."""
     if isinstance(ids, np.ndarray) and ids.dtype.kind == "i":
         return ids.astype(np.int64)
     values = ids.tolist() if isinstance(ids, np.ndarray) else ids
@@ -276,14 +276,14 @@ def as_integers(ids: np.ndarray | list[Any]) -> np.ndarray | None:
 
 
 def as_strings(ids: np.ndarray | list[Any]) -> list[str]:
-    """Ids as text; a missing one is empty."""
+    """Return ids as text; a missing id is empty."""
     values = ids.tolist() if isinstance(ids, np.ndarray) else ids
     return ["" if value is None else str(value) for value in values]
 
 
 def encode_strings(strings: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Bytes of all strings, and where each begins; the last offset is their end."""
-    # Python's strings may hold halves of surrogate pairs, which plain UTF-8 does not know.
+    """Return the bytes of all strings, and the offset of each; the last offset is the end."""
+    # Python strings may contain lone surrogates, which plain UTF-8 cannot encode.
     encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
     offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
     np.cumsum([len(code) for code in encoded], out=offsets[1:])
@@ -291,7 +291,7 @@ def encode_strings(strings: list[str]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def decode_strings(text: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Undo :func:`encode_strings`."""
+    """Decode the result of :func:`encode_strings`."""
     raw = text.tobytes()
     bounds = pairwise(offsets.tolist())
     strings = [raw[start:end].decode("utf-8", "surrogatepass") for start, end in bounds]

@@ -22,10 +22,10 @@ def open_shards(
     verify: Verify = "first-read",
     missing: str | Missing | None = None,
 ) -> Shards:
-    """Open a directory of shards, as :func:`write_shards` or :func:`convert_to_shards` made it.
+    """Open a directory of shards made by :func:`write_shards` or :func:`convert_to_shards`.
 
-    Takes milliseconds whatever the size: it is checked that all files are there and have their
-    sizes, but they are not read.
+    Takes milliseconds for any amount of data: it checks that all files exist and have the right
+    size, but does not read them.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def open_shards(
         Dask cluster that works on the shards; its workers must see the directory under the same
         path.
     verify : {"first-read", True, False}
-        When to compare checksums: of each file when it is first read, on the worker that reads it
-        if there is a cluster; of all files now, too (see :meth:`Shards.verify`); or never.
-        Whatever it is, no damage makes a method read beyond its arrays.
+        When to compare checksums: when each file is first read, on a cluster by the worker that
+        reads it; also for all files now (see :meth:`Shards.verify`); or never. In all cases,
+        damaged files cannot make a method read beyond its arrays.
     missing : str or Missing, optional
         How to treat missing values (NaN); see :meth:`Shards.with_missing`.
 
@@ -47,7 +47,7 @@ def open_shards(
     Raises
     ------
     DataError
-        If it is not a directory of shards, or not a complete one; the message names the file.
+        If it is not a complete directory of shards; the message names the file.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Opened shards: blocks of a data set that lies on disk."""
+"""Opened shards: blocks of a data set on disk."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ Verify = bool | Literal["first-read"]
 
 
 class Shards:
-    """An opened directory of shards; made by :func:`open_shards`.
+    """An opened directory of shards, returned by :func:`open_shards`.
 
     Every shard is a :class:`Block`: a run of whole queries, whose feature values are mapped into
-    memory when they are used. Nothing can be used after :meth:`close`.
+    memory when they are used. Shards cannot be used after :meth:`close`.
 
     Attributes
     ----------
     path : Path
         Directory, as an absolute path.
     client : distributed.Client or None
-        As given to :func:`open_shards`.
+        Dask cluster given to :func:`open_shards`.
     columns : int array or None
         Features that :meth:`take_features` has kept, as 0-based indices; None for all.
     missing : Missing or None
         How to treat missing values; see :meth:`with_missing`.
     keeps_missing : bool
-        Whether NaN is a missing value that was declared to be kept.
+        Whether NaN is accepted as a missing value.
     checks : Checks
-        What was checked of the files.
+        Checks of the files that were already done.
     given_weights : tuple of one array or None, or None
-        Weights that :meth:`with_weights` has given to queries; None for those of the files.
+        Weights of queries set by :meth:`with_weights`; None for those in the files.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Shards:
 
     @property
     def data_id(self) -> str:
-        """Random id of the data set: shards written anew have another."""
+        """Random id of the data set, which changes when shards are written again."""
         return self._open_manifest.data_id
 
     @property
@@ -95,12 +95,12 @@ class Shards:
 
     @property
     def _n_all_features(self) -> int:
-        """Number of features in the files, and of indicators of missing values."""
+        """Number of features in the files plus indicators of missing values."""
         return self._open_manifest.n_features + len(self.missing.indicated if self.missing else ())
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """How feature values are stored: float32 or float64."""
+        """Type of the stored feature values: float32 or float64."""
         return np.dtype(self._open_manifest.dtype)
 
     @property
@@ -121,7 +121,7 @@ class Shards:
 
     @property
     def has_feature_names(self) -> bool:
-        """Whether the names say more than the features' numbers."""
+        """Whether features have names other than their numbers."""
         return self._names is not None
 
     @property
@@ -144,7 +144,7 @@ class Shards:
 
     @property
     def query_ids(self) -> np.ndarray:
-        """Query id of each query, in the order of the shards; read anew each time."""
+        """Query id of each query, in the order of the shards; read from disk each time."""
         return np.concatenate([files.query_ids for files in self._all_files()])
 
     @property
@@ -157,19 +157,19 @@ class Shards:
         return np.concatenate([files.query_weights for files in self._all_files()])
 
     def take_features(self, features: Any) -> Shards:
-        """Keep some features: 0-based indices (in the given order) or a boolean mask.
+        """Return shards with some features: 0-based indices (in the given order) or a boolean mask.
 
-        The files stay as they are. A block of the new shards is not mapped: its features are copied
-        whenever it is used. To use them often, write shards of these features alone.
+        The files do not change. Blocks of the new shards are not mapped: their features are copied
+        at every use. To use them often, write shards with only these features.
         """
         columns = np.arange(self._n_all_features) if self.columns is None else self.columns
         return self._copy_with(columns=columns[np.asarray(features)])
 
     def with_missing(self, missing: str | Missing) -> Shards:
-        """Treat missing values (NaN) in a declared way; see :class:`ranksieve.Missing`.
+        """Return shards that treat missing values (NaN) as in :class:`ranksieve.Missing`.
 
-        The files stay as they are. Where values are filled in or indicators appended, a block is a
-        copy in memory, not mapped: if that is too large, write shards with
+        The files do not change. If values are filled in or indicators appended, a block is a copy
+        in memory instead of mapped; if that is too large, write shards with
         :func:`convert_to_shards` and the same ``missing``. Indicators of training data take a pass
         over the files.
         """
@@ -183,13 +183,13 @@ class Shards:
         return self._copy_with(missing=how, keeps_missing=how.keeps)
 
     def refusing_missing(self) -> Shards:
-        """Return the same shards for a method that takes no missing values: NaN is an error."""
+        """Return the same shards with NaN as an error, for methods without missing values."""
         return self._copy_with(keeps_missing=False) if self.keeps_missing else self
 
     def with_weights(self, sample_weight: Any) -> Shards:
-        """Return the same shards with other weights of queries, one for each; None for none.
+        """Return the same shards with other query weights, one per query; None removes weights.
 
-        The files stay as they are: the weights are kept in memory, also on Dask workers.
+        The files do not change: the weights are kept in memory, also on Dask workers.
         """
         weights = None if sample_weight is None else as_weights(sample_weight)
         if weights is not None and weights.shape != (self.n_queries,):
@@ -208,8 +208,8 @@ class Shards:
         return None if weights is None else weights[queries]
 
     def _copy_with(self, **changes: Any) -> Shards:
-        """Copy that sees the same files in another way."""
-        self._open_manifest  # noqa: B018  closed shards have no copies
+        """Return a copy on the same files with changed attributes."""
+        self._open_manifest  # noqa: B018  closed shards cannot be copied
         copy = object.__new__(Shards)
         copy.__dict__.update(self.__dict__ | changes)
         return copy
@@ -221,7 +221,7 @@ class Shards:
         )
 
     def block(self, number: int) -> Block:
-        """Rows of a shard, counted from 0.
+        """Return the rows of a shard, counted from 0.
 
         Feature values are mapped read-only, and read and checked when they are used; labels and
         pointers are read now. The files stay open as long as the block is in use, even after
@@ -255,7 +255,7 @@ class Shards:
         return self._declare_missing(data._replace(query_weights=self._weights_of(number)))
 
     def read(self) -> RankingData:
-        """Read all into memory, for data that fits."""
+        """Read all data into memory."""
         shards = self._all_files()
         counts = np.concatenate([np.diff(files.query_ptr) for files in shards])
         documents: list[Any] = [files.doc_ids for files in shards]
@@ -271,11 +271,11 @@ class Shards:
         )
 
     def verify(self) -> None:
-        """Compare the checksums of all files; raises a DataError that names the first wrong one."""
+        """Compare the checksums of all files; raise a DataError that names the first wrong file."""
         verify_files(self.path, self._open_manifest)
 
     def close(self) -> None:
-        """Let go of the shards."""
+        """Close the shards."""
         self._manifest = None
 
     def __enter__(self) -> Shards:
@@ -302,13 +302,13 @@ class Shards:
         return self._treat_matrix(files.matrix, files.query_ptr)
 
     def _treat_matrix(self, matrix: Any, query_ptr: np.ndarray) -> Any:
-        """Features of a shard, with missing values treated, of which some may be taken."""
+        """Return the features of a shard after treating missing values and taking features."""
         if self.missing is not None:
             matrix = self.missing.applied_to(matrix, query_ptr)
         return matrix if self.columns is None else take_columns(matrix, self.columns)
 
     def _declare_missing(self, data: RankingData) -> RankingData:
-        """Tell data that was read what has become of its missing values."""
+        """Record in the data how its missing values were treated."""
         return data._replace(missing=self.missing, keeps_missing=self.keeps_missing)
 
     def _all_files(self) -> list[ShardFiles]:
@@ -324,7 +324,7 @@ class Shards:
         return X
 
     def _read_csr(self) -> Any:
-        """Join the matrices in place: there is never a second copy of them."""
+        """Join the CSR matrices without a second copy in memory."""
         if self.columns is not None or self.missing is not None:
             return vstack([self._matrix(files) for files in self._all_files()], format="csr")
         pointers = [files.indptr for files in self._all_files()]

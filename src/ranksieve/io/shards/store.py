@@ -1,4 +1,4 @@
-"""Put shards into a directory that appears under its name only when it is complete."""
+"""Write shards to a directory that gets its name only when it is complete."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from ranksieve.io.shards.format import (
 
 @dataclass
 class _Draft:
-    """A shard that is written except for what only the end of the data tells."""
+    """A written shard without the parts that are known only at the end of the data."""
 
     number: int
     rows: int
@@ -46,11 +46,11 @@ class _Draft:
 
 
 class ShardStore:
-    """Writes shards one by one, then makes them agree and lists them.
+    """Write shards one by one, then make them consistent and list them.
 
-    What holds for all shards may turn out late: the number of features, whether all ids are
-    integers, whether there are document ids or weights. :meth:`finish` mends the shards written
-    before, one at a time; query ids are written there, too.
+    Some facts are known only at the end: the number of features, whether all ids are integers, and
+    whether there are document ids or weights. :meth:`finish` rewrites earlier shards accordingly,
+    one at a time, and writes query ids.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -58,7 +58,7 @@ class ShardStore:
         self._drafts: list[_Draft] = []
 
     def write(self, block: Block, doc_ids: np.ndarray | None) -> None:
-        """Write a shard; a CSR matrix is brought into canonical form in place."""
+        """Write a shard; converts a CSR matrix to canonical form in place."""
         rows, width = block.X.shape
         draft = _Draft(len(self._drafts), rows, len(block.query_ptr) - 1, width)
         self._drafts.append(draft)
@@ -84,7 +84,7 @@ class ShardStore:
         feature_names: list[str] | None,
         query_ids: np.ndarray | list[str],
     ) -> None:
-        """Bring all shards to the same width and kinds of ids, and write the manifest."""
+        """Give all shards the same width and kinds of ids, and write the manifest."""
         doc_kind = self._doc_kind()
         weighted = any("query_weights" in draft.files for draft in self._drafts)
         first = 0
@@ -117,8 +117,8 @@ class ShardStore:
         draft.files[role] = write_array(path, array)
 
     def _write_csr(self, draft: _Draft, X: Any) -> None:
-        X.sum_duplicates()  # sorts, too: readers could not sort what is mapped read-only
-        # One type for both: scipy would otherwise convert, and so copy, one of them.
+        X.sum_duplicates()  # also sorts, which readers of read-only maps cannot do
+        # The same type for both, because scipy would otherwise convert and copy one of them.
         wide = max(X.nnz, X.shape[1]) > np.iinfo(np.int32).max
         index = np.int64 if wide else np.int32
         self._write(draft, "data", X.data)
@@ -143,7 +143,7 @@ class ShardStore:
         return as_strings(map_array(self._directory / draft.files["doc_ids"].name))
 
     def _pad(self, draft: _Draft, width: int) -> None:
-        """Rewrite a matrix with more columns, which are zero."""
+        """Rewrite a matrix with additional columns of zeros."""
         narrow = map_array(self._directory / draft.files["X"].name)
         padded = np.zeros((draft.rows, width), dtype=narrow.dtype)
         padded[:, : draft.width] = narrow
@@ -153,10 +153,10 @@ class ShardStore:
 
 @contextmanager
 def replace_directory_on_success(directory: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Give a temporary directory to fill, which takes the place of ``directory`` on success.
+    """Yield a temporary directory to fill, which replaces ``directory`` on success.
 
-    An error or interruption leaves what was there as it was. What runs have left that were killed
-    is removed.
+    An error or interruption leaves the old directory unchanged. Leftovers of killed runs are
+    removed.
     """
     target = Path(os.path.realpath(directory))
     _clear_leftovers(target)
@@ -173,9 +173,9 @@ def replace_directory_on_success(directory: Path, *, overwrite: bool) -> Iterato
         raise DataError(f"{directory}: cannot be written: {error.strerror}") from error
     try:
         with hold_directory(new):
-            os.rename(new, temporary)  # held before another run could take it for a leftover
+            os.rename(new, temporary)  # locked before another run could see it as a leftover
             yield temporary
-            _check_target(target, overwrite)  # it may have taken long
+            _check_target(target, overwrite)  # again, because filling may have taken long
             _take_place(temporary, target, old)
     finally:
         shutil.rmtree(new, ignore_errors=True)
@@ -183,7 +183,7 @@ def replace_directory_on_success(directory: Path, *, overwrite: bool) -> Iterato
 
 
 def _clear_leftovers(target: Path) -> None:
-    """Remove half-written shards that no process holds; put back old ones that were set aside."""
+    """Remove incomplete shards that no process has locked; restore old ones set aside."""
     mark = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{12}\.(partial|old)")
     names = os.listdir(target.parent) if target.parent.is_dir() else []
     for name in filter(mark.fullmatch, names):
@@ -211,13 +211,13 @@ def _check_target(target: Path, overwrite: bool) -> None:
     if names and not overwrite:
         raise DataError(f"{target}: is not empty; pass overwrite=True to replace the shards in it")
     for name in names:
-        # A slip in the path must not cost somebody's other files.
+        # A wrong path must not delete other files.
         if not _is_of_shards(name):
             raise DataError(f"{target}: holds {name!r}, which is no part of shards: not replaced")
 
 
 def _take_place(new: Path, target: Path, aside: Path) -> None:
-    """Rename ``new`` to ``target``; what was there goes only when that is done."""
+    """Rename ``new`` to ``target``, and delete the old target only after that."""
     if not target.exists():
         os.rename(new, target)
         return

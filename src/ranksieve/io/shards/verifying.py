@@ -12,7 +12,7 @@ from ranksieve.progress import track
 
 
 def check_sizes(directory: Path, manifest: Manifest) -> None:
-    """Raise a DataError that names the first file that is missing or has another size."""
+    """Raise a DataError that names the first file that is missing or has the wrong size."""
     for shard in manifest.shards:
         for file in shard.files.values():
             path = directory / file.name
@@ -31,7 +31,7 @@ def check_sizes(directory: Path, manifest: Manifest) -> None:
 
 
 def verify_files(directory: Path, manifest: Manifest) -> None:
-    """Raise a DataError that names the first file with another checksum or size."""
+    """Raise a DataError that names the first file with the wrong checksum or size."""
     files = [file for shard in manifest.shards for file in shard.files.values()]
     check_sizes(directory, manifest)
     advance = track("Verifying", sum(file.bytes for file in files))

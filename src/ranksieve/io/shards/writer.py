@@ -1,4 +1,4 @@
-"""Write shards: from data in memory, or streaming from files."""
+"""Write shards from data in memory or from a stream of pieces."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ def write_shards(
     Parameters
     ----------
     source : RankingData or iterable of RankingData
-        Data, or pieces of it, which are drawn one at a time. Each piece has the same features and
-        whole queries.
+        Data, or an iterable of pieces, which is consumed one at a time. Each piece has the same
+        features and whole queries.
     directory : path
-        Appears when all is written; an error or interruption leaves nothing behind.
+        Created only when everything is written; an error or interruption leaves nothing behind.
     shard_bytes : int
-        Size of a shard. It ends with the query that reaches it, as no query is ever cut.
+        Minimum size of a shard, which ends with the query that reaches it; queries are never split.
     dtype : {"float32", "float64"}, optional
-        How feature values are stored; by default as they are.
+        Type of the stored feature values; by default that of the data.
     sparse : bool, optional
-        Whether to store CSR matrices; by default if the first piece has one. They are brought
-        into canonical form: sorted, without duplicates.
+        Whether to store CSR matrices; by default if the first piece has one. They are converted to
+        canonical form: sorted, without duplicates.
     overwrite : bool
-        Whether to replace the shards in ``directory``, once the new ones are complete. A
-        directory with anything else in it is never replaced.
+        Whether to replace the shards in ``directory`` once the new ones are complete. A directory
+        that contains anything else is never replaced.
 
     Raises
     ------
     DataError
-        If pieces do not fit together: other features, or a query in two of them.
+        If pieces have different features, or a query is in two of them.
 
     Notes
     -----
-    Query and document ids that are integers of 64 bits come back as such, all others as their
-    ``str``; the order of the input, ``row_order``, is not kept. Memory for a piece, a few shards
-    and the query ids.
+    Query and document ids that are 64-bit integers are read back as integers, all others as their
+    ``str``; the order of the input, ``row_order``, is not stored. Needs memory for a piece, a few
+    shards and the query ids.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def _add_piece(filler: ShardFiller, data: RankingData, number: int, shard_bytes:
 
 
 def _parts(data: RankingData, part_bytes: int, is_sparse: bool) -> Iterator[RankingData]:
-    """Runs of whole queries of about a shard: what is converted or copied stays small."""
+    """Split data into runs of whole queries of about a shard, so that copies stay small."""
     row_bytes = data.n_features * data.X.dtype.itemsize + 8
     if data.is_sparse and is_sparse:
         row_bytes = 12 * data.X.nnz // max(1, data.n_rows) + 20
@@ -129,7 +129,7 @@ def _parts(data: RankingData, part_bytes: int, is_sparse: bool) -> Iterator[Rank
 
 
 def convert_ids(ids: list[Any]) -> np.ndarray | list[str]:
-    """Query ids as integers or strings, which must still be distinct."""
+    """Convert query ids to integers or strings, which must stay distinct."""
     integers = as_integers(ids)
     if integers is not None:
         return integers

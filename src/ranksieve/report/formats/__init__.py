@@ -1,4 +1,4 @@
-"""Sheets as text: for a terminal, Markdown, LaTeX, HTML, CSV and JSON."""
+"""Write sheets as text for a terminal, Markdown, LaTeX, HTML, CSV and JSON."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Tables as comma-separated values."""
+"""Write tables as comma-separated values."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from io import StringIO
 from ranksieve.report.sheets.sheet import Entry, Sheet
 from ranksieve.text import printable
 
-# What spreadsheets take for the start of a formula (also in full width), and what is a number.
+# Characters that start a formula in spreadsheets (also in full width), and numbers.
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def to_csv(sheet: Sheet) -> str:
-    r"""Write the values of a sheet with all their digits, and nothing else.
+    r"""Write the values of a sheet as CSV with all their digits, without caption and notes.
 
     Returns
     -------
     str
-        A line of names and one for each row, of all groups; where there is no value, there is
-        nothing between the commas. Numbers read back are the same to the last bit. A name that
-        a spreadsheet would run as a formula has a ``'`` before it, and what cannot be printed is
-        escaped, as ``\x1b``; all other names are as they are.
+        A line of column names, and a line for each row of all groups; missing values are empty.
+        Numbers are read back to the same bits. A name that a spreadsheet would run as a formula is
+        preceded by ``'``, and unprintable characters are escaped, as in ``\x1b``; all other names
+        are unchanged.
 
     Examples
     --------
@@ -47,11 +47,11 @@ def _raw(cell: Entry) -> str:
         return ""
     if isinstance(cell.value, str):
         return _safe(cell.value)
-    # The repr of a float of numpy names its type, too.
+    # The repr of a numpy float would include its type.
     return repr(float(cell.value)) if isinstance(cell.value, float) else str(cell.value)
 
 
 def _safe(text: str) -> str:
-    """A name that no spreadsheet takes for a formula."""
+    """Return a name that no spreadsheet interprets as a formula."""
     is_formula = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
     return ("'" if is_formula else "") + printable(text)

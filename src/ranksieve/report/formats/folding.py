@@ -1,4 +1,4 @@
-"""Wide tables as several that fit, one below the other."""
+"""Fold wide tables into several narrower ones, one below the other."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ GAP = 2  # characters between columns
 
 
 def fold(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[list[int]]:
-    """Divide columns into tables of at most a width, each with the columns of names first.
+    """Divide columns into tables of limited width, each starting with the columns of names.
 
-    Groups of columns are cut only if they do not fit alone; a single column may be too wide.
+    Groups of columns are split only if they do not fit alone; a single column may be too wide.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def fold(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[l
 
 
 def _units(columns: Sequence[Column]) -> list[list[int]]:
-    """Places of columns other than names, those of a group together."""
+    """List the indices of columns other than names, those of a group together."""
     places = [place for place, column in enumerate(columns) if not column.is_name]
     runs = groupby(places, lambda place: columns[place].group or str(place))
     return [list(run) for _, run in runs]

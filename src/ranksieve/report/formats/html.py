@@ -1,4 +1,4 @@
-"""Tables in HTML."""
+"""Write tables in HTML."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _BAR_WIDTH, _BAR_HEIGHT = 64, 8  # pixels
 
 
 def element(name: str, /, *children: object, **attributes: object) -> Markup:
-    r"""Markup of an element; all that is not markup already is escaped.
+    r"""Return the markup of an element; everything that is not markup is escaped.
 
     Parameters
     ----------
     name : str
     *children : str or Markup
-        Without any the element closes itself, as those of SVG may.
+        Without children, the element closes itself, as in SVG.
     **attributes : str, float, bool or None
-        In names, ``_`` stands for ``-``, and one at the end is dropped. Numbers have one decimal;
-        True is an attribute without a value; None and False are none.
+        In names, ``_`` stands for ``-``, and one at the end is dropped. Numbers have at most one
+        decimal; True gives an attribute without a value; None and False give none.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def _safe(value: object) -> str:
 
 
 def format_length(value: float) -> str:
-    """A number with at most one decimal: a tenth of a pixel.
+    """Format a number of pixels with at most one decimal.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def to_html(sheet: Sheet) -> str:
     Returns
     -------
     str
-        A ``section`` with a ``table`` and a list of notes, for any page.
+        A ``section`` with a ``table`` and a list of notes.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def to_html(sheet: Sheet) -> str:
 
 
 def table_of(sheet: Sheet, caption: str, bars: Collection[str] = ()) -> Markup:
-    """The table alone; cells of the columns named by ``bars`` have a bar beside the number."""
+    """Return only the table; columns named in ``bars`` have a bar beside each number."""
     kept = [place for place, column in enumerate(sheet.columns) if not column.only_csv]
     columns = [sheet.columns[place] for place in kept]
     longest = {place: _largest(sheet, place) for place in kept if sheet.columns[place].name in bars}
@@ -109,7 +109,7 @@ def table_of(sheet: Sheet, caption: str, bars: Collection[str] = ()) -> Markup:
 
 
 def notes_of(sheet: Sheet) -> Markup:
-    """The notes as a list; nothing if there are none."""
+    """Return the notes as a list; empty if there are none."""
     items = [element("li", note) for note in sheet.notes]
     return element("ul", *items, class_="notes") if items else Markup()
 
@@ -120,13 +120,13 @@ def _cell(column: Column, entry: Entry, longest: float | None) -> Markup:
     content: list[object] = [text, entry.rank_text, mark]
     if column.is_name:
         return element("th", *content, scope="row", class_=_class(column))
-    if longest is not None:  # numbers of one width, so that bars begin below each other
+    if longest is not None:  # numbers of equal width, so that bars are aligned
         content = [_bar(entry.value, longest), element("span", *content)]
     return element("td", *content, class_=_class(column))
 
 
 def _class(column: Column) -> str | None:
-    """Of numbers, and of texts that may be broken over lines."""
+    """Return the CSS class of columns of numbers and of text that wraps."""
     return "n" if column.align == "right" else "w" if column.wraps else None
 
 
@@ -139,7 +139,7 @@ def _length(value: object) -> float:
 
 
 def _bar(value: object, longest: float) -> Markup:
-    """A bar of the value, which is beside it: nothing to a screen reader."""
+    """Draw a bar, hidden from screen readers because the value is beside it."""
     share = _length(value) / longest if longest > 0 else 0.0
     bar = element("rect", width=_BAR_WIDTH * share, height=_BAR_HEIGHT) if share else ""
     box = f"0 0 {_BAR_WIDTH} {_BAR_HEIGHT}"  # narrower on paper

@@ -1,4 +1,4 @@
-"""Tables as JSON."""
+"""Write tables as JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ranksieve.report.sheets.sheet import Entry, Sheet
 
 
 def to_json(*sheets: Sheet) -> str:
-    """Write a sheet as a JSON object: caption, notes, and a record for each row.
+    """Write a sheet as a JSON object with caption, notes, and a record for each row.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def to_json(*sheets: Sheet) -> str:
     Returns
     -------
     str
-        Numbers have all their digits; ``null`` stands for no value and for what is not finite.
+        Numbers have all their digits; ``null`` stands for missing and non-finite values.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def _as_dict(sheet: Sheet) -> dict[str, Any]:
 
 
 def _value(cell: Entry) -> float | int | str | None:
-    """The value as a type of JSON; numpy's numbers are none."""
+    """Convert a value to a JSON type, which numpy's numbers are not."""
     if isinstance(cell.value, float):
         return float(cell.value) if math.isfinite(cell.value) else None
     return cell.value if cell.value is None or isinstance(cell.value, str) else int(cell.value)

@@ -1,4 +1,4 @@
-"""Tables in LaTeX, with the rules of booktabs."""
+"""Write tables in LaTeX, with booktabs rules."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ranksieve.report.formats.folding import fold
 from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
 from ranksieve.text import on_one_line
 
-_WIDTH = 74  # digits of small print across the page of an article
-_GAP = 0.6  # by which columns are farther apart than on a terminal, in digits
+_WIDTH = 74  # width of an article's page, in digits of small print
+_GAP = 0.6  # additional space between columns compared with a terminal, in digits
 _HEIGHT = 44  # lines of small print that fit on a page
-_TEXT_SHARES = 0.4, 0.6, 0.8  # of the line, for one, two or more columns of text that wraps
-_LONGEST = 34  # digits of a column that does not wrap
-_WORD = 40  # signs of a word that needs no break in a caption or note
-_BREAK, _PIECE = r"\hspace{0pt plus 3pt}", 4  # where a longer word may break: after so many signs
-_CELL = 30  # lines of a cell that is not divided
-_WIDE, _NARROW = "@%&mMW", ".,:;!ijltfrsI()[]-"  # nearly twice, and two thirds of a digit
-# Letters that every LaTeX knows beside those of ASCII with an accent. All others are printed by
-# XeLaTeX and LuaLaTeX, if the font has them, and as their numbers by pdfLaTeX, which would stop.
+_TEXT_SHARES = 0.4, 0.6, 0.8  # of the line, for one, two or more columns of wrapped text
+_LONGEST = 34  # maximum width of a column that does not wrap, in digits
+_WORD = 40  # longest word without a break in a caption or note, in characters
+_BREAK, _PIECE = r"\hspace{0pt plus 3pt}", 4  # break in longer words, and its distance
+_CELL = 30  # maximum number of lines in a cell
+_WIDE, _NARROW = "@%&mMW", ".,:;!ijltfrsI()[]-"  # about 2 digits wide, and about 2/3
+# Letters that every LaTeX supports in addition to accented ASCII letters. XeLaTeX and LuaLaTeX
+# print all others if the font has them; for pdfLaTeX, which would stop, they become numbers.
 _KNOWN = "\xc6\xd8\xdf\xe6\xf8\u0131\u0141\u0142\u0152\u0153"
 _OGONEK, _END_OF_LATIN = "\u0328", "\u0180"
 _LETTER = (
@@ -38,7 +38,7 @@ _ESCAPED = {
     "|": r"\textbar{}",
     "`": r"\textasciigrave{}",
     **{sign: "\\" + sign for sign in "{}$&#_%"},
-    # At the start of a row they would be read as arguments of the command that ends the last one.
+    # At the start of a row they would be read as arguments of the command that ends the row above.
     **{sign: f"{{{sign}}}" for sign in "[]*"},
 }
 
@@ -46,14 +46,14 @@ _ESCAPED = {
 def to_latex(sheet: Sheet) -> str:
     r"""Write a sheet as a LaTeX table; its first line says which packages the document needs.
 
-    The best is bold and marks are superscripts. A sheet that is too wide for a page becomes
-    several tables, one below the other, and one that is too long goes over pages.
+    The best value is bold and marks are superscripts. A sheet that is too wide for a page becomes
+    several tables, one below the other, and one that is too long spans several pages.
 
     Returns
     -------
     str
-        A ``table``, or a ``longtable``, with caption, label ``tab:`` and the sheet's name, and the
-        notes below.
+        A ``table``, or a ``longtable``, with the caption, the label ``tab:`` plus the sheet's name,
+        and the notes below.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def to_latex(sheet: Sheet) -> str:
 
 
 def _short(sheet: Sheet, blocks: Sequence[Sequence[int]]) -> Iterator[str]:
-    """Write tables, one below the other, that float together."""
+    """Write tables, one below the other, in one float."""
     yield r"\begin{table}[t]"
     yield r"\centering\small"
     yield _caption(sheet)
@@ -104,7 +104,7 @@ def _short(sheet: Sheet, blocks: Sequence[Sequence[int]]) -> Iterator[str]:
 
 
 def _long(sheet: Sheet, blocks: Sequence[Sequence[int]]) -> Iterator[str]:
-    """Write tables that go on on the next page."""
+    """Write tables that may continue on the next page."""
     yield r"\begingroup\small\setlength{\LTcapwidth}{\linewidth}"
     for number, block in enumerate(blocks):
         head = list(_head(sheet, block))
@@ -114,7 +114,7 @@ def _long(sheet: Sheet, blocks: Sequence[Sequence[int]]) -> Iterator[str]:
         yield from [*head, r"\endfirsthead", *head, r"\endhead", r"\bottomrule", r"\endfoot"]
         yield from _body(sheet, block)
         yield r"\end{longtable}"
-        if number:  # which every one of them counts
+        if number:  # every longtable increases the counter
             yield r"\addtocounter{table}{-1}"
     if sheet.notes:
         yield r"\footnotesize\raggedright"
@@ -132,7 +132,7 @@ def _notes(sheet: Sheet) -> Iterator[str]:
 
 
 def _wrap_long(sheet: Sheet) -> Sheet:
-    """Let columns of names that are too long for a line wrap."""
+    """Let columns of names wrap if they are too long for a line."""
     columns = [
         replace(column, wraps=True)
         if column.align == "left" and _width(column, place, sheet) > _LONGEST
@@ -143,7 +143,7 @@ def _wrap_long(sheet: Sheet) -> Sheet:
 
 
 def _divide_cells(sheet: Sheet) -> Sheet:
-    """Go on in another row with text that wraps over more lines than belong in a cell."""
+    """Continue text with too many lines for a cell in additional rows."""
     most = int(_CELL * _WIDTH * _share(sheet.columns))
 
     def divide(row: Row) -> Iterator[Row]:
@@ -159,7 +159,7 @@ def _divide_cells(sheet: Sheet) -> Sheet:
 
 
 def _pieces(cell: Entry, most: int) -> list[Entry]:
-    """A cell, as several if its text is longer than that; words stay whole."""
+    """Split a cell whose text is longer than ``most`` into several, between words."""
     if len(cell.text) <= most:
         return [cell]
     texts = [""]
@@ -171,7 +171,7 @@ def _pieces(cell: Entry, most: int) -> list[Entry]:
 
 
 def _width(column: Column, place: int, sheet: Sheet) -> int:
-    """About how many digits wide a column is; text that wraps takes its share of the line."""
+    """Estimate the width of a column in digits; wrapped text takes its share of the line."""
     if column.wraps:
         return ceil(_WIDTH * _share(sheet.columns) + _GAP)
     cells = [row[place] for row in sheet.rows]
@@ -180,22 +180,22 @@ def _width(column: Column, place: int, sheet: Sheet) -> int:
 
 
 def _digits(text: str) -> float:
-    """How many digits wide a text is in print."""
+    """Estimate the printed width of a text in digits."""
     return sum(map(_width_of, text))
 
 
 def _width_of(sign: str) -> float:
     if not _is_known(sign):
-        return 6.0  # of its number
+        return 6.0  # printed as its number
     if sign in _NARROW:
         return 0.7
     return 1.9 if sign in _WIDE else 1.5 if sign.isupper() else 1.0
 
 
 def _height(sheet: Sheet) -> int:
-    """About how many lines the rows of a sheet fill."""
+    """Estimate the number of lines that the rows of a sheet fill."""
     wrapping = [place for place, column in enumerate(sheet.columns) if column.wraps]
-    line = _WIDTH * _share(sheet.columns) * 0.9  # words do not fill lines
+    line = _WIDTH * _share(sheet.columns) * 0.9  # because words do not fill lines
     lines = [
         max((ceil(len(row[place].text) / line) for place in wrapping), default=1)
         for row in sheet.rows
@@ -236,7 +236,7 @@ def _head(sheet: Sheet, block: Sequence[int]) -> Iterator[str]:
 
 def _body(sheet: Sheet, block: Sequence[int]) -> Iterator[str]:
     ranks = [max((len(row[place].rank_text) for row in sheet.rows), default=0) for place in block]
-    # Of a ragged cell, the usual end of a row would be the end of a line.
+    # In a ragged cell, the usual end of a row would only end a line.
     end = r" \tabularnewline" if sheet.columns[block[-1]].wraps else r" \\"
     for number, group in enumerate(sheet.groups):
         if number:
@@ -255,7 +255,7 @@ def _format_row(
             yield rf"\raggedright {_escape(cell.text, word)}"
             continue
         text = _escape(cell.text) if isinstance(cell.value, str) else _number(cell.text)
-        # Empty digits and marks without a width keep digits below digits.
+        # Invisible digits and marks of zero width keep digits aligned.
         empty = widest - len(cell.rank_text)
         pad = rf"\phantom{{{'0' * empty}}}" if cell.rank is not None and empty else ""
         mark = rf"\rlap{{\textsuperscript{{{_mark(cell)}}}}}" if cell.mark else ""
@@ -267,8 +267,8 @@ def _mark(cell: Entry) -> str:
 
 
 def _number(text: str) -> str:
-    """A number with a minus sign rather than a hyphen, and with powers of ten."""
-    if text == "-":  # there is no number
+    """Format a number with a minus sign instead of a hyphen, and with powers of ten."""
+    if text == "-":  # no value
         return text
     power = re.fullmatch(r"([+-]?[\d.]+)e([+-]\d+)", text)
     if power:
@@ -279,16 +279,16 @@ def _number(text: str) -> str:
 
 
 def _escape(text: str, longest: int | None = None) -> str:
-    """Escape a text so that all of it is printed as it is, on one line.
+    """Escape a text so that it is printed unchanged on one line.
 
-    Words that are longer than that may break.
+    Words longer than ``longest`` may break.
     """
     words = on_one_line(text).split(" ")
     escaped = " ".join(
         _signs(word) if longest is None or _digits(word) <= longest else _break(word)
         for word in words
     )
-    return re.sub("([-'])(?=\\1)", r"\1{}", escaped)  # two would become a dash, or a closing quote
+    return re.sub("([-'])(?=\\1)", r"\1{}", escaped)  # two would become a dash or closing quote
 
 
 def _break(word: str) -> str:

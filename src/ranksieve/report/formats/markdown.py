@@ -1,4 +1,4 @@
-"""Tables in Markdown, as GitHub shows it."""
+"""Write tables in GitHub's Markdown."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ranksieve.report.sheets.sheet import Entry, Sheet
 from ranksieve.text import on_one_line
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>~|$&#!])")
-_LIST = re.compile(r"^[-+=]|(?<=^\d)[.)]")  # would begin another list, or a heading
+_LIST = re.compile(r"^[-+=]|(?<=^\d)[.)]")  # would start another list or a heading
 
 
 def to_markdown(sheet: Sheet) -> str:
-    r"""Write a sheet in GitHub's Markdown: the best in bold, ranks in parentheses, then marks.
+    r"""Write a sheet in GitHub's Markdown: best values in bold, ranks in parentheses, then marks.
 
     Returns
     -------
     str
-        With the caption above the table, and notes as a list below it.
+        The table, with the caption above it and the notes as a list below it.
 
     Examples
     --------
@@ -62,5 +62,5 @@ def _format_cell(cell: Entry) -> str:
 
 
 def escape(text: str) -> str:
-    """Escape a text so that all of it is shown as it is, on one line."""
+    """Escape a text so that it is shown unchanged on one line."""
     return _SPECIAL.sub(r"\\\1", on_one_line(text))

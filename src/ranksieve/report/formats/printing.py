@@ -1,4 +1,4 @@
-"""Sheets on standard output, in any format."""
+"""Print sheets on standard output in any format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXT_FORMATS: dict[str, Callable[[Sheet], str]] = {
     "csv": to_csv,
     "json": to_json,
 }
-"""Functions from a sheet to its text; the terminal's format depends on its width."""
+"""Functions that turn a sheet into text; the terminal's format depends on its width."""
 
 
 def show_sheets(sheets: Sequence[Sheet], form: FormatName = "terminal") -> None:

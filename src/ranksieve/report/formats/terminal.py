@@ -1,4 +1,4 @@
-"""Tables on a terminal."""
+"""Print tables on a terminal."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from ranksieve.report.formats.folding import GAP, fold
 from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 from ranksieve.text import on_one_line
 
-_TEXT_WIDTH = 20  # least for a column of text that wraps
+_TEXT_WIDTH = 20  # minimum width of a column of wrapped text
 
 
 def show(table: RenderableType) -> None:
-    """Print on standard output; names are shown as they are, whatever marks they contain."""
+    """Print on standard output, without interpreting markup in names."""
     shown = plain(table) if isinstance(table, str) else table
     Console(highlight=False, markup=False, emoji=False).print(shown)
 
 
 def plain(text: str, **options: Any) -> Text:
-    """Text of one line without marks, colors or control characters, whatever is in it.
+    """Return text on one line without markup, colors or control characters.
 
-    All that is printed passes here; ``options`` are those of rich.
+    Everything that is printed passes through here; ``options`` are passed to rich's ``Text``.
     """
     return Text(on_one_line(text), **options)
 
 
 def to_terminal(sheet: Sheet) -> RenderableType:
-    """Lay a sheet out for the terminal that it is printed on.
+    """Lay out a sheet for the terminal on which it is printed.
 
     A sheet that is too wide becomes several tables, one below the other; numbers are never cut.
 
     Returns
     -------
     renderable
-        To pass to :func:`show`, or to a Console of rich.
+        Object for :func:`show` or a rich Console.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def to_terminal(sheet: Sheet) -> RenderableType:
 
 
 class _OnTerminal:
-    """A sheet that asks how wide the terminal is when it is printed."""
+    """A sheet that adapts to the terminal's width when it is printed."""
 
     def __init__(self, sheet: Sheet) -> None:
         self.sheet = sheet
@@ -90,7 +90,7 @@ class _OnTerminal:
 
 
 class _Layout:
-    """How wide the parts of the cells of a column are: value, rank and mark."""
+    """Widths of the parts of a column's cells: value, rank and mark."""
 
     def __init__(self, column: Column, cells: Sequence[Entry]) -> None:
         self.column = column
@@ -104,7 +104,7 @@ class _Layout:
             self.width = min(self.width, _TEXT_WIDTH)
 
     def laid_out(self, cell: Entry) -> Text:
-        """The cell, with digits below digits."""
+        """Return the cell as text with aligned digits."""
         style = "bold" if cell.is_best else ""
         if self.column.align == "left":
             return Text.assemble((cell.text, style), cell.rank_text + cell.mark)
@@ -115,7 +115,7 @@ class _Layout:
 
 
 def _shorten_names(layouts: Sequence[_Layout], width: int) -> None:
-    """Leave two fifths of the line to what is told of the names; long ones are broken."""
+    """Leave two fifths of the line to the other columns by breaking long names."""
     names = [layout for layout in layouts if layout.column.is_name]
     while names and sum(layout.width + GAP for layout in names) > 3 * width // 5:
         widest = max(names, key=lambda layout: layout.width)

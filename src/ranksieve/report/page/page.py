@@ -20,7 +20,7 @@ from ranksieve.report.sheets.sheet import Sheet
 from ranksieve.text import file_stem, printable, quantity
 
 MOST_FEATURES = 60
-"""Features in a chart, or in a table that is open; more do not fit, and CSV files have them all."""
+"""Maximum number of features in a chart or open table; CSV files have all of them."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Table:
 
 
 def first_rows(sheet: Sheet, most: int, rest: str = "") -> Sheet:
-    """The first rows of a sheet of one group; a note says how many are left out, and where.
+    """Return the first rows of a sheet with one group, with a note on the rows left out.
 
-    ``rest`` says where all are; by default in the sheet's own CSV file.
+    ``rest`` says where all rows are; by default in the sheet's CSV file.
     """
     rows = list(sheet.rows)
     if len(rows) <= most:
@@ -219,7 +219,7 @@ def _hash(text: str) -> str:
 
 
 def _island(data: Mapping[str, Any]) -> str:
-    """JSON that is safe inside a script element, whatever names it contains."""
+    """Return JSON that is safe inside a script element, with any names in it."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

@@ -58,7 +58,7 @@ def recommendation_page(answer: Recommendation) -> Page:
 
 def _verdict(answer: Recommendation) -> Verdict:
     """Main result: the advice first if the claim is shown, otherwise that it is not shown."""
-    *before, claim = answer.claims  # the last is about these features, if others confirmed them
+    *before, claim = answer.claims  # the last is the confirmation, if there is one
     words = ("Shown", "Not shown") if answer.confirmed is None else ("Confirmed", "Not confirmed")
     if claim.is_shown:
         sentences = [answer.advice, claim.sentence]

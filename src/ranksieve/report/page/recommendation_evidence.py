@@ -31,7 +31,7 @@ _GAINS = 720.0  # pixels
 def parts_section(
     answer: Recommendation, evidence: Evidence, data: dict[str, Any]
 ) -> Section | None:
-    """What was chosen without each part of the queries, like features side by side."""
+    """Features chosen without each part of the queries, similar features side by side."""
     shown = _ever_chosen(answer, evidence)
     if not shown:
         return None
@@ -140,7 +140,7 @@ def alone_section(answer: Recommendation, evidence: Evidence) -> Section:
 
 
 def queries_section(answer: Recommendation, evidence: Evidence) -> Section | None:
-    """What each query gains and loses."""
+    """Gain or loss of each query."""
     changes = [
         np.array(one.with_chosen) - np.array(one.with_all)
         for one in evidence.outcomes
@@ -167,7 +167,7 @@ def queries_section(answer: Recommendation, evidence: Evidence) -> Section | Non
 
 
 def work_section(evidence: Evidence) -> Section | None:
-    """What was tried, and the time that it took."""
+    """Methods that were tried, and their time."""
     if not evidence.spent:
         return None
     bars = [

@@ -30,7 +30,7 @@ def kept_section(answer: Recommendation) -> Section | None:
     alone = None if answer.evidence is None else answer.evidence.alone
     shown = answer.kept[:MOST_FEATURES]
     names = [answer.feature_names[kept.feature] for kept in shown]
-    # The nearest one: of several, a label that is cut would mix the numbers up.
+    # Only the nearest, because shortening a label with several would mix up their numbers.
     nearest = [replace(kept, substitutes=kept.substitutes[:1]) for kept in shown]
     texts = [substitutes_text(kept, answer) for kept in nearest]
     svg = draw_panels(

@@ -20,7 +20,7 @@ from ranksieve.study.first_fold import FirstFold, count_taken, rank_features
 from ranksieve.study.results import Outcomes, StudyResult
 from ranksieve.text import quantity
 
-_MOST_ROWS = 20  # at once
+_MOST_ROWS = 20  # rows shown at once
 _MOST_BARS = 40
 _MOST_LISTED = 150
 _MOST_LETTERS = 300
@@ -28,7 +28,7 @@ _ALL = "all are in tables/features.csv"
 
 
 def features_section(result: StudyResult, seen: FirstFold | None, kept: Outcomes | None) -> Section:
-    """The features with bars: how often they are taken, how well they rank, what is like them."""
+    """Table of features: how often each is selected, how well it ranks alone, similar features."""
     sheet = first_rows(features_sheet(result, seen, kept), _MOST_LISTED, _ALL)
     lead = (
         "Which features the selectors take, the most often taken first. A feature that all take is "
@@ -47,7 +47,7 @@ def features_section(result: StudyResult, seen: FirstFold | None, kept: Outcomes
 def selections_section(
     result: StudyResult, seen: FirstFold | None, data: dict[str, Any]
 ) -> Section | None:
-    """Which features each selector takes on each fold, like features side by side."""
+    """Features that each selector selects on each fold, similar features side by side."""
     if not result.selecting:
         return None
     shown = _in_order(result, seen)
@@ -132,7 +132,7 @@ def similarity_section(
     """Similarity of features as a heat map with a tree."""
     if seen is None:
         return None
-    varies = np.diag(seen.similarity) > 0  # not constant within every query
+    varies = np.diag(seen.similarity) > 0  # False if constant within every query
     place = {int(seen.compared[row]): int(row) for row in np.flatnonzero(varies)}
     ranked = rank_features(result, seen.importance)
     shown = [feature for feature in ranked if feature in place][:MOST_FEATURES]

@@ -62,7 +62,7 @@ def text(x: float, y: float, label: str, anchor: str = "start", **more: object) 
 def short_text(
     x: float, y: float, label: str, room: float, anchor: str = "start", **more: object
 ) -> Markup:
-    """A label that fits into so many pixels; all of it is under the pointer if it is cut."""
+    """A label shortened to fit into ``room`` pixels; if it is cut, a tooltip has all of it."""
     short = shorten(label, room)
     return text(x, y, short, anchor, **more, data_tip=label if short != label else None)
 
@@ -79,7 +79,7 @@ def path(points: Sequence[tuple[float, float]], class_: str, *, closed: bool = F
 
 
 def boxes(places: Sequence[tuple[float, float, float, float]], class_: str) -> Markup:
-    """Rectangles (x, y, width, height) of one style as one element, which keeps pages small."""
+    """Draw rectangles (x, y, width, height) as one element, which keeps pages small."""
     steps = "".join(
         f"M{format_length(x)} {format_length(y)}h{format_length(w)}v{format_length(h)}"
         f"h{format_length(-w)}z"
@@ -94,7 +94,7 @@ def color_class(place: int) -> str:
 
 
 def width_of(label: str) -> float:
-    """About how many pixels wide a label is in a sans serif."""
+    """Estimate the width of a label in pixels, in a sans-serif font."""
     return SMALL * sum(map(_share, label))
 
 
@@ -107,7 +107,7 @@ def _share(sign: str) -> float:
 
 
 def shorten(label: str, room: float) -> str:
-    """A label that fits into so many pixels, on one line: its middle is left out if it is long.
+    """Shorten a label to one line of at most ``room`` pixels by leaving out its middle.
 
     Examples
     --------

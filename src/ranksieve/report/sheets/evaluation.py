@@ -42,7 +42,7 @@ def training_sheet(
     measured: Mapping[str, Mapping[str, float]],
     convention: str,
 ) -> Sheet:
-    """How well a trained ranker ranks each data set; ``changed`` as in ``selection_sheet``."""
+    """Quality of a trained ranker on each data set; for ``changed``, see ``selection_sheet``."""
     measures = next(iter(measured.values()))
     return Sheet(
         "training",

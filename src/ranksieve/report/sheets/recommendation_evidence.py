@@ -11,7 +11,7 @@ from ranksieve.text import quantity
 
 
 def evidence_sheets(answer: Recommendation) -> list[Sheet]:
-    """All of these tables; none if an older version wrote the answer."""
+    """All tables of the evidence; none if an older version wrote the recommendation."""
     if answer.evidence is None:
         return []
     return [

@@ -46,8 +46,8 @@ def reproduction_sheets(result: Reproduction) -> list[Sheet]:
     Returns
     -------
     list of Sheet
-        Values on folds and means, how methods were run, what was chosen, and what the paper
-        derives from these. The first has notes to read before numbers are compared.
+        Values on folds and means, how methods were run, the chosen parameters, and the statistics
+        that the paper derives from these. The first has notes to read before comparing numbers.
     """
     sheets = [sheet for sheet in _sheets(result) if any(sheet.groups)]
     if result.facts.warning is not None:

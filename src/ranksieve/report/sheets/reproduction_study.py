@@ -1,4 +1,4 @@
-"""Sheets of what papers say about studies: best numbers of features, and sentences about curves."""
+"""Sheets of papers' claims: best numbers of features, and statements about curves."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Counted(NamedTuple):
     """Groups in which features were selected."""
 
-    n_groups: int | None = None  # selected; None without groups
-    are_counted: bool = False  # whether the number of groups was requested, not of features
+    n_groups: int | None = None  # number of selected groups; None without groups
+    are_counted: bool = False  # whether a number of groups, not of features, was requested
 
     def describe(self, features: str) -> str:
         """Describe the numbers of selected features and groups, the requested one first."""

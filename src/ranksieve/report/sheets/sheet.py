@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from ranksieve.text import on_one_line
 
-_DIGITS = 12  # decimals of values to compare; later ones differ by rounding
+_DIGITS = 12  # decimals to compare; later ones differ by rounding
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Entry:
 
     @property
     def rank_text(self) -> str:
-        """What follows the value if there is a rank, such as `` (1)``."""
+        """Text after the value if it has a rank, such as `` (1)``."""
         return "" if self.rank is None else f" ({self.rank})"
 
 
@@ -93,14 +93,14 @@ class Column:
 
 
 def name_column(name: str, **more: Any) -> Column:
-    """A column of names, which say what rows are about; ``more`` as of :class:`Column`."""
+    """Make a column that identifies rows; ``more`` are attributes of :class:`Column`."""
     return Column(name, align="left", is_name=True, **more)
 
 
 Row = Sequence[Entry]
 Item = TypeVar("Item")
 Fields = dict[Column, Callable[[Item], Entry]]
-"""Columns, each with what it shows of the item that a row is about."""
+"""Columns, each with a function that makes its entry from the item of a row."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Sheet:
         groups: Iterable[Iterable[Item]],
         notes: Sequence[str] = (),
     ) -> Sheet:
-        """A sheet with a row for each item of each group.
+        """Make a sheet with a row for each item of each group.
 
         Examples
         --------
@@ -185,7 +185,7 @@ class Sheet:
             yield from group
 
     def printed(self) -> Sheet:
-        """The sheet without columns only for CSV, and without repeated names in a column."""
+        """Return the sheet without columns only for CSV and without repeated names in a column."""
         kept = [place for place, column in enumerate(self.columns) if not column.only_csv]
         columns = [self.columns[place] for place in kept]
         n_names = sum(column.is_name for column in columns)
@@ -210,7 +210,7 @@ def _without_repeats(rows: Sequence[Row], n_names: int) -> list[Row]:
 def rank_cells(
     values: Sequence[float | None], form: str = ".4f", with_ranks: bool = False
 ) -> list[Entry]:
-    """Cells of values, the largest marked as best; ties share the better rank.
+    """Make cells of values, with the largest marked as best; ties share the better rank.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from ranksieve.study.comparison import (
 from ranksieve.study.results import BASE, RANDOM, Run, StudyResult, are_resamples
 from ranksieve.text import every, quantity
 
-_SHOWN = 5  # of each kind, for each selector
+_SHOWN = 5  # queries that gain and that lose, for each selector
 
 
 def comparison_sheet(result: StudyResult, ranker: str) -> Sheet:
@@ -96,13 +96,13 @@ def folds_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
 
 
 def curves_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
-    """One measure by the number of features.
+    """Values of one measure by the number of features.
 
     Returns
     -------
     Sheet
-        A row for each selector: with the number that was chosen on validation queries, then with
-        each number that was tried; averaged over folds and seeds.
+        A row for each selector: with the number chosen on validation queries, then with each number
+        that was tried; averaged over folds and seeds.
     """
     runs = result.of_ranker(ranker)
     check_measure(result, measure)
@@ -131,7 +131,7 @@ def queries_sheet(result: StudyResult, ranker: str) -> Sheet:
     Parameters
     ----------
     result : StudyResult
-        All features must be in it.
+        Must include the baseline of all features.
     ranker : str
     """
     name = result.main_measure

@@ -16,7 +16,7 @@ from ranksieve.study.comparison import (
 )
 from ranksieve.study.results import BASE, RANDOM, Outcome, Run, StudyResult, are_resamples
 
-_WIDE = 24  # characters up to which parameters are not broken over lines
+_WIDE = 24  # maximum characters of parameters that do not wrap
 
 
 def selected_sheet(result: StudyResult, ranker: str) -> Sheet:
@@ -127,7 +127,7 @@ def stability_sheet(result: StudyResult, ranker: str) -> Sheet:
 
 
 def _stability_row(result: StudyResult, run: Run, measure: str) -> Row:
-    # A random order is the same on all folds for a seed, which is not stability.
+    # With a given seed, a random order is the same on all folds, which is not stability.
     is_order = run.selector == RANDOM
     fixed = {*result.included, *result.excluded}
     n_features = len(result.feature_names)
@@ -217,6 +217,6 @@ def cost_sheet(result: StudyResult, ranker: str) -> Sheet:
 
 
 def _seconds(value: float) -> Entry:
-    """Three digits or more, and no more than milliseconds."""
+    """Format seconds with at least three digits, but no digits below milliseconds."""
     digits = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3
     return Entry(value, f".{digits}f")

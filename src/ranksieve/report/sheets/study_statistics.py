@@ -56,9 +56,9 @@ def pairs_sheet(
     ----------
     result : StudyResult
     ranker : str, optional
-        By default all of the study. p-values are adjusted for the pairs with all of them.
+        By default all rankers. p-values are adjusted for the pairs with all rankers.
     pairs : sequence of Pair, optional
-        What ``compare_pairs(result)`` returned, where it is at hand.
+        Result of ``compare_pairs(result)``, if it was already computed.
 
     Returns
     -------

@@ -1,1 +1,1 @@
-"""Charts of the page, as SVG: a file for each kind."""
+"""Charts of the page as SVG, one module for each kind."""

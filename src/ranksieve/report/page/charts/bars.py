@@ -1,4 +1,4 @@
-"""Horizontal bars with names and numbers."""
+"""Draw horizontal bars with names and numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ROW, _BAR = 20.0, 12.0
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar.
+    """A bar of a chart.
 
     Attributes
     ----------
@@ -24,9 +24,9 @@ class Bar:
     value : float
         At least 0.
     label : str
-        The number beside it.
+        Number printed beside the bar.
     look : str
-        Class of its color.
+        CSS class of its color.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Bar:
 
 
 def draw_bars(bars: Sequence[Bar], title: str) -> Markup:
-    """Draw bars from zero on, which is at the left; a line marks it."""
+    """Draw bars that start at zero, which a line marks at the left."""
     left = min(_LEFT, 16 + max(map(width_of, (bar.name for bar in bars))))
     right = _WIDTH - 12 - max(map(width_of, (bar.label for bar in bars)))
     largest = max(bar.value for bar in bars)

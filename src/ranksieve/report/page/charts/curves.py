@@ -1,4 +1,4 @@
-"""Lines of quality against the number of features, or what they cost."""
+"""Draw curves of quality against the number or cost of features."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from ranksieve.report.page.svg import (
 
 _WIDTH, _HEIGHT = 900.0, 380.0
 _LEFT, _TOP, _BOTTOM = 72.0, 12.0, 48.0
-_LABELS = 200.0  # most pixels of the names at the right, with their lines
-_LINE = 16.0  # between names
-_WIDE = 10.0  # ratio of the numbers from which their scale is logarithmic
+_LABELS = 200.0  # maximum width of the names at the right with their lines, in pixels
+_LINE = 16.0  # distance between names
+_WIDE = 10.0  # ratio of numbers from which the scale is logarithmic
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class Curve:
     name : str
     x, y : sequence of float
     tips : sequence of str
-        What is said of each point.
+        Text shown at each point.
     look : str
-        Classes of its color and dashes.
+        CSS classes of its color and dashes.
     marked : int or None
-        Place of the point with a ring, if any.
+        Index of the point with a ring, if any.
     hollow : collection of int
-        Places of points that are not filled.
+        Indices of points that are not filled.
     may_leave : bool
-        Whether it does not count where the scale is chosen, as random orders.
+        Whether the scale ignores it, as for random orders.
     """
 
     name: str
@@ -61,14 +61,14 @@ class Curve:
 
 @dataclass(frozen=True)
 class Level:
-    """A horizontal line with what is allowed below it.
+    """A horizontal line with a band below it for the allowed loss.
 
     Attributes
     ----------
     name : str
     value : float
     allowed : float
-        How far below it the band reaches.
+        Height of the band.
     """
 
     name: str
@@ -93,14 +93,13 @@ def draw_curves(
     curves : sequence of Curve
     title, x_label, y_label : str
     level : Level, optional
-        Of all features, with the margin as a band.
+        Quality of all features, with the margin as a band.
     ticks : sequence of float, optional
-        Values below the axis, such as the numbers of features that were tried; by default round
-        ones.
+        Values below the axis, such as the tried numbers of features; by default round numbers.
     floor : float, optional
-        Lines are cut off below it.
+        Value below which lines are cut off.
     is_log : bool, optional
-        Whether equal ratios are equally far apart; by default if numbers differ much.
+        Whether the x scale is logarithmic; by default if the numbers differ much.
     """
     names = [curve.name for curve in curves] + ([level.name] if level else [])
     labels = min(_LABELS, 46 + max(map(width_of, names)))
@@ -125,7 +124,7 @@ def draw_curves(
 
 
 def _range(curves: Sequence[Curve], level: Level | None) -> tuple[float, float]:
-    """Of most points: one bad selection would make all other lines look alike."""
+    """Return the range of most points: one bad selection would make all other lines look alike."""
     kept = [y for curve in curves if not curve.may_leave for y in curve.y]
     others = [y for curve in curves if curve.may_leave for y in curve.y]
     if level:
@@ -160,7 +159,7 @@ def _axes(
 
 
 def _with_room(across: Scale, ticks: Sequence[float]) -> list[float]:
-    """The ticks whose numbers do not overlap, the last one among them."""
+    """Return ticks whose numbers do not overlap, including the last one."""
     shown: list[float] = []
     for value in sorted(ticks, reverse=True):
         room = 8 + width_of(f"{value:g}")
@@ -181,7 +180,7 @@ def _level(level: Level | None, across: Scale, down: Scale) -> list[Markup]:
 
 
 def _clipped(curves: Sequence[Curve], across: Scale, down: Scale) -> Markup:
-    """The lines and points, within the axes."""
+    """Draw the lines and points, clipped to the axes."""
     left, right = across.start - 12, across.stop + 12
     parts = [
         path([(across(x) - left, down(y)) for x, y in zip(curve.x, curve.y, strict=True)], look)
@@ -214,7 +213,7 @@ def _kind(curve: Curve, place: int) -> str:
 def _names(
     curves: Sequence[Curve], level: Level | None, across: Scale, down: Scale
 ) -> list[Markup]:
-    """Names at the right ends of the lines, moved apart, each with a piece of its line."""
+    """Write names at the right ends of the lines, moved apart, each with a piece of its line."""
     ends = [(curve.name, curve.y[-1], f"line {curve.look}") for curve in curves]
     ends += [(level.name, level.value, "base")] if level else []
     wanted = [min(down(y), down.start) for _, y, _ in ends]

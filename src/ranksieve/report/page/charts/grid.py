@@ -1,4 +1,4 @@
-"""Shares as shades in the cells of a grid."""
+"""Draw shares as shades in the cells of a grid."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ _LEVELS = 10
 
 @dataclass(frozen=True)
 class Grid:
-    """Where cells are, and what is said of them under the pointer.
+    """Position and values of a grid's cells, and their text under the pointer.
 
     Attributes
     ----------
     x, y : float
         Upper left corner.
     width, height : float
-        Of a cell.
+        Size of a cell.
     rows, columns : sequence of str
     values : array of shape (rows, columns)
         From 0 to 1.
     says : str
-        What the values are.
+        Meaning of the values.
     gap : float
-        Between cells, as a share of them; without one, neighbors of a shade are one box.
+        Gap between cells, as a share of their size; without it, neighbors of equal shade become one
+        box.
     """
 
     x: float
@@ -47,7 +48,7 @@ class Grid:
     gap: float = 0.0
 
     def data(self) -> dict[str, Any]:
-        """What the page's script needs to say a cell's value."""
+        """Data with which the page's script shows a cell's value."""
         return {
             "x": round(self.x, 1),
             "y": round(self.y, 1),
@@ -60,9 +61,9 @@ class Grid:
         }
 
     def shades(self, looks: Mapping[str, slice]) -> Markup:
-        """The cells: of each look the columns that have it, a path for each of ten shades.
+        """Draw the cells, with one path for each of ten shades of each look's columns.
 
-        Paths count in cells, which keeps them short.
+        Coordinates of paths are in cells, which keeps them short.
         """
         paths = (part for look, columns in looks.items() for part in self._paths(look, columns))
         return element(
@@ -79,7 +80,7 @@ class Grid:
             yield element("path", d="".join(by_level[level]), class_=look, fill_opacity=opacity)
 
     def _runs(self, columns: slice) -> dict[int, list[str]]:
-        """Level -> steps of the path around all runs of neighbors with it."""
+        """Map each level to the steps of the path around all runs of neighbors with that level."""
         levels = np.ceil(np.clip(self.values[:, columns], 0, 1) * _LEVELS - 1e-9).astype(int)
         start = columns.indices(self.values.shape[1])[0]
         found: dict[int, list[str]] = defaultdict(list)

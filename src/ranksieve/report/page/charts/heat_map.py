@@ -1,4 +1,4 @@
-"""Similarity of features as a heat map, with the tree by which they are ordered."""
+"""Draw the similarity of features as a heat map, with the tree that orders them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SMALLEST, _LARGEST = 11.0, 20.0
 
 
 def tree_of(similarity: np.ndarray) -> np.ndarray | None:
-    """Average linkage of features by similarity, leaves ordered; None with fewer than two."""
+    """Cluster features by average linkage, with ordered leaves; None for fewer than two."""
     if len(similarity) < 2:
         return None
     apart = 1 - np.clip((similarity + similarity.T) / 2, 0, 1)
@@ -27,16 +27,16 @@ def tree_of(similarity: np.ndarray) -> np.ndarray | None:
 
 
 def order_of(tree: np.ndarray | None, n_features: int) -> np.ndarray:
-    """Features in the order of the leaves."""
+    """Return the features in the order of the tree's leaves."""
     return np.arange(n_features) if tree is None else leaves_list(tree)
 
 
 def draw_heat_map(
     similarity: np.ndarray, names: Sequence[str], title: str
 ) -> tuple[Markup, dict[str, Any]]:
-    """Draw the similarity of all pairs, like features side by side, and the tree at the right.
+    """Draw the similarity of all pairs, similar features side by side, and the tree at the right.
 
-    Returns it with what the page's data has under ``"similarity"``.
+    Returns the chart and the page's data for the key ``"similarity"``.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def draw_heat_map(
 
 
 def _branches(tree: np.ndarray | None, cell: float, left: float) -> list[Markup]:
-    """The tree: where two branches meet, their distance is how far that is from the matrix."""
+    """Draw the tree: branches meet at a distance from the matrix that shows how they differ."""
     if tree is None:
         return []
     n = len(tree) + 1

@@ -1,4 +1,4 @@
-"""A change with its interval beside the margin that it must not cross."""
+"""Draw a change with its interval and the margin that it must not cross."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ranksieve.report.formats.html import element
 from ranksieve.report.page.svg import Scale, drawing, line, text, width_of
 
 _WIDTH, _HEIGHT = 480.0, 78.0
-_LINE, _BAND = 36.0, 18.0  # pixels: the middle of the interval, and half of what is behind it
+_LINE, _BAND = 36.0, 18.0  # pixels: middle of the interval, and half of the height of the band
 
 
 def draw_margin(
@@ -23,10 +23,10 @@ def draw_margin(
     interval : (float, float)
         Two-sided.
     bound : float
-        What must lie above minus the margin.
+        Lower bound, which must lie above minus the margin.
     margin : float
     is_shown : bool
-        Whether it does.
+        Whether the bound lies above it.
     """
     low, high = min(interval[0], bound, -1.5 * margin), max(interval[1], 0.5 * margin)
     across = Scale(low, high, 60, _WIDTH - 60)
@@ -63,7 +63,7 @@ def _below(x: float, label: str) -> Markup:
 
 
 def _above(x: float, label: str, look: str, beside: float | None = None) -> Markup:
-    """A label above the line, to the left of another one if that is near."""
+    """Write a label above the line, to the left of another label if that is near."""
     anchor, room = "middle", width_of(label)
     if beside is not None and beside - x < room:
         anchor, x = "end", min(x + 8, beside - 28)

@@ -1,4 +1,4 @@
-"""Who is better than whom: a matrix of differences."""
+"""Draw a matrix of differences between methods."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ranksieve.report.formats.html import element
 from ranksieve.report.page.svg import boxes, drawing, short_text, text, width_of
 
 _MOST, _LEFT = 900.0, 150.0
-_CELL, _LOW, _ROW = 76.0, 34.0, 30.0  # widest and narrowest cells, and the height of rows
-_SMALLEST_TEXT = 52.0  # width of cells with numbers in them
+_CELL, _LOW, _ROW = 76.0, 34.0, 30.0  # widths of the widest and narrowest cells, height of rows
+_SMALLEST_TEXT = 52.0  # minimum width of cells that contain numbers
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Difference:
         Row minus column.
     is_significant : bool
     tip : str
-        What is said of it.
+        Text shown under the pointer.
     """
 
     value: float
@@ -36,9 +36,9 @@ class Difference:
 def draw_matrix(
     names: Sequence[str], differences: Mapping[tuple[str, str], Difference], title: str
 ) -> Markup:
-    """Draw the difference of each row's method minus each column's.
+    """Draw the difference between each row's and each column's method.
 
-    Colors deepen with the difference; what is not significant has none.
+    Colors deepen with the difference; differences that are not significant have no color.
     """
     left = min(_LEFT, 16 + max(map(width_of, names)))
     cell = min(_CELL, max(_LOW, (_MOST - left) / len(names)))
@@ -62,7 +62,7 @@ def draw_matrix(
 
 
 def _cell(x: float, y: float, cell: float, found: Difference, strength: float) -> Markup:
-    """A box, empty unless the difference is significant, and the number if there is room."""
+    """Draw a box, colored if the difference is significant, with the number if there is room."""
     box = element(
         "rect",
         x=x + 1,

@@ -1,4 +1,4 @@
-"""Several bars for each feature, side by side: a row is a feature, a panel is a quantity."""
+"""Draw several bars for each feature: a row is a feature, a panel is a quantity."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _ROW, _BAR, _TOP = 22.0, 10.0, 26.0
 
 @dataclass(frozen=True)
 class Panel:
-    """A quantity of all features.
+    """A quantity to show for all features.
 
     Attributes
     ----------
     name : str
-        Above its bars.
+        Heading above the bars.
     values : sequence of float or None
-        None where there is nothing to draw.
+        None if there is no bar.
     labels : sequence of str
-        The numbers, beside the bars.
+        Numbers printed beside the bars.
     ends : sequence of (float, float) or None
         Ends of intervals, drawn as whiskers.
     look : str
-        Class of the color; bars below zero have that of what is bad.
+        CSS class of the color; bars below zero have the color for bad values.
     width : float
-        Pixels of the bars, without the numbers.
+        Width of the bars in pixels, without the numbers.
     tips : sequence of str
-        What is said of each bar.
+        Text shown for each bar.
     most : float
-        Value that the scale reaches at least: panels with the same can be compared.
+        Minimum upper end of the scale, so that panels with the same value can be compared.
     """
 
     name: str
@@ -51,17 +51,17 @@ class Panel:
 def draw_panels(
     names: Sequence[str], panels: Sequence[Panel], texts: Sequence[str], heading: str, title: str
 ) -> Markup:
-    """Draw the panels one beside the other, and at the right a text for each feature.
+    """Draw the panels side by side, with a text for each feature at the right.
 
     Parameters
     ----------
     names : sequence of str
-        Of the features.
+        Names of the features.
     panels : sequence of Panel
     texts : sequence of str
-        At the right; empty if there are none.
+        Texts at the right; empty for none.
     heading : str
-        Above the texts.
+        Heading of the texts.
     title : str
     """
     x = left = min(_LEFT, 16 + max(map(width_of, names)))

@@ -1,4 +1,4 @@
-"""What each query gains and loses: differences in order, a small chart for each method."""
+"""Draw the gain or loss of each query in descending order, a small chart for each method."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ranksieve.report.formats.html import element
 from ranksieve.report.page.svg import Scale, drawing, line, path, shorten, text
 
 _WIDTH, _HEIGHT, _TOP = 216.0, 140.0, 44.0
-_MOST_POINTS = 90  # more cannot be told apart
+_MOST_POINTS = 90  # more cannot be distinguished
 
 
 def draw_gains(
@@ -19,16 +19,16 @@ def draw_gains(
     title: str,
     width: float = _WIDTH,
 ) -> Markup:
-    """Draw the differences of each method, the largest gain at the left, on one scale for all.
+    """Draw the differences of each method, the largest gain at the left, on a common scale.
 
     Parameters
     ----------
     differences : sequence of (str, str, array)
-        Name, class of its color, and the differences of all queries.
+        Name of the method, CSS class of its color, and the differences of all queries.
     title : str
-        What is drawn, before the name.
+        Description of the chart, which precedes the name.
     width : float
-        Pixels of each chart.
+        Width of each chart in pixels.
     """
     largest = max((float(np.abs(values).max()) for _, _, values in differences), default=0.0)
     down = Scale(-(largest or 1.0), largest or 1.0, _HEIGHT, _TOP)
@@ -58,12 +58,12 @@ def _draw(
 
 
 def _ends(n_queries: int, value: float, what: str) -> str:
-    """How many queries, and the largest difference of them."""
+    """Describe the number of queries and their largest difference."""
     return f"{n_queries:,} {what}" + (f" ({value:+.2f})" if n_queries else "")
 
 
 def _area(points: list[tuple[float, float]], down: Scale, look: str) -> Markup:
-    """The area between the points and zero."""
+    """Draw the area between the points and zero."""
     inside = [(x, y) for x, y in points if y]
     if not inside:
         return Markup()

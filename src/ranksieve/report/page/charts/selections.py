@@ -1,4 +1,4 @@
-"""Which features each selector takes on each fold."""
+"""Draw which features each selector selects on each fold."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _SMALLEST, _LARGEST = 5.0, 14.0
 
 @dataclass(frozen=True)
 class Taken:
-    """What a selector takes.
+    """Features that a selector selects.
 
     Attributes
     ----------
     shares : array of shape (features, folds)
-        Share of the seeds that take the feature.
+        Share of the seeds that select the feature.
     look : str
-        Class of its color.
+        CSS class of its color.
     """
 
     shares: np.ndarray
@@ -41,23 +41,23 @@ def draw_selections(
     key: str,
     says: str = "share of seeds",
 ) -> tuple[Markup, dict[str, Any]]:
-    """Draw a row for each feature, and in it a cell for each selector and fold.
+    """Draw a row for each feature, with a cell for each selector and fold.
 
     Parameters
     ----------
     taken : mapping of str to Taken
-        By selector.
+        Selected features by selector.
     features, folds : sequence of str
         In the order of the shares.
     title : str
     key : str
-        Under which the page's data has what is returned with the chart.
+        Key of the page's data for the second value that is returned.
     says : str
-        What the shares are.
+        Meaning of the shares.
     """
     left = min(_LEFT, 16 + max(map(width_of, features)))
     top = 24 + 0.71 * min(_LEFT, max(map(width_of, taken)))
-    step = len(folds) + _GAP  # columns of a selector, with an empty one
+    step = len(folds) + _GAP  # columns of a selector, with the gap
     cell = min(_LARGEST, max(_SMALLEST, (_WIDTH - left) / (len(taken) * step)))
     values = np.zeros((len(features), len(taken) * step))
     columns: list[str] = []

@@ -3,7 +3,7 @@
   const all = (query, root = document) => [...root.querySelectorAll(query)];
   const data = JSON.parse(document.getElementById("data").textContent);
 
-  // Theme: that of the system until the button is pressed.
+  // Theme: follows the system until the button is pressed.
   const root = document.documentElement;
   const prefersDark = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (root.dataset.theme || (prefersDark.matches ? "dark" : "light")) === "dark";
@@ -16,7 +16,7 @@
   label();
   document.getElementById("controls").append(toggle);
 
-  // Sorting: first as is best for the kind of column, then the other way, then as it was.
+  // Sorting: first the usual order for the kind of column, then reversed, then the original.
   const number = (text) => {
     const found = text.replace(/,/g, "").match(/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?/i);
     return found ? Number(found[0]) : null;
@@ -53,7 +53,7 @@
     });
   }
 
-  // Values under the pointer: of marks that have a tip, and of the cells of a grid.
+  // Values under the pointer, for marks with a tip and for cells of a grid.
   const tip = document.createElement("div");
   tip.id = "tip";
   tip.hidden = true;
@@ -85,7 +85,7 @@
   document.addEventListener("scroll", hide, true);
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
 
-  // On paper there is nothing to unfold.
+  // Unfold everything for printing.
   let folded = [];
   addEventListener("beforeprint", () => {
     folded = all("details:not([open])");
