@@ -130,13 +130,24 @@ class TestRefusals:
         with pytest.raises(DataError, match="DecisionTreeRegressor cannot be exported: its"):
             read_trained(tree)
 
-    def test_transformed_scores(self):
-        from lightgbm import LGBMRanker
+    @pytest.mark.parametrize("options", [{"objective": "poisson"}, {"reg_sqrt": True}])
+    def test_transformed_scores_of_lightgbm(self, options):
+        from lightgbm import LGBMRegressor
 
         data = rows_for(ranker_of("rankboost"), names=False)
-        estimator = LGBMRanker(n_estimators=2, objective="poisson", n_jobs=1, verbose=-1)
+        estimator = LGBMRegressor(n_estimators=2, **options, n_jobs=1, verbose=-1)
         ranker = as_ranker(estimator).fit(data)
-        with pytest.raises(DataError, match="LightGBM transforms its scores .*'poisson'"):
+        with pytest.raises(DataError, match="LightGBM transforms its scores .*'(poisson|.* sqrt)'"):
+            read_trained(ranker)
+
+    @pytest.mark.parametrize("loss", ["Poisson", "Tweedie:variance_power=1.5"])
+    def test_transformed_scores_of_catboost(self, loss):
+        from catboost import CatBoostRegressor
+
+        data = rows_for(ranker_of("rankboost"), names=False)
+        quiet = {"thread_count": 1, "verbose": False, "allow_writing_files": False}
+        ranker = as_ranker(CatBoostRegressor(iterations=2, loss_function=loss, **quiet)).fit(data)
+        with pytest.raises(DataError, match="CatBoost transforms its scores .*'(Poisson|Tweedie)'"):
             read_trained(ranker)
 
     def test_other_numbers_that_are_missing(self):

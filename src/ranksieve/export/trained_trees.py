@@ -36,9 +36,12 @@ _XGBOOST_RAW = frozenset(
 )
 
 
-def check_objective(name: str, known: frozenset[str], library: str) -> None:
+_CATBOOST_TRANSFORMED = frozenset({"Poisson", "Tweedie", "RMSEWithUncertainty"})
+
+
+def _check_objective(name: str, is_raw: bool, library: str) -> None:
     """Raise DataError unless scores are the plain sum of the trees."""
-    if name not in known:
+    if not is_raw:
         raise DataError(
             f"{library} transforms its scores for the objective {name!r:.40}, which no target "
             "does; train with a ranking objective"
@@ -53,7 +56,9 @@ def read_lightgbm(text: str) -> tuple[TreeEnsemble, bool]:
         raise DataError("random forests of LightGBM (boosting=rf) cannot be exported: use gbdt")
     if int(facts.get("num_tree_per_iteration", "1")) != 1:
         raise DataError("the model of LightGBM has several scores for each row, not one")
-    check_objective(facts.get("objective", "").split(" ")[0], _LIGHTGBM_RAW, "LightGBM")
+    objective = facts.get("objective", "")
+    kind, *options = objective.split(" ")
+    _check_objective(objective, kind in _LIGHTGBM_RAW and "sqrt" not in options, "LightGBM")
     builder = TreeBuilder()
     saw_missing = False
     for part in parts:
@@ -143,7 +148,8 @@ def read_xgboost(document: bytes) -> TreeEnsemble:
     booster = learner["gradient_booster"]
     if booster["name"] != "gbtree":
         raise DataError(f"XGBoost's booster {booster['name']!r:.20} cannot be exported: use gbtree")
-    check_objective(learner["objective"]["name"], _XGBOOST_RAW, "XGBoost")
+    objective = learner["objective"]["name"]
+    _check_objective(objective, objective in _XGBOOST_RAW, "XGBoost")
     parameters = learner["learner_model_param"]
     base = [float(word) for word in parameters["base_score"].strip("[]").split(",")]
     if len(base) != 1 or int(parameters.get("num_target", "1")) > 1:
@@ -189,6 +195,8 @@ def read_catboost(estimator: Any) -> tuple[TreeEnsemble, bool]:
         path = Path(directory) / "model.json"
         estimator.save_model(str(path), format="json")
         record = json.loads(path.read_bytes())
+    objective = record["model_info"]["params"]["loss_function"]["type"]
+    _check_objective(objective, objective not in _CATBOOST_TRANSFORMED, "CatBoost")
     scale, bias = estimator.get_scale_and_bias()
     if scale != 1 or np.ndim(bias):
         raise DataError("sums and multiples of models of CatBoost cannot be exported")
