@@ -17,6 +17,7 @@ from ranksieve.io.files import (
     as_paths,
     explain_os_error,
     open_decompressed,
+    open_regular,
     total_size,
 )
 from ranksieve.io.tables import Tables
@@ -153,7 +154,7 @@ class DelimitedTable:
 
         convert = pc.ConvertOptions(column_types=types, include_columns=[*(types or ())])
         try:
-            with self.path.open("rb") as file:
+            with open_regular(self.path) as file:
                 reader = pc.open_csv(
                     pa.PythonFile(_WholeBlocks(open_decompressed(file, self.path)), mode="r"),
                     # Errors have row numbers only with a single thread, which is as fast.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ranksieve.data import DataError
 from ranksieve.data.frames import arrow_columns, is_frame
-from ranksieve.io.files import READ_ERRORS, explain_os_error, open_decompressed
+from ranksieve.io.files import READ_ERRORS, explain_os_error, open_decompressed, open_regular
 from ranksieve.io.parquet import explain_parquet_errors
 from ranksieve.io.records import PathLike
 
@@ -60,7 +60,7 @@ def read_entries(
     if path.suffix in (".parquet", ".pq"):
         return _entries_of_table(_read_parquet(path), str(path), needed, optional)
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             text = io.TextIOWrapper(open_decompressed(file, path), encoding="utf-8-sig", newline="")
             delimiter = "\t" if ".tsv" in path.suffixes[-2:] else ","
             rows = csv.reader(text, delimiter=delimiter, strict=True)

@@ -31,6 +31,10 @@ _OF_WRITING = {
 }  # fmt: skip
 
 
+class NotAFileError(OSError):
+    """A directory, pipe or device is named where a regular file is needed."""
+
+
 class LongLineError(Exception):
     """The next line is too long to be read into memory."""
 
@@ -40,13 +44,50 @@ class LongLineError(Exception):
         )
 
 
+def check_regular(path: PathLike) -> None:
+    """Raise a NotAFileError unless the path is a regular file.
+
+    Opening a named pipe would wait for a writer, and a device such as ``/dev/zero`` never ends.
+    """
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode):
+        raise NotAFileError(f"is {_kind_of_file(mode)}, not a file")
+
+
+def open_regular(path: PathLike) -> IO[bytes]:
+    """Open a regular file for reading bytes; raise a NotAFileError for anything else."""
+    check_regular(path)
+    return Path(path).open("rb")
+
+
+def read_regular(path: PathLike) -> bytes:
+    """Read the bytes of a regular file; raise a NotAFileError for anything else."""
+    with open_regular(path) as file:
+        return file.read()
+
+
+@contextmanager
+def open_text(path: Path) -> Iterator[IO[bytes]]:
+    """Open text that is read once: a file, a pipe or a terminal, but no other device."""
+    with path.open("rb") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not file.isatty()):
+            raise NotAFileError(f"is {_kind_of_file(mode)}, not a file")
+        yield file
+
+
+def _kind_of_file(mode: int) -> str:
+    kinds = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(mode), "a device")
+
+
 def line_chunks(path: Path, advance: Callable[[int], None]) -> Iterator[bytes]:
     """Yield the decompressed text in pieces of about a megabyte, each of whole lines.
 
     The last line gets a newline if it has none. ``advance`` is called with the number of bytes of
     the file (before decompression) for each piece. Raises a LongLineError for an excessive line.
     """
-    with path.open("rb") as file:
+    with open_text(path) as file:
         stream = open_decompressed(file, path)
         rest: list[bytes] = []
         n_rest = before = 0

@@ -13,7 +13,13 @@ import numpy as np
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns, check_distinct, check_named
 from ranksieve.data.frames import kind_of, numbers_of
-from ranksieve.io.files import PathLike, as_paths, explain_os_error, replace_on_success
+from ranksieve.io.files import (
+    PathLike,
+    as_paths,
+    check_regular,
+    explain_os_error,
+    replace_on_success,
+)
 from ranksieve.io.records import checksum_of
 from ranksieve.io.tables import Tables
 
@@ -192,6 +198,7 @@ def explain_parquet_errors(path: Path) -> Iterator[None]:
     import pyarrow as pa
 
     try:
+        check_regular(path)
         yield
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise DataError(f"{path}: {explain_os_error(error)}") from error

@@ -13,7 +13,7 @@ from threading import RLock
 from typing import IO, Any, ClassVar
 
 from ranksieve.data import DataError
-from ranksieve.io.files import READ_ERRORS, explain_os_error, fcntl
+from ranksieve.io.files import READ_ERRORS, explain_os_error, fcntl, open_regular
 
 
 class RecordLog(ABC):
@@ -86,7 +86,7 @@ class RecordLog(ABC):
     def refresh(self) -> None:
         """Read lines that other processes have written."""
         try:
-            with self._one_thread, self.path.open("rb") as file:
+            with self._one_thread, open_regular(self.path) as file:
                 self._take(file)
         except READ_ERRORS as error:
             raise DataError(f"{self.path}: {explain_os_error(error)}") from error

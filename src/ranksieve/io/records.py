@@ -14,7 +14,13 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
-from ranksieve.io.files import READ_ERRORS, PathLike, explain_os_error, replace_on_success
+from ranksieve.io.files import (
+    READ_ERRORS,
+    PathLike,
+    explain_os_error,
+    read_regular,
+    replace_on_success,
+)
 
 _DEPTH = 100
 _TOO_DEEP = "lists or objects are nested too deeply"
@@ -34,7 +40,7 @@ _KINDS = {
 def read_record(path: PathLike) -> Any:
     """Read JSON; raise a DataError with the file, the line and the reason."""
     try:
-        return parse_record(Path(path).read_bytes())
+        return parse_record(read_regular(path))
     except json.JSONDecodeError as error:
         raise DataError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
     except READ_ERRORS as error:
@@ -50,7 +56,7 @@ def parse_record(text: bytes) -> Any:
     at most a hundred levels deep, so that records can be processed safely.
     """
     try:
-        record = _decoder(object_of).decode(text.decode())
+        record = _decoder().decode(text.decode())
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     _check_depth(record)
@@ -75,9 +81,9 @@ def parse_records(text: bytes) -> list[tuple[int, Any]]:
     return records
 
 
-def _decoder(hook: Any = None) -> json.JSONDecoder:
+def _decoder() -> json.JSONDecoder:
     return json.JSONDecoder(
-        object_pairs_hook=hook,
+        object_pairs_hook=object_of,
         parse_constant=_refuse,
         parse_float=_parse_float,
         parse_int=_parse_integer,

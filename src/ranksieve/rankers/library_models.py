@@ -9,7 +9,7 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.data.feature_names import as_names
-from ranksieve.io.files import READ_ERRORS, explain_os_error
+from ranksieve.io.files import READ_ERRORS, explain_os_error, open_regular
 from ranksieve.io.records import PathLike
 from ranksieve.rankers.adapter import RankerAdapter, as_ranker
 from ranksieve.rankers.base import Ranker
@@ -29,7 +29,7 @@ def read_library_model(path: PathLike) -> Ranker | None:
         If the library cannot read the file, or is not installed.
     """
     try:
-        with Path(path).open("rb") as file:
+        with open_regular(path) as file:
             head = file.read(32).replace(b"\r", b"").lstrip()
         if head.startswith(_UBJSON) and b"learner" in head:
             raise DataError(

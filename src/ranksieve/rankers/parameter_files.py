@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.io.files import READ_ERRORS, explain_os_error
+from ranksieve.io.files import READ_ERRORS, explain_os_error, open_regular
 from ranksieve.io.model import FORMAT, read_model
 from ranksieve.io.records import object_of
 from ranksieve.rankers.registry import RANKERS
@@ -46,7 +46,7 @@ def read_parameters(path: Path) -> FileParameters:
         If the file is none of these.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             start = file.read(16)
     except READ_ERRORS as error:
         raise DataError(f"{path}: {explain_os_error(error)}") from error

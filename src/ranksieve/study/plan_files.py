@@ -13,7 +13,7 @@ from ranksieve.data import DataError
 from ranksieve.data.columns import Columns
 from ranksieve.datasets.opening import paths_of
 from ranksieve.datasets.split_rules import SplitRule
-from ranksieve.io.files import READ_ERRORS, explain_os_error
+from ranksieve.io.files import READ_ERRORS, explain_os_error, read_regular
 from ranksieve.io.record_log import checksum
 from ranksieve.io.records import write_text
 from ranksieve.study.plan import PLAN_SETTINGS, Plan
@@ -85,7 +85,7 @@ def read_plan(directory: Path) -> tuple[Plan, str]:
 
 def _text_of(path: Path) -> str:
     try:
-        return path.read_bytes().decode()
+        return read_regular(path).decode()
     except UnicodeDecodeError:
         raise DataError(f"{path}: not UTF-8 text") from None
     except READ_ERRORS as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
-from ranksieve.io.files import PathLike, explain_os_error
+from ranksieve.io.files import PathLike, explain_os_error, read_regular
 from ranksieve.io.shards.files import Checks
 from ranksieve.io.shards.format import MANIFEST, Manifest, is_file_name
 from ranksieve.io.shards.shards import Shards, Verify
@@ -84,7 +84,7 @@ def _read_manifest(path: Path) -> Manifest:
     if not path.is_dir():
         raise DataError(f"{path}: is a file, not a directory of shards")
     try:
-        text = (path / MANIFEST).read_bytes()
+        text = read_regular(path / MANIFEST)
     except FileNotFoundError:
         if path.name.endswith(".partial") or any(map(is_file_name, os.listdir(path))):
             raise DataError(

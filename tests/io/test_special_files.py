@@ -1,0 +1,103 @@
+"""Pipes, devices and directories where a file is expected: an error at once, never a wait."""
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from ranksieve import FeatureCosts, load_model, read_csv, read_feature_log, read_letor, read_parquet
+from ranksieve.data import DataError
+from ranksieve.datasets.opening import read_whole
+from ranksieve.io.feature_logs import read_judgments
+from ranksieve.io.groups import read_groups
+from ranksieve.io.scores import read_scores
+from ranksieve.io.selection import read_selection
+from ranksieve.io.shards import open_shards, write_shards
+from ranksieve.rankers.parameter_files import read_parameters
+from ranksieve.study.ledger import Ledger
+from ranksieve.study.plan_files import read_settings
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+
+FILES = {  # read more than once, or as a whole
+    "model.json": load_model,
+    "selection.json": read_selection,
+    "groups.json": read_groups,
+    "groups.csv": read_groups,
+    "costs.csv": FeatureCosts.read,
+    "costs.parquet": FeatureCosts.read,
+    "params.json": read_parameters,
+    "plan.toml": read_settings,
+    "ledger.jsonl": Ledger,
+    "data.parquet": read_parquet,
+    "data.csv": read_csv,
+    "data.tsv.gz": read_csv,
+}
+STREAMS = {  # read once from the beginning to the end
+    "data.txt": read_letor,
+    "data.letor": lambda path: read_whole([path]),
+    "scores.txt": read_scores,
+    "qrels.txt": read_judgments,
+    "log.jsonl": lambda path: read_feature_log(path, {"a": {"b": 1}}),
+}
+
+
+@pytest.fixture(autouse=True)
+def no_waiting():
+    """A test that waits for a pipe fails."""
+
+    def stop(*_):
+        raise TimeoutError("it waits")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(20)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_pipe_is_not_a_file(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(DataError, match=f"{name}: is a pipe, not a file$"):
+        FILES[name](tmp_path / name)
+
+
+@pytest.mark.parametrize("name", FILES | STREAMS)
+def test_a_device_is_not_a_file(tmp_path, name):
+    (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(DataError, match=f"{name}: is a device, not a file$"):
+        (FILES | STREAMS)[name](tmp_path / name)
+
+
+@pytest.mark.parametrize("name", set(FILES | STREAMS) - {"data.letor"})
+def test_a_directory_is_not_a_file(tmp_path, name):
+    (tmp_path / name).mkdir()
+    with pytest.raises(DataError, match=f"{name}: is a directory, not a file$"):
+        (FILES | STREAMS)[name](tmp_path / name)
+
+
+def test_a_manifest_of_shards_is_a_file(tmp_path):
+    write_shards(read_letor(small_file(tmp_path)), tmp_path / "shards")
+    (tmp_path / "shards" / "manifest.json").unlink()
+    os.mkfifo(tmp_path / "shards" / "manifest.json")
+    with pytest.raises(DataError, match=r"manifest.json: is a pipe, not a file$"):
+        open_shards(tmp_path / "shards")
+
+
+def test_text_is_read_from_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    content = small_file(tmp_path).read_bytes()
+    writer = threading.Thread(target=pipe.write_bytes, args=(content,))
+    writer.start()
+    assert read_letor(pipe).X.tolist() == [[2.0], [3.0]]
+    writer.join()
+
+
+def small_file(directory: Path) -> Path:
+    path = directory / "small.txt"
+    path.write_text("1 qid:1 1:2\n0 qid:1 1:3\n")
+    return path
