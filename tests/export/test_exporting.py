@@ -31,7 +31,7 @@ class TestMissing:
         ranker = ranker_of("lightgbm", gaps=True)
         out = tmp_path / "out"
         with pytest.raises(
-            DataError, match="trained with missing values, and .* say --missing nan"
+            DataError, match="trained with missing values, and .* use --missing nan"
         ):
             export_model(ranker, target, out)
         assert not out.exists()
@@ -69,7 +69,7 @@ class TestMissing:
         assert "filled in (query-min)" in made.notes[0]
 
     def test_linear_models_have_no_other_rule(self, tmp_path):
-        with pytest.raises(DataError, match="a linear model has no rule for missing values"):
+        with pytest.raises(DataError, match="a linear model cannot use missing values"):
             export_model(ranker_of("ranksvm"), "python", tmp_path, missing="nan")
         with pytest.raises(ValueError, match="missing must be 'nan' or 'zero', got 'mean'"):
             export_model(ranker_of("ranksvm"), "python", tmp_path, missing="mean")
@@ -108,7 +108,7 @@ class TestVerification:
         wrong = Wrong(TARGETS["python"], lambda scores: -scores)
         monkeypatch.setitem(TARGETS, "python", wrong)
         out = tmp_path / "out"
-        with pytest.raises(DataError, match=r"python would order \d+ of \d+ queries otherwise"):
+        with pytest.raises(DataError, match=r"python would order \d+ of \d+ queries differently"):
             export_model(ranker, "python", out, verify=data)
         assert not out.exists()
         made = export_model(ranker, "python", out, verify=data, tolerate=True)

@@ -137,6 +137,12 @@ class TestExports:
         assert written == [template(name) for name in NAMES[::-1]]
         assert "/_ltr/_featureset/all_pruned\n" in (tmp_path / "README.md").read_text()
 
+    def test_costs_that_cannot_be_read(self, tmp_path):
+        out = tmp_path / "out"
+        with pytest.raises(DataError, match="none.csv"):
+            export_model(ranker_of("ranksvm"), "c", out, costs=tmp_path / "none.csv")
+        assert not out.exists()
+
     def test_costs_of_groups(self, tmp_path):
         costs = FeatureCosts(
             {"clicks": 1, "x": 2, "y": 3, "z": 4},

@@ -55,7 +55,7 @@ class TestEngines:
 
     def test_elasticsearch(self, tmp_path, kind, gaps, rule):
         if kind == "ranksvm":
-            with pytest.raises(DataError, match="elasticsearch does not take linear models"):
+            with pytest.raises(DataError, match="elasticsearch does not support linear models"):
                 exported(tmp_path, "elasticsearch", kind, gaps, rule)
             return
         _, data, expected = exported(tmp_path, "elasticsearch", kind, gaps, rule)

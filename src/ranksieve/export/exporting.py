@@ -141,27 +141,24 @@ def export_model(
     target = find_target(to)
     if missing not in (None, "nan", "zero"):
         raise ValueError(f"missing must be 'nan' or 'zero', got {missing!r:.40}")
-    trained, found_name = _open(model)
+    trained, default_name = _read_model(model)
     target.check(trained)
-    chosen = _feature_set(feature_set, target)
+    definitions = _read_definitions(feature_set, target)
     rows = None if verify is None else rows_of(trained, _as_data(verify))
     rule = _missing_rule(missing, target, trained, rows)
-    job = _make_job(trained, target, rule, name or found_name, chosen, rows)
+    job = _make_job(trained, target, rule, name or default_name, definitions, rows)
     artifact = target.write(job)
+    switched_off, saved = _find_switched_off(job, target, _as_costs(costs))
+    verification = None if rows is None else _verify(target, artifact, job, rows)
+    if verification is not None and verification.n_changed and not tolerate:
+        raise DataError(_explain_refusal(verification, target, artifact))
+    files = _write(artifact, make_directory(Path(out)))
     notes = [*_notes(job, target), *artifact.notes]
-    with TemporaryDirectory() as directory:
-        place = Path(directory)
-        _write(artifact, place)
-        found = None if rows is None else verify_files(target, place, job, rows)
-    if found is not None and found.n_changed and not tolerate:
-        raise DataError(_refusal(found, target, artifact))
-    folder = make_directory(Path(out))
-    files = _write(artifact, folder)
-    off, saved = _find_switched_off(job, target, _as_costs(costs))
-    return Export(target.name, files, job.names, rule, off, saved, notes, found)
+    return Export(target.name, files, job.names, rule, switched_off, saved, notes, verification)
 
 
-def _open(model: Any) -> tuple[Trained, str]:
+def _read_model(model: Any) -> tuple[Trained, str]:
+    """Read a model, and derive its default name in the engine."""
     name = "ranksieve"
     if isinstance(model, (str, os.PathLike)):
         name = Path(model).name.partition(".")[0] or name
@@ -176,7 +173,7 @@ def _as_data(given: Any) -> RankingData:
     return data
 
 
-def _feature_set(path: PathLike | None, target: Target) -> FeatureSet | None:
+def _read_definitions(path: PathLike | None, target: Target) -> FeatureSet | None:
     if path is None:
         return None
     if target.feature_set_kind is None:
@@ -192,7 +189,7 @@ def _make_job(
     feature_set: FeatureSet | None,
     rows: Rows | None,
 ) -> Job:
-    """Reduce the model to the features that it uses; to the first one if it uses none."""
+    """Reduce the model to the features that it uses, or to the first feature if it uses none."""
     used = trained.model.used if len(trained.model.used) else np.array([0])
     model = trained.model.take_features(used)
     if isinstance(model, TreeEnsemble) and rule == "zero":
@@ -211,7 +208,7 @@ def _missing_rule(
     model = trained.model
     if isinstance(model, LinearModel):
         if given == "nan":
-            raise DataError("a linear model has no rule for missing values: use missing 'zero'")
+            raise DataError("a linear model cannot use missing values: use missing 'zero'")
         if target.is_engine and given is None and trained.fills_by_query:
             raise DataError(_explain_missing_rule(target, trained, rows))
         return "zero"
@@ -235,13 +232,13 @@ def _explain_missing_rule(target: Target, trained: Trained, rows: Rows | None) -
         why = "XGBoost's file does not say whether the model was trained with missing values"
     loss = ""
     if rows is not None:
-        kept = measure(rows.data, scores_of(trained, rows.tested))
-        zeros = measure(rows.data, scores_of(trained, rows.served("zero")))
-        loss = f" On this data, zeros change {MEASURE} from {kept:.4f} to {zeros:.4f}."
-    nan = "" if trained.is_linear else "--missing nan if it serves no value at all, "
+        as_trained = measure(rows.data, scores_of(trained, rows.as_trained))
+        with_zeros = measure(rows.data, scores_of(trained, rows.served("zero")))
+        loss = f". On this data, zeros change {MEASURE} from {as_trained:.4f} to {with_zeros:.4f}"
+    nan = "" if trained.is_linear else "--missing nan if it serves no value, or "
     return (
-        f"{why}, and {target.name} may serve 0 where a feature has no value: say {nan}--missing "
-        f"zero if it serves 0.{loss}"
+        f"{why}, and {target.name} may serve 0 where a feature has no value: use {nan}--missing "
+        f"zero if it serves 0{loss}"
     )
 
 
@@ -250,22 +247,31 @@ def _notes(job: Job, target: Target) -> list[str]:
     rule = job.trained.missing
     if rule is not None and not rule.keeps:
         notes.append(
-            f"the training data had missing values filled in ({rule}): what is served must be too"
+            f"missing values of the training data were filled in ({rule}): the engine must serve "
+            "features that are filled in the same way"
         )
-    whole = job.trained.model
-    if isinstance(whole, LinearModel) and whole.intercept and target.is_engine:
+    model = job.trained.model
+    if isinstance(model, LinearModel) and model.intercept and target.is_engine:
         notes.append("the intercept is left out, which does not change the order")
     return notes
 
 
-def _refusal(found: Verification, target: Target, artifact: Artifact) -> str:
+def _verify(target: Target, artifact: Artifact, job: Job, rows: Rows) -> Verification:
+    """Write the files to a temporary directory and verify them there."""
+    with TemporaryDirectory() as directory:
+        _write(artifact, Path(directory))
+        return verify_files(target, Path(directory), job, rows)
+
+
+def _explain_refusal(verification: Verification, target: Target, artifact: Artifact) -> str:
+    queries = quantity(verification.n_queries, "query", "queries")
     reasons = "".join(f"; {note}" for note in artifact.notes)
     return (
-        f"{target.name} would order {found.n_changed} of "
-        f"{quantity(found.n_queries, 'query', 'queries')} otherwise than the model "
-        f"({found.n_strayed} rows get another score, by up to {found.largest_difference:.3g}, "
-        f"{MEASURE} {found.before:.4f} becomes {found.after:.4f}){reasons}; nothing was written, "
-        "use --tolerate to write the files anyway"
+        f"{target.name} would order {verification.n_changed} of {queries} differently from the "
+        f"model (the scores of {quantity(verification.n_strayed, 'row')} change by up to "
+        f"{verification.largest_difference:.3g}, and {MEASURE} from {verification.before:.4f} to "
+        f"{verification.after:.4f}){reasons}; nothing was written; use --tolerate to write the "
+        "files anyway"
     )
 
 
@@ -300,7 +306,8 @@ def _find_switched_off(
     else:
         kept = set(job.names)
         known = [*job.trained.names, *(n for n in costs.features if n not in job.trained.names)]
-    off = {name: costs.features.get(name) for name in known if name not in kept}
+    switched_off = {name: costs.features.get(name) for name in known if name not in kept}
     priced = [name for name in known if name in costs.features]
-    still = [name for name in priced if name in kept]
-    return off, costs.total(priced) - costs.total(still) if priced else None
+    still_paid = [name for name in priced if name in kept]
+    saved = costs.total(priced) - costs.total(still_paid) if priced else None
+    return switched_off, saved

@@ -27,7 +27,7 @@ class FeatureSet:
     Attributes
     ----------
     kind : {"plugin", "solr", "elasticsearch"}
-    place : str
+    path : str
         File from which it was read.
     name : str
         Name of the set or store; may be empty.
@@ -36,7 +36,7 @@ class FeatureSet:
     """
 
     kind: Kind
-    place: str
+    path: str
     name: str
     entries: dict[str, dict[str, Any]]
 
@@ -50,25 +50,23 @@ class FeatureSet:
         """
         lacking = [name for name in needed if name not in self.entries]
         if lacking:
-            shown = ", ".join(repr(name) for name in lacking[:5])
-            more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
             raise DataError(
-                f"{self.place}: the feature set lacks {shown}{more}, which the model uses"
+                f"{self.path}: the feature set lacks {quote_some(lacking)}, which the model uses"
             )
         kept, waiting = set(needed), list(needed)
         while waiting:
-            found = set(self._references(self.entries[waiting.pop()])) - kept
-            kept |= found
-            waiting += found
+            new = set(self._references(self.entries[waiting.pop()])) - kept
+            kept |= new
+            waiting += new
         return {name: entry for name, entry in self.entries.items() if name in kept}
 
     def _references(self, entry: dict[str, Any]) -> Iterator[str]:
         """Yield the names of other features that the definition of a feature refers to."""
-        own = _name_of(entry, self.kind)
+        own_name = _name_of(entry, self.kind)
         texts = list(_referring_texts(entry, self.kind))
         for name in self.entries:
             pattern = _WORD.format(re.escape(name))
-            if name != own and any(re.search(pattern, text) for text in texts):
+            if name != own_name and any(re.search(pattern, text) for text in texts):
                 yield name
 
 
@@ -109,20 +107,20 @@ def read_feature_set(path: PathLike, kind: Kind) -> FeatureSet:
         built-in learning to rank of Elasticsearch (8.12 and later).
     """
     record = read_record(path)
-    found, name = _find_list(record, kind)
-    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+    definitions, set_name = _find_list(record, kind)
+    if not isinstance(definitions, list) or not all(isinstance(d, dict) for d in definitions):
         raise DataError(f"{path}: expected {_EXPECTED[kind]}")
     entries: dict[str, dict[str, Any]] = {}
-    for place, entry in enumerate(found, start=1):
-        own = _name_of(entry, kind)
-        if not isinstance(own, str):
-            raise DataError(f"{path}: feature {place} of the list has no name")
+    for number, entry in enumerate(definitions, start=1):
+        name = _name_of(entry, kind)
+        if not isinstance(name, str):
+            raise DataError(f"{path}: feature {number} of the list has no name")
         if kind == "solr" and not isinstance(entry.get("params") or {}, dict):
-            raise DataError(f"{path}: 'params' of feature {own!r} should be an object")
-        if own in entries:
-            raise DataError(f"{path}: two features are named {own!r}")
-        entries[own] = entry
-    return FeatureSet(kind, str(path), name, entries)
+            raise DataError(f"{path}: 'params' of feature {name!r} should be an object")
+        if name in entries:
+            raise DataError(f"{path}: two features are named {name!r}")
+        entries[name] = entry
+    return FeatureSet(kind, str(path), set_name, entries)
 
 
 def _find_list(record: Any, kind: Kind) -> tuple[Any, str]:
@@ -139,8 +137,8 @@ def _find_list(record: Any, kind: Kind) -> tuple[Any, str]:
         if isinstance(record, dict) and isinstance(record.get(key), dict):
             record = record[key]
     if isinstance(record, dict):
-        last = "features" if kind == "plugin" else "feature_extractors"
-        return record.get(last), str(record.get("name") or "")
+        list_key = "features" if kind == "plugin" else "feature_extractors"
+        return record.get(list_key), str(record.get("name") or "")
     return record, ""
 
 
@@ -149,3 +147,9 @@ def _name_of(entry: dict[str, Any], kind: Kind) -> Any:
         extractor = entry.get("query_extractor")
         return extractor.get("feature_name") if isinstance(extractor, dict) else None
     return entry.get("name")
+
+
+def quote_some(names: Sequence[str]) -> str:
+    """Quote at most five names, and say how many more there are."""
+    shown = ", ".join(repr(name) for name in names[:5])
+    return f"{shown} and {len(names) - 5} more" if len(names) > 5 else shown

@@ -83,8 +83,8 @@ class TreeEnsemble:
     @property
     def tells_missing_from_zero(self) -> bool:
         """Whether any split sends a missing value and 0 to different sides."""
-        at = self.splits
-        return bool((self.missing_left[at] != self.zero_left[at]).any())
+        splits = self.splits
+        return bool((self.missing_left[splits] != self.zero_left[splits]).any())
 
     def with_missing_as_zero(self) -> TreeEnsemble:
         """Return the same trees, but with NaN taking the branch of 0."""
@@ -92,9 +92,9 @@ class TreeEnsemble:
 
     def take_features(self, features: np.ndarray) -> TreeEnsemble:
         """Return the same trees on some of the features, which must include all used ones."""
-        places = np.full(self.n_features + 1, -1)  # the last entry is for leaves, -1
-        places[features] = np.arange(len(features))
-        return replace(self, feature=places[self.feature], n_features=len(features))
+        columns = np.full(self.n_features + 1, -1)  # the last entry is for leaves, -1
+        columns[features] = np.arange(len(features))
+        return replace(self, feature=columns[self.feature], n_features=len(features))
 
     def leaf_values(self, X: np.ndarray, *, strict: bool = False) -> np.ndarray:
         """Return the leaf value of each row in each tree, an array of shape (rows, trees).
@@ -183,6 +183,11 @@ Model = TreeEnsemble | LinearModel
 Number = float | np.floating[Any]
 
 
+def zero_for_missing(X: np.ndarray) -> np.ndarray:
+    """Replace NaN with 0."""
+    return np.where(np.isnan(X), X.dtype.type(0), X)
+
+
 def add_up(values: np.ndarray, dtype: Any) -> np.ndarray:
     """Sum each row from left to right, rounding each step to ``dtype``; returns float64."""
     total = np.zeros(len(values), dtype=dtype)
@@ -200,9 +205,9 @@ class TreeBuilder:
 
     def add_leaf(self, value: Number) -> int:
         """Add a leaf and return its number."""
-        place = len(self._nodes)
-        self._nodes.append((-1, np.inf, False, place, place, float(value)))
-        return place
+        node = len(self._nodes)
+        self._nodes.append((-1, np.inf, False, node, node, float(value)))
+        return node
 
     def add_split(
         self, feature: int, threshold: Number, missing_left: bool, left: int, right: int

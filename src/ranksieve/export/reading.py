@@ -91,17 +91,17 @@ def _read(ranker: Any) -> tuple[str, Model, bool | None]:
 
 def _read_foreign(ranker: RankerAdapter) -> tuple[str, Model, bool | None]:
     estimator = ranker.estimator_
-    homes = {kind.__module__.partition(".")[0] for kind in type(estimator).__mro__}
-    if "lightgbm" in homes:
+    modules = {kind.__module__.partition(".")[0] for kind in type(estimator).__mro__}
+    if "lightgbm" in modules:
         return ("lightgbm", *read_lightgbm(estimator.booster_.model_to_string()))
-    if "xgboost" in homes:
+    if "xgboost" in modules:
         if not np.isnan(estimator.missing):
             raise DataError(
                 f"the model treats {estimator.missing} as missing, which no target supports: "
                 "train with NaN for missing values"
             )
         return "xgboost", read_xgboost(bytes(xgboost_booster(estimator).save_raw("json"))), None
-    if "catboost" in homes:
+    if "catboost" in modules:
         return ("catboost", *read_catboost(estimator))
     if hasattr(ranker, "coef_"):
         intercept = float(np.ravel(getattr(estimator, "intercept_", 0.0))[0])
@@ -123,9 +123,9 @@ def xgboost_booster(estimator: Any) -> Any:
 
 
 def _names(ranker: Any) -> list[str]:
-    known = getattr(ranker, "feature_names_in_", None)
-    if known is not None:
-        return [str(name) for name in known]
+    names = getattr(ranker, "feature_names_in_", None)
+    if names is not None:
+        return [str(name) for name in names]
     selection = getattr(ranker, "selection_", None)
     if selection is not None:
         by_index = {feature.index: feature.name for feature in selection.features}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.export.forms import TreeEnsemble
+from ranksieve.export.forms import TreeEnsemble, add_up, zero_for_missing
 
 _AS_ZERO = np.float32(1e-35)  # LightGBM treats values up to this one as 0
 _LARGEST = np.finfo(np.float32).max
@@ -20,6 +20,11 @@ def to_single(values: np.ndarray) -> np.ndarray:
     """Round values to float32 as engines do; values that are too large become infinite."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32)
+
+
+def weighted_sums(rows: np.ndarray, weights: list[float]) -> np.ndarray:
+    """Add weighted features of float32 rows in float32; missing values count as 0."""
+    return add_up(zero_for_missing(rows) * np.array(weights, dtype=np.float32), np.float32)
 
 
 def round_down(values: np.ndarray) -> np.ndarray:
@@ -103,9 +108,9 @@ def single_thresholds(trees: TreeEnsemble, X: np.ndarray | None = None) -> Singl
         return SingleThresholds(wanted, np.where(at_zero, np.float32(0), wanted), wanted, [])
     lowest, highest = wanted.copy(), wanted.copy()
     clashes: list[tuple[int, float, float]] = []
-    at = trees.splits
+    splits = trees.splits
     for feature in trees.used.tolist():
-        nodes = at[trees.feature[at] == feature]
+        nodes = splits[trees.feature[splits] == feature]
         below, above = _neighbors(X[:, feature], trees.threshold[nodes])
         with np.errstate(all="ignore"):
             low, after = below.astype(np.float32), above.astype(np.float32)
@@ -124,7 +129,7 @@ def _refuse_huge(trees: TreeEnsemble) -> None:
     huge = (np.abs(cuts) > _LARGEST) & (np.abs(cuts) < _NO_CUT)
     for cut in cuts[huge][:1].tolist():
         raise DataError(
-            f"a threshold is {cut!r}, but the target computes in float32, which ends at "
+            f"a threshold is {cut!r}, but the target computes in float32, whose largest number is "
             f"{_LARGEST:.3g}: scale the feature"
         )
 
@@ -133,8 +138,8 @@ def _neighbors(column: np.ndarray, thresholds: np.ndarray) -> tuple[np.ndarray, 
     """Return the largest value up to each threshold and the smallest above it, or infinity."""
     known = np.unique(column[~np.isnan(column)]).astype(np.float64)
     bounded = np.concatenate([[-np.inf], known, [np.inf]])
-    places = np.searchsorted(known, thresholds, side="right")
-    return bounded[places], bounded[places + 1]
+    n_below = np.searchsorted(known, thresholds, side="right")
+    return bounded[n_below], bounded[n_below + 1]
 
 
 def add_in_single(values: Any, slack: np.float32) -> np.ndarray:
@@ -150,12 +155,12 @@ def subtract_slack(
     Returns float32 numbers T such that ``T + slack``, rounded to float32, gives the same decisions,
     and for each threshold whether such a T exists.
     """
-    middle = thresholds.wanted.astype(np.float64) - float(slack)
-    found = middle.astype(np.float32)
-    best = found.copy()
-    solved = np.zeros(len(found), dtype=bool)
+    exact = thresholds.wanted.astype(np.float64) - float(slack)
+    nearest = exact.astype(np.float32)
+    best = nearest.copy()
+    solved = np.zeros(len(nearest), dtype=bool)
     for step in (0, -1, 1, -2, 2):
-        tried = found.copy()
+        tried = nearest.copy()
         with np.errstate(all="ignore"):
             for _ in range(abs(step)):
                 tried = np.nextafter(tried, np.float32(np.inf if step > 0 else -np.inf))

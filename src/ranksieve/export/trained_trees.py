@@ -50,21 +50,21 @@ def _check_objective(name: str, is_raw: bool, library: str) -> None:
 
 def read_lightgbm(text: str) -> tuple[TreeEnsemble, bool]:
     """Read LightGBM's text format; also return whether the training data had missing values."""
-    head, *parts = text.partition("\nend of trees")[0].split("\nTree=")
+    head, *tree_texts = text.partition("\nend of trees")[0].split("\nTree=")
     facts = dict(_settings(head))
     if "average_output" in facts:
-        raise DataError("random forests of LightGBM (boosting=rf) cannot be exported: use gbdt")
+        raise DataError("LightGBM's random forests (boosting=rf) cannot be exported: use gbdt")
     if int(facts.get("num_tree_per_iteration", "1")) != 1:
-        raise DataError("the model of LightGBM has several scores for each row, not one")
+        raise DataError("the LightGBM model has several scores for each row, not one")
     objective = facts.get("objective", "")
     kind, *options = objective.split(" ")
     _check_objective(objective, kind in _LIGHTGBM_RAW and "sqrt" not in options, "LightGBM")
     builder = TreeBuilder()
     saw_missing = False
-    for part in parts:
-        tree = dict(_settings(part))
+    for tree_text in tree_texts:
+        tree = dict(_settings(tree_text))
         if int(tree.get("is_linear", "0")):
-            raise DataError("trees of LightGBM with linear_tree=true cannot be exported")
+            raise DataError("LightGBM's trees with linear_tree=true cannot be exported")
         saw_missing |= _add_lightgbm_tree(builder, tree)
     return builder.build(int(facts["max_feature_idx"]) + 1), saw_missing
 
@@ -90,22 +90,22 @@ def _add_lightgbm_tree(builder: TreeBuilder, tree: dict[str, str]) -> bool:
     lefts, rights = numbers("left_child", int), numbers("right_child", int)
     splits = [0] * len(features)
     saw_missing = False
-    for place in reversed(range(len(features))):  # children have larger numbers
-        kind = decisions[place]
+    for node in reversed(range(len(features))):  # children have larger numbers
+        kind = decisions[node]
         if kind & 1:
             raise DataError(f"LightGBM: {_NO_CATEGORIES}")
         missing_type, default_left = (kind >> 2) & 3, bool(kind & 2)
         saw_missing |= missing_type == _NAN
-        children = lefts[place], rights[place]
+        children = lefts[node], rights[node]
         left, right = (splits[child] if child >= 0 else leaves[~child] for child in children)
-        threshold = _outside_zero(thresholds[place])
+        threshold = _outside_zero(thresholds[node])
         if missing_type == _NONE:
             default_left = threshold >= 0
-        decision = features[place], threshold, default_left
+        decision = features[node], threshold, default_left
         if missing_type == _ZERO_MISSING:
-            splits[place] = _add_zero_split(builder, *decision, left, right)
+            splits[node] = _add_zero_split(builder, *decision, left, right)
         else:
-            splits[place] = builder.add_split(*decision, left, right)
+            splits[node] = builder.add_split(*decision, left, right)
     builder.end_tree(splits[0])
     return saw_missing
 
@@ -153,7 +153,7 @@ def read_xgboost(document: bytes) -> TreeEnsemble:
     parameters = learner["learner_model_param"]
     base = [float(word) for word in parameters["base_score"].strip("[]").split(",")]
     if len(base) != 1 or int(parameters.get("num_target", "1")) > 1:
-        raise DataError("the model of XGBoost has several scores for each row, not one")
+        raise DataError("the XGBoost model has several scores for each row, not one")
     builder = TreeBuilder()
     builder.end_tree(builder.add_leaf(np.float32(base[0])))
     for tree in booster["model"]["trees"]:
@@ -171,19 +171,19 @@ def _add_xgboost_tree(builder: TreeBuilder, tree: dict[str, Any]) -> None:
     for node in order:  # the list grows in the loop: parents before their children
         if lefts[node] >= 0:
             order += (lefts[node], rights[node])
-    places: dict[int, int] = {}
+    built: dict[int, int] = {}
     for node in reversed(order):
         if lefts[node] < 0:
-            places[node] = builder.add_leaf(cuts[node])
+            built[node] = builder.add_leaf(cuts[node])
             continue
-        places[node] = builder.add_split(
+        built[node] = builder.add_split(
             tree["split_indices"][node],
             thresholds[node],
             bool(tree["default_left"][node]),
-            places[lefts[node]],
-            places[rights[node]],
+            built[lefts[node]],
+            built[rights[node]],
         )
-    builder.end_tree(places[0])
+    builder.end_tree(built[0])
 
 
 def read_catboost(estimator: Any) -> tuple[TreeEnsemble, bool]:
@@ -199,7 +199,7 @@ def read_catboost(estimator: Any) -> tuple[TreeEnsemble, bool]:
     _check_objective(objective, objective not in _CATBOOST_TRANSFORMED, "CatBoost")
     scale, bias = estimator.get_scale_and_bias()
     if scale != 1 or np.ndim(bias):
-        raise DataError("sums and multiples of models of CatBoost cannot be exported")
+        raise DataError("sums and multiples of CatBoost models cannot be exported")
     # The JSON may lack some digits of leaf values, so take them from the estimator.
     ends = np.cumsum(estimator.get_tree_leaf_counts())[:-1]
     leaves = [part.tolist() for part in np.split(estimator.get_leaf_values(), ends)]
@@ -271,8 +271,8 @@ def read_rankboost(ranker: Any) -> TreeEnsemble:
     steps = ranker.rounds_[: ranker.best_round_]
     builder = TreeBuilder()
     for feature in sorted({step.feature for step in steps}):
-        own = sorted((step.threshold, step.alpha) for step in steps if step.feature == feature)
-        thresholds, alphas = np.array(own).T
+        cuts = sorted((step.threshold, step.alpha) for step in steps if step.feature == feature)
+        thresholds, alphas = np.array(cuts).T
         levels = np.concatenate([[0.0], np.cumsum(alphas)])
         builder.end_tree(_add_steps(builder, feature, thresholds, levels))
     return builder.build(ranker.n_features_in_, cuts_at_values=True)

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from ranksieve.data import RankingData
 from ranksieve.data.fitted import check_scores
-from ranksieve.export.forms import LinearModel
+from ranksieve.export.forms import LinearModel, zero_for_missing
 from ranksieve.export.reading import Trained
 from ranksieve.export.targets.target import Job, MissingRule, Target
 from ranksieve.metrics import evaluate
@@ -61,31 +61,30 @@ class Rows:
     ----------
     data : RankingData
         Labels and queries.
-    tested : array of shape (rows, features)
+    as_trained : array of shape (rows, features)
         Features of the ranker, with missing values as in training.
     raw : array of shape (rows, features)
         The same features before missing values were filled in.
     """
 
     data: RankingData
-    tested: np.ndarray
+    as_trained: np.ndarray
     raw: np.ndarray
 
     def served(self, missing: MissingRule) -> np.ndarray:
         """Return the rows as served under a rule for missing values."""
-        return np.where(np.isnan(self.raw), 0.0, self.raw) if missing == "zero" else self.raw
+        return zero_for_missing(self.raw) if missing == "zero" else self.raw
 
 
 def rows_of(trained: Trained, data: RankingData) -> Rows:
     """Take the ranker's features from data that has all features or only those."""
     ranker = trained.ranker
-    tested = _dense(ranker._rows(data), trained)
-    raw = tested
+    as_trained = raw = _dense(ranker._rows(data), trained)
     rule = trained.missing
     if rule is not None and not rule.keeps and not rule.indicated and data.missing is None:
-        chosen = getattr(ranker, "selection_", None)
-        raw = _dense((data if chosen is None else chosen.applied_to(data)).X, trained)
-    return Rows(data, tested, raw)
+        selection = getattr(ranker, "selection_", None)
+        raw = _dense((data if selection is None else selection.applied_to(data)).X, trained)
+    return Rows(data, as_trained, raw)
 
 
 def _dense(X: Any, trained: Trained) -> np.ndarray:
@@ -106,8 +105,8 @@ def scores_of(trained: Trained, rows: np.ndarray) -> np.ndarray:
 
 def measure(data: RankingData, scores: np.ndarray) -> float:
     """Compute NDCG@10 of scores."""
-    found = evaluate(data.y, scores, data.qid, MEASURE, query_weights=data.query_weights)
-    return found.mean[MEASURE]
+    values = evaluate(data.y, scores, data.qid, MEASURE, query_weights=data.query_weights)
+    return values.mean[MEASURE]
 
 
 def verify_files(target: Target, directory: Path, job: Job, rows: Rows) -> Verification:
@@ -124,8 +123,8 @@ def verify_files(target: Target, directory: Path, job: Job, rows: Rows) -> Verif
     changed = _changed_queries(reference, bound, scores, query_ptr)
     tied = _changed_queries(reference, np.zeros_like(bound), scores, query_ptr)
     as_trained = None
-    if job.missing == "zero" and not np.array_equal(rows.tested, served, equal_nan=True):
-        as_trained = measure(rows.data, scores_of(job.trained, rows.tested))
+    if job.missing == "zero" and not np.array_equal(rows.as_trained, served, equal_nan=True):
+        as_trained = measure(rows.data, scores_of(job.trained, rows.as_trained))
     return Verification(
         n_rows=len(scores),
         n_queries=rows.data.n_queries,
@@ -141,22 +140,22 @@ def verify_files(target: Target, directory: Path, job: Job, rows: Rows) -> Verif
 
 def _scores_of_files(target: Target, directory: Path, job: Job, rows: Rows) -> np.ndarray:
     """Score rows with the files; engines get NaN for missing values and treat it themselves."""
-    given = rows.raw if target.is_engine else rows.served(job.missing)
+    X = rows.raw if target.is_engine else rows.served(job.missing)
     if job.trained.library != target.name:  # the file of a library has a column for each feature
-        given = given[:, _columns(job)]
-    return target.scores(directory, given, job.names)
+        X = X[:, _columns(job)]
+    return target.scores(directory, X, job.names)
 
 
 def _columns(job: Job) -> list[int]:
     """Return the columns of the ranker that the exported model uses."""
-    places = {name: place for place, name in enumerate(job.trained.names)}
-    return [places[name] for name in job.names]
+    columns = {name: column for column, name in enumerate(job.trained.names)}
+    return [columns[name] for name in job.names]
 
 
 def _bound(target: Target, job: Job, served: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Bound the change of each row's score by rounding, in the model and in the target."""
-    own, model = served[:, _columns(job)], job.model
-    sums = model.rounding(own, target.unit) + model.rounding(own, model.unit)
+    X, model = served[:, _columns(job)], job.model
+    sums = model.rounding(X, target.unit) + model.rounding(X, model.unit)
     return sums + (target.result_unit + model.unit) * np.abs(reference)
 
 

@@ -98,27 +98,26 @@ class CFile(Target):
         """Write the tables and the function."""
         prefix = c_name(job.name)
         rule = ", which counts as 0" if job.missing == "zero" else ""
-        shown = {"prefix": prefix, "n": len(job.names)}
-        text = _HEAD.format(
-            **shown, rule=rule, names="".join(f"    {c_string(name)},\n" for name in job.names)
-        )
+        common = {"prefix": prefix, "n": len(job.names)}
+        names = "".join(f"    {c_string(name)},\n" for name in job.names)
+        text = _HEAD.format(**common, rule=rule, names=names)
         if isinstance(job.model, LinearModel):
             weights = _lines([_literal(weight) for weight in job.model.weights.tolist()])
-            text += _LINEAR.format(
-                **shown, weights=weights, intercept=_literal(job.model.intercept)
-            )
+            intercept = _literal(job.model.intercept)
+            text += _LINEAR.format(**common, weights=weights, intercept=intercept)
         else:
-            text += _TREES.format(**shown, **_tables(job))
+            text += _TREES.format(**common, **_tables(job))
         readme = (
-            f"# A ranking model in C\n\n`model.c` defines `{prefix}_score`; its head says how it "
-            "is called. Compile it with\n\n    cc -std=c99 -O2 -ffp-contract=off -c model.c\n"
+            f"# A ranking model in C\n\n`model.c` defines `{prefix}_score`; the comment at its top "
+            "says how to call it. Compile it with\n\n    "
+            "cc -std=c99 -O2 -ffp-contract=off -c model.c\n"
         )
         return Artifact({"model.c": text, "README.md": readme})
 
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
         """Compile the file and score with it."""
-        with TemporaryDirectory() as place:
-            library = load_c(directory / "model.c", Path(place))
+        with TemporaryDirectory() as build:
+            library = load_c(directory / "model.c", Path(build))
             score, order = load_score_function(directory / "model.c", library, names)
             rows = np.ascontiguousarray(X[:, order], dtype=np.float64)
             start, step = rows.ctypes.data, rows.strides[0]
@@ -132,17 +131,17 @@ def load_c(path: Path, directory: Path) -> Any:
         raise DataError("the C file cannot be verified: there is no C compiler (cc)")
     library = directory / "model.so"
     command = [compiler, *_FLAGS, "-Werror", "-shared", "-fPIC", str(path), "-o", str(library)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise DataError(f"{path}: the C compiler refuses it: {done.stderr[:400]}")
+    run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode:
+        raise DataError(f"{path}: the C compiler rejects it: {run.stderr[:400]}")
     return ctypes.CDLL(str(library))
 
 
 def load_score_function(path: Path, library: Any, names: list[str]) -> tuple[Any, list[int]]:
     """Return the function of a compiled file, which takes row addresses, and its columns."""
-    found = re.search(r"(?m)^double (\w+)_score\(", path.read_text(encoding="ascii"))
-    assert found is not None
-    prefix = found[1]
+    declaration = re.search(r"(?m)^double (\w+)_score\(", path.read_text(encoding="ascii"))
+    assert declaration is not None
+    prefix = declaration[1]
     n_features = ctypes.c_int.in_dll(library, f"{prefix}_n_features").value
     texts = (ctypes.c_char_p * n_features).in_dll(library, f"{prefix}_features")
     score = getattr(library, f"{prefix}_score")

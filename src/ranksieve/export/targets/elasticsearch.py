@@ -6,6 +6,7 @@ float32 numbers. Features without an extractor are fields of the document.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +63,11 @@ class Elasticsearch(Target):
         trees = job.trees
         extractors = self._extractors(job)
         extracted = [e["query_extractor"]["feature_name"] for e in extractors]
-        is_single = np.isin(np.array(job.names, dtype=object), np.array(extracted, dtype=object))
-        found = single_thresholds(trees, job.known)
+        is_single = np.array([name in extracted for name in job.names])
+        thresholds = single_thresholds(trees, job.known)
         at_single = (trees.feature >= 0) & is_single[trees.feature]
-        cuts = np.where(at_single, found.wanted.astype(np.float64), trees.threshold)
-        clashes = [clash for clash in found.clashes if at_single[clash[0]]]
+        cuts = np.where(at_single, thresholds.wanted.astype(np.float64), trees.threshold)
+        clashes = [clash for clash in thresholds.clashes if at_single[clash[0]]]
         models = [self._tree(job, root, cuts) for root in trees.roots.tolist()]
         ensemble = {
             "feature_names": job.names,
@@ -81,7 +82,7 @@ class Elasticsearch(Target):
         }
         readme = _README.format(
             path=path_name(job.name),
-            name=_quote(job.name),
+            name=json.dumps(job.name),
             missing=self._rule(job),
             extracted=listed(extracted),
             fields=listed([name for name in job.names if name not in extracted]),
@@ -93,16 +94,16 @@ class Elasticsearch(Target):
         """Return the needed extractors of the user, with the default score set by the rule."""
         if job.feature_set is None:
             return []
-        made = []
+        extractors = []
         needed = [name for name in job.names if name in job.feature_set.entries]
         for entry in job.feature_set.prune(needed).values():
-            inner = dict(entry["query_extractor"])
+            extractor = dict(entry["query_extractor"])
             if job.missing == "zero":
-                inner["default_score"] = 0.0
+                extractor["default_score"] = 0.0
             else:
-                inner.pop("default_score", None)
-            made.append(entry | {"query_extractor": inner})
-        return made
+                extractor.pop("default_score", None)
+            extractors.append(entry | {"query_extractor": extractor})
+        return extractors
 
     def _rule(self, job: Job) -> str:
         if job.missing == "zero":
@@ -115,26 +116,26 @@ class Elasticsearch(Target):
     def _tree(self, job: Job, root: int, cuts: np.ndarray) -> dict[str, Any]:
         """Convert a tree to a list of nodes, root first."""
         trees = job.trees
-        order, places = [root], {root: 0}
+        order, index = [root], {root: 0}
         for node in order:  # the list grows in the loop
             if trees.feature[node] >= 0:
                 for child in (int(trees.left[node]), int(trees.right[node])):
-                    places[child] = len(order)
+                    index[child] = len(order)
                     order.append(child)
         nodes: list[dict[str, Any]] = []
         for node in order:
             if trees.feature[node] < 0:
-                nodes.append({"node_index": places[node], "leaf_value": float(trees.value[node])})
+                nodes.append({"node_index": index[node], "leaf_value": float(trees.value[node])})
                 continue
             nodes.append(
                 {
-                    "node_index": places[node],
+                    "node_index": index[node],
                     "decision_type": "lte",
                     "split_feature": int(trees.feature[node]),
                     "threshold": _finite(cuts[node]),
                     "default_left": bool(trees.missing_left[node]),
-                    "left_child": places[int(trees.left[node])],
-                    "right_child": places[int(trees.right[node])],
+                    "left_child": index[int(trees.left[node])],
+                    "right_child": index[int(trees.right[node])],
                 }
             )
         structure = {"feature_names": job.names, "tree_structure": nodes}
@@ -143,15 +144,14 @@ class Elasticsearch(Target):
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
         """Score rows as the inference of Elasticsearch does."""
         document = read_json(directory / "model.json")
-        chosen = document["inference_config"]["learning_to_rank"]["feature_extractors"]
+        extractors = document["inference_config"]["learning_to_rank"]["feature_extractors"]
         rows = X.astype(np.float64)
-        for entry in chosen:
+        for entry in extractors:
             extractor = entry["query_extractor"]
-            place = names.index(extractor["feature_name"])
-            rows[:, place] = to_single(rows[:, place])
+            column = rows[:, names.index(extractor["feature_name"])]  # a view
+            column[:] = to_single(column)
             if "default_score" in extractor:
-                gaps = np.isnan(rows[:, place])
-                rows[gaps, place] = np.float32(extractor["default_score"])
+                column[np.isnan(column)] = np.float32(extractor["default_score"])
         ensemble = document["definition"]["trained_model"]["ensemble"]
         columns = [names.index(name) for name in ensemble["feature_names"]]
         builder = TreeBuilder()
@@ -163,24 +163,20 @@ class Elasticsearch(Target):
 
 
 def _add_tree(builder: TreeBuilder, nodes: list[dict[str, Any]]) -> None:
-    places = [0] * len(nodes)
+    built = [0] * len(nodes)
     for node in reversed(nodes):  # children come after their parents
         index = node["node_index"]
         if "leaf_value" in node:
-            places[index] = builder.add_leaf(node["leaf_value"])
+            built[index] = builder.add_leaf(node["leaf_value"])
             continue
-        below = places[node["left_child"]], places[node["right_child"]]
+        children = built[node["left_child"]], built[node["right_child"]]
         assert node["decision_type"] == "lte"
-        places[index] = builder.add_split(
-            node["split_feature"], node["threshold"], node["default_left"], *below
+        built[index] = builder.add_split(
+            node["split_feature"], node["threshold"], node["default_left"], *children
         )
-    builder.end_tree(places[0])
+    builder.end_tree(built[0])
 
 
 def _finite(threshold: float) -> float:
     largest = float(np.finfo(np.float64).max)
     return float(np.clip(threshold, -largest, largest))
-
-
-def _quote(name: str) -> str:
-    return to_json(name).strip()

@@ -13,6 +13,7 @@ from ranksieve.data import DataError
 from ranksieve.export.reading import Trained, xgboost_booster
 from ranksieve.export.targets.target import Artifact, Job, Target, distinct, listed
 from ranksieve.rankers.lambdamart import LambdaMART
+from ranksieve.text import quantity
 
 
 class _LibraryFile(Target):
@@ -27,33 +28,33 @@ class _LibraryFile(Target):
             made_by = f"{trained.library}'s" if trained.library else "ranksieve's own"
             raise DataError(
                 f"the trees of the model are {made_by}, but only trees of {self.name} can be "
-                f"written as its file"
+                "written to its own file"
             )
 
     def _artifact(
-        self, file: str, content: str | bytes, names: list[str], old: list[str]
+        self, file: str, content: str | bytes, names: list[str], names_in_data: list[str]
     ) -> Artifact:
         notes = []
-        changed = sum(new != name for new, name in zip(names, old, strict=True))
-        if changed:
-            notes.append(
-                f"{self.name} does not accept some characters in the names of {changed} features; "
-                "README.md lists the names in the file"
-            )
         readme = (
-            f"# A model for {self.name}\n\n`{file}` is the file of {self.name} itself. Its "
+            f"# A model for {self.name}\n\n`{file}` is a file in {self.name}'s own format. Its "
             f"features, in this order:\n\n{listed(names)}\n"
         )
-        if changed:
+        n_changed = sum(new != old for new, old in zip(names, names_in_data, strict=True))
+        if n_changed:
+            notes.append(
+                f"{self.name} does not accept some characters in the names of "
+                f"{quantity(n_changed, 'feature')}; README.md lists the names in the file"
+            )
             readme += (
-                f"\nIn the data that the model was trained on, they are named\n\n{listed(old)}\n"
+                "\nIn the data that the model was trained on, their names are\n\n"
+                f"{listed(names_in_data)}\n"
             )
         return Artifact({file: content, "README.md": readme}, notes)
 
 
-def _replace_signs(names: list[str], signs: str) -> list[str]:
-    """Replace characters that a library refuses with ``_``, and make names distinct."""
-    return distinct(re.sub(signs, "_", name) or "_" for name in names)
+def _replace_characters(names: list[str], rejected: str) -> list[str]:
+    """Replace characters that a library rejects with ``_``, and make names distinct."""
+    return distinct(re.sub(rejected, "_", name) or "_" for name in names)
 
 
 class LightGBMFile(_LibraryFile):
@@ -69,7 +70,7 @@ class LightGBMFile(_LibraryFile):
             text = ranker.booster_.model_to_string(num_iteration=ranker.best_iteration_)
         else:
             text = ranker.estimator_.booster_.model_to_string()
-        names = _replace_signs(job.trained.names, r'[\s",:\[\]{}\\\x00-\x1f\x7f]')
+        names = _replace_characters(job.trained.names, r'[\s",:\[\]{}\\\x00-\x1f\x7f]')
         line = "feature_names=" + " ".join(names)
         text = re.sub(r"(?m)^feature_names=.*$", lambda found: line, text, count=1)
         return self._artifact("model.txt", text, names, job.trained.names)
@@ -92,7 +93,7 @@ class XGBoostFile(_LibraryFile):
         """Write the trees that predictions use, under the names of the features."""
         ranker: Any = job.trained.ranker
         booster = xgboost_booster(ranker.estimator_).copy()
-        names = _replace_signs(job.trained.names, r"[\[\]<\x00]")
+        names = _replace_characters(job.trained.names, r"[\[\]<\x00]")
         booster.feature_names = names
         for attribute in ("best_iteration", "best_score"):  # the file contains only the used trees
             booster.set_attr(**{attribute: None})

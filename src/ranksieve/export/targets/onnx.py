@@ -67,9 +67,7 @@ class Onnx(Target):
         try:
             import onnxruntime
         except ImportError:
-            raise DataError(
-                "the file of ONNX cannot be verified: pip install onnxruntime"
-            ) from None
+            raise DataError("the ONNX file cannot be verified: pip install onnxruntime") from None
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1

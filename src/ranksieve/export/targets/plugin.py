@@ -13,8 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.export.forms import SINGLE, TreeBuilder, add_up
-from ranksieve.export.single_precision import next_above, single_thresholds, to_single
+from ranksieve.export.forms import SINGLE, TreeBuilder, zero_for_missing
+from ranksieve.export.single_precision import (
+    next_above,
+    single_thresholds,
+    to_single,
+    weighted_sums,
+)
 from ranksieve.export.targets.target import (
     Artifact,
     Job,
@@ -48,7 +53,7 @@ The model uses these features:
 
 {features}
 """
-_UPLOAD = """Create the feature set, which has only what the model uses:
+_UPLOAD = """Create the feature set, which has only the features that the model uses:
 
     POST /_ltr/_featureset/{set}
     Content-Type: application/json
@@ -56,7 +61,7 @@ _UPLOAD = """Create the feature set, which has only what the model uses:
     (the content of featureset.json)
 
 """
-_EXISTING = """No feature set was given: {set} stands for one of yours that has the features below.
+_EXISTING = """No feature set was given: replace {set} by one of yours with the features below.
 
 """
 
@@ -73,23 +78,23 @@ class _Plugin(Target):
         notes: list[str] = []
         if job.trained.is_linear:
             kind, definition = "model/linear", json.dumps(job.weights)
-            rule = "the plugin puts 0 where a feature has no value."
+            rule = "the plugin uses 0 where a feature has no value."
         else:
             kind, (definition, notes) = "model/xgboost+json", self._trees(job)
             rule = self._rule(job)
         model = {"model": {"name": job.name, "model": {"type": kind, "definition": definition}}}
         files: dict[str, str | bytes] = {"model.json": to_json(model)}
-        chosen = job.feature_set
-        if chosen is not None:
-            entries = list(chosen.prune(job.names).values())
+        set_name, upload = path_name(job.name), _EXISTING
+        if job.feature_set is not None:
+            entries = list(job.feature_set.prune(job.names).values())
             files["featureset.json"] = to_json({"featureset": {"features": entries}})
-        place = (
-            job.name if chosen is None else (chosen.name and f"{chosen.name}_pruned") or job.name
-        )
+            upload = _UPLOAD
+            if job.feature_set.name:
+                set_name = path_name(f"{job.feature_set.name}_pruned")
         files["README.md"] = _README.format(
             engine=self.engine,
-            upload=(_EXISTING if chosen is None else _UPLOAD).format(set=path_name(place)),
-            set=path_name(place),
+            upload=upload.format(set=set_name),
+            set=set_name,
             name=json.dumps(job.name),
             missing=rule,
             features=listed(job.names),
@@ -99,15 +104,15 @@ class _Plugin(Target):
     def _trees(self, job: Job) -> tuple[str, list[str]]:
         """Convert the trees to XGBoost's dump format."""
         trees = job.trees
-        found = single_thresholds(trees, job.known)
-        cuts = next_above(found.wanted).astype(np.float64).tolist()
+        thresholds = single_thresholds(trees, job.known)
+        cuts = next_above(thresholds.wanted).astype(np.float64).tolist()
         values = trees.value.astype(np.float32).astype(np.float64).tolist()
 
         def leaf(node: int) -> dict[str, Any]:
             return {"nodeid": node, "leaf": values[node]}
 
         def split(node: int, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
-            chosen = left if trees.missing_left[node] else right
+            if_missing = left if trees.missing_left[node] else right
             return {
                 "nodeid": node,
                 "depth": 0,
@@ -115,16 +120,15 @@ class _Plugin(Target):
                 "split_condition": cuts[node],
                 "yes": left["nodeid"],
                 "no": right["nodeid"],
-                "missing": chosen["nodeid"],
+                "missing": if_missing["nodeid"],
                 "children": [left, right],
             }
 
         roots = nested(trees, leaf, split)
         for root in roots:
             _number_depths(root)
-        return json.dumps(self._definition(roots, job), allow_nan=False), clash_notes(
-            job, found.clashes
-        )
+        definition = json.dumps(self._definition(roots, job), allow_nan=False)
+        return definition, clash_notes(job, thresholds.clashes)
 
     def _definition(self, roots: list[Any], job: Job) -> Any:
         return roots
@@ -132,12 +136,12 @@ class _Plugin(Target):
     def _rule(self, job: Job) -> str:
         if job.missing == "zero":
             return (
-                "they count as 0. Each split names the branch of 0 as the one of missing values, "
-                "so that versions that put 0 and versions that follow `missing` rank alike."
+                "they count as 0. Each split names the branch of 0 as that of missing values, so "
+                "versions that use 0 and versions that follow `missing` give the same ranking."
             )
         return (
             "each split names the branch that it has learned for them. The version of the plugin "
-            "must follow `missing`; older ones put 0 instead, for which --missing zero is meant."
+            "must follow `missing`; for older versions, which use 0, export with --missing zero."
         )
 
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
@@ -146,14 +150,12 @@ class _Plugin(Target):
         definition = json.loads(model["definition"])
         rows = to_single(X)
         if model["type"] == "model/linear":
-            rows = np.where(np.isnan(rows), np.float32(0), rows)
-            weights = [np.float32(definition.get(name, 0)) for name in names]
-            return add_up(rows * np.array(weights, dtype=np.float32), np.float32)
+            return weighted_sums(rows, [definition.get(name, 0) for name in names])
         if isinstance(definition, dict):
             if definition.get("missing_as_zero"):
-                rows = np.where(np.isnan(rows), np.float32(0), rows)
+                rows = zero_for_missing(rows)
             definition = definition["splits"]
-        columns = {name: place for place, name in enumerate(names)}
+        columns = {name: column for column, name in enumerate(names)}
         builder = TreeBuilder()
         for root in definition:
             builder.end_tree(_add_dumped(builder, root, columns))
@@ -211,7 +213,7 @@ class OpenSearchPlugin(_Plugin):
     def _rule(self, job: Job) -> str:
         if job.missing == "zero":
             return (
-                "they count as 0 (`missing_as_zero`). A version that does not know this refuses "
-                "the model. If yours puts 0 itself, take the word out of the definition."
+                "they count as 0 (`missing_as_zero`). A version that does not support this key "
+                "rejects the model. If yours uses 0 by itself, remove the key from the definition."
             )
         return super()._rule(job)

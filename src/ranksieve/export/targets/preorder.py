@@ -36,33 +36,33 @@ def to_preorder(trees: TreeEnsemble) -> Preorder:
         waiting = [(root, -1)]
         while waiting:
             node, parent = waiting.pop()
-            place = len(table.feature)
+            row = len(table.feature)
             if parent >= 0:
-                table.skip[parent] = place - parent
+                table.skip[parent] = row - parent
             table.feature.append(feature[node])
             table.number.append(number[node])
             table.missing_left.append(missing_left[node])
             table.skip.append(0)
             if feature[node] >= 0:
-                waiting += [(right[node], place), (left[node], -1)]
+                waiting += [(right[node], row), (left[node], -1)]
     return table
 
 
 def from_preorder(table: Preorder, n_features: int, *, sums_in_single: bool) -> TreeEnsemble:
     """Convert a table of :func:`to_preorder` back to trees."""
     builder = TreeBuilder()
-    places = [0] * len(table.feature)
-    for node in reversed(range(len(places))):
+    built = [0] * len(table.feature)
+    for node in reversed(range(len(built))):
         if table.feature[node] < 0:
-            places[node] = builder.add_leaf(table.number[node])
+            built[node] = builder.add_leaf(table.number[node])
             continue
-        places[node] = builder.add_split(
+        built[node] = builder.add_split(
             table.feature[node],
             table.number[node],
             bool(table.missing_left[node]),
-            places[node + 1],
-            places[node + table.skip[node]],
+            built[node + 1],
+            built[node + table.skip[node]],
         )
     for root in table.roots:
-        builder.end_tree(places[root])
+        builder.end_tree(built[root])
     return builder.build(n_features, sums_in_single=sums_in_single)

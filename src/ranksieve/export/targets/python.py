@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.export.forms import LinearModel
+from ranksieve.export.forms import LinearModel, zero_for_missing
 from ranksieve.export.targets.preorder import Preorder, from_preorder, to_preorder
 from ranksieve.export.targets.target import Artifact, Job, Target, listed
 
@@ -90,7 +90,7 @@ class PythonModule(Target):
         features = "".join(f"    {name!a},\n" for name in job.names)
         single = not job.trained.is_linear and job.trees.sums_in_single
         text = _HEAD.format(
-            missing=f"Features that are not there, None or NaN count as {rule}.",
+            missing=f"Features that are absent, None or NaN count as {rule}.",
             imports="import struct\n\n" if single else "",
             features=features,
         )
@@ -102,8 +102,7 @@ class PythonModule(Target):
             table = to_preorder(job.trees)
             parts = {name: _tuple(column) for name, column in table._asdict().items()}
             text += _TREES.format(**parts, single=single)
-            body = _SCORE_TREES if single else _SCORE_TREES.replace(_ROUNDING, "")
-            text += body
+            text += _SCORE_TREES if single else _SCORE_TREES.replace(_ROUNDING, "")
         text += _VALUE.format(missing="0.0" if zero else 'float("nan")')
         readme = (
             "# A ranking model in Python\n\n    from model import score\n\n"
@@ -119,12 +118,12 @@ class PythonModule(Target):
         rows = X[:, order]
         scope: dict[str, Any] = {}
         exec(compile(source, str(directory / "model.py"), "exec"), scope)  # safe: we wrote it
-        as_zero = math.isfinite(scope["_value"]({}, ""))
-        rows = np.where(np.isnan(rows), 0.0, rows) if as_zero else rows
+        if math.isfinite(scope["_value"]({}, "")):
+            rows = zero_for_missing(rows)
         scores = _model_of(constants, len(order)).scores(rows)
-        shown = [dict(zip(names, row, strict=True)) for row in X[:_RUN].tolist()]
-        if [scope["score"](features) for features in shown] != scores[:_RUN].tolist():
-            raise DataError(f"{directory / 'model.py'}: its function does not give its scores")
+        documents = [dict(zip(names, row, strict=True)) for row in X[:_RUN].tolist()]
+        if [scope["score"](document) for document in documents] != scores[:_RUN].tolist():
+            raise DataError(f"{directory / 'model.py'}: score() does not give the model's scores")
         return scores
 
 

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.export.forms import SINGLE, TreeBuilder, add_up
+from ranksieve.export.feature_sets import quote_some
+from ranksieve.export.forms import SINGLE, TreeBuilder, zero_for_missing
 from ranksieve.export.single_precision import (
     add_in_single,
     single_thresholds,
     subtract_slack,
     to_single,
+    weighted_sums,
 )
 from ranksieve.export.targets.target import (
     Artifact,
@@ -78,13 +80,12 @@ class Solr(Target):
             files["features.json"] = to_json(list(job.feature_set.prune(job.names).values()))
             if job.feature_set.name:
                 model["store"] = job.feature_set.name
-        zero = (
-            "they count as 0, which is what Solr's features give where they have no value and no "
-            "default."
-        )
-        nan = (
-            "each split sends them where it has learned to. This needs a version of Solr whose "
-            "trees know isNullSameAsZero, and features with the default NaN."
+        rule = (
+            "they count as 0, which is what Solr's features return if they have neither a value "
+            "nor a default."
+            if job.missing == "zero"
+            else "each split sends them where it has learned to. This needs a version of Solr "
+            "whose trees support isNullSameAsZero, and features with the default NaN."
         )
         files |= {
             "model.json": to_json(model),
@@ -92,7 +93,7 @@ class Solr(Target):
                 name=on_one_line(job.name),
                 features_call="" if job.feature_set is None else _FEATURES_CALL,
                 where=", which must be in a feature store" if job.feature_set is None else "",
-                missing=zero if job.missing == "zero" else nan,
+                missing=rule,
                 features=listed(job.names),
             ),
         }
@@ -100,8 +101,8 @@ class Solr(Target):
 
     def _trees(self, job: Job) -> tuple[dict[str, Any], list[str]]:
         trees = job.trees
-        found = single_thresholds(trees, job.known)
-        cuts, solved = subtract_slack(found, SLACK)
+        thresholds = single_thresholds(trees, job.known)
+        cuts, solved = subtract_slack(thresholds, SLACK)
         unsolved = np.flatnonzero(~solved & (trees.feature >= 0))
         if len(unsolved):
             _refuse(job, unsolved)
@@ -122,7 +123,7 @@ class Solr(Target):
         params: dict[str, Any] = {"trees": [{"weight": "1", "root": root} for root in roots]}
         if keeps_nan:
             params["isNullSameAsZero"] = False
-        return params, clash_notes(job, found.clashes)
+        return params, clash_notes(job, thresholds.clashes)
 
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
         """Score rows in float32, as Solr does."""
@@ -130,12 +131,11 @@ class Solr(Target):
         params = model["params"]
         order = [names.index(feature["name"]) for feature in model["features"]]
         rows = to_single(X[:, order])
-        if params.get("isNullSameAsZero", True):
-            rows = np.where(np.isnan(rows), np.float32(0), rows)
         if "weights" in params:
-            weights = [np.float32(params["weights"][f["name"]]) for f in model["features"]]
-            return add_up(rows * np.array(weights, dtype=np.float32), np.float32)
-        columns = {feature["name"]: place for place, feature in enumerate(model["features"])}
+            return weighted_sums(rows, [params["weights"][f["name"]] for f in model["features"]])
+        if params.get("isNullSameAsZero", True):
+            rows = zero_for_missing(rows)
+        columns = {feature["name"]: column for column, feature in enumerate(model["features"])}
         builder = TreeBuilder()
         for tree in params["trees"]:
             assert np.float32(tree["weight"]) == 1
@@ -144,16 +144,13 @@ class Solr(Target):
 
 
 def _refuse(job: Job, nodes: np.ndarray) -> None:
-    trees = job.trees
-    first = nodes[0]
-    features = sorted({job.names[feature] for feature in trees.feature[nodes]})
-    shown = ", ".join(repr(name) for name in features[:5])
-    more = f" and {len(features) - 5} more" if len(features) > 5 else ""
+    example = float(job.trees.threshold[nodes[0]])
+    features = sorted({job.names[feature] for feature in job.trees.feature[nodes]})
+    instead = "" if job.known is not None else ", or verify with data, which may allow others"
     raise DataError(
         f"Solr adds 1e-6 to thresholds, and cannot reach {len(nodes)} of them, such as "
-        f"{float(trees.threshold[first])!r}: multiply {shown}{more} by a large number in training "
-        "and in Solr"
-        + ("" if job.known is not None else ", or verify with data, for which others may do")
+        f"{example!r}: multiply {quote_some(features)} by a large number in training and in "
+        f"Solr{instead}"
     )
 
 

@@ -15,6 +15,7 @@ from ranksieve.data import DataError
 from ranksieve.export.feature_sets import FeatureSet, Kind
 from ranksieve.export.forms import DOUBLE, LinearModel, Model, TreeEnsemble
 from ranksieve.export.reading import Trained
+from ranksieve.text import quantity
 
 MissingRule = Literal["nan", "zero"]
 
@@ -88,7 +89,7 @@ class Target(ABC):
         kind = "linear" if trained.is_linear else "trees"
         if kind not in self.kinds:
             what = "linear models" if trained.is_linear else "trees"
-            raise DataError(f"{self.name} does not take {what}")
+            raise DataError(f"{self.name} does not support {what}")
 
     @abstractmethod
     def write(self, job: Job) -> Artifact:
@@ -112,16 +113,16 @@ def nested(trees: TreeEnsemble, leaf: Callable[[int], Any], split: Callable[...,
     """Convert trees to nested values, made by ``leaf(node)`` and ``split(node, left, right)``."""
     if trees.depth > _DEEPEST:
         raise DataError(
-            f"a tree has {trees.depth} levels of splits, and engines read at most {_DEEPEST}: "
+            f"a tree has {trees.depth} levels of splits, but engines read at most {_DEEPEST}: "
             "train with a smaller max_depth"
         )
-    made: list[Any] = [None] * len(trees.feature)
-    for node in range(len(made)):  # children come first
+    built: list[Any] = [None] * len(trees.feature)
+    for node in range(len(built)):  # children come first
         if trees.feature[node] < 0:
-            made[node] = leaf(node)
+            built[node] = leaf(node)
         else:
-            made[node] = split(node, made[trees.left[node]], made[trees.right[node]])
-    return [made[root] for root in trees.roots.tolist()]
+            built[node] = split(node, built[trees.left[node]], built[trees.right[node]])
+    return [built[root] for root in trees.roots.tolist()]
 
 
 def to_json(value: Any) -> str:
@@ -141,13 +142,13 @@ def listed(names: list[str]) -> str:
 
 def distinct(names: Iterable[str]) -> list[str]:
     """Make names distinct by appending a number to repeated ones."""
-    made: dict[str, None] = {}
+    taken: dict[str, None] = {}
     for name in names:
         unique, number = name, 2
-        while unique in made:
+        while unique in taken:
             unique, number = f"{name}_{number}", number + 1
-        made[unique] = None
-    return list(made)
+        taken[unique] = None
+    return list(taken)
 
 
 def clash_notes(job: Job, clashes: list[tuple[int, float, float]]) -> list[str]:
@@ -157,6 +158,7 @@ def clash_notes(job: Job, clashes: list[tuple[int, float, float]]) -> list[str]:
     node, below, above = clashes[0]
     name = job.names[job.trees.feature[node]]
     return [
-        f"{len(clashes)} thresholds are between values of the data that are equal in single "
-        f"precision, such as {below!r} and {above!r} of feature {name!r}: scale such features"
+        f"{quantity(len(clashes), 'threshold')} cannot separate values of the data that are equal "
+        f"in single precision, such as {below!r} and {above!r} of feature {name!r}: scale such "
+        "features"
     ]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.export.forms import SINGLE, LinearModel, TreeBuilder, add_up
+from ranksieve.export.forms import SINGLE, LinearModel, TreeBuilder, add_up, zero_for_missing
 from ranksieve.export.single_precision import next_above, single_thresholds, to_single
 from ranksieve.export.targets.c import c_name
 from ranksieve.export.targets.target import (
@@ -36,12 +36,12 @@ _README = """# A model for Vespa
 
 {files}Put the rank profile of `rank-profile.txt` into the schema.
 
-Each function of the profile computes a feature, from an attribute of the same name until you say
-how. Features that are rank features of Vespa, such as bm25(title), need no function.
+Each function of the profile computes a feature. It reads an attribute of the same name until you
+change it. Features that are rank features of Vespa, such as bm25(title), need no function.
 
 Missing values: {missing}
 
-The names in Vespa of the features of the model:
+Names of the features in Vespa, and in the model:
 
 {features}
 """
@@ -71,10 +71,10 @@ class Vespa(Target):
             files[f"models/{profile}.json"] = to_json(dump)
             expression = f'lightgbm("{profile}.json")'
             instruction = f"Put `models/{profile}.json` into `models/` of the application package. "
-        own = [name for name in names if _IDENTIFIER.fullmatch(name)]
         functions = "".join(
             f"    function {name}() {{\n        expression: attribute({name})\n    }}\n"
-            for name in own
+            for name in names
+            if _IDENTIFIER.fullmatch(name)
         )
         files["rank-profile.txt"] = (
             f"rank-profile {profile} inherits default {{\n{functions}    second-phase {{\n"
@@ -96,8 +96,8 @@ class Vespa(Target):
     def _dump(self, job: Job, names: list[str]) -> tuple[dict[str, Any], list[str]]:
         """Convert the trees to LightGBM's dump format, with thresholds adapted to Vespa."""
         trees = job.trees
-        found = single_thresholds(trees, job.known)
-        cuts = next_above(found.wanted).astype(np.float64).tolist()
+        thresholds = single_thresholds(trees, job.known)
+        cuts = next_above(thresholds.wanted).astype(np.float64).tolist()
         values = trees.value.tolist()
 
         def split(node: int, left: Any, right: Any) -> dict[str, Any]:
@@ -119,11 +119,11 @@ class Vespa(Target):
             "feature_names": names,
             "feature_infos": {},
             "tree_info": [
-                {"tree_index": place, "tree_structure": root} for place, root in enumerate(roots)
+                {"tree_index": index, "tree_structure": root} for index, root in enumerate(roots)
             ],
             "pandas_categorical": [],
         }
-        return dump, clash_notes(job, found.clashes)
+        return dump, clash_notes(job, thresholds.clashes)
 
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
         """Score rows with trees in float32, or with a ranking expression in float64."""
@@ -144,7 +144,7 @@ def _evaluate_sum(profile: str, rows: np.ndarray, names: list[str]) -> np.ndarra
     """Evaluate the sum in the second phase of a rank profile."""
     found = re.search(r"second-phase \{\s*expression \{\s*(.*?)\s*\}", profile, re.DOTALL)
     assert found is not None
-    served = np.where(np.isnan(rows), np.float32(0), rows)
+    served = zero_for_missing(rows)
     terms = re.findall(r"(\S+) \* if \(isNan\((.+?)\), 0\.0, \2\)", found[1])
     parts = [
         float(weight) * served[:, names.index(term.removesuffix("()"))] for weight, term in terms
