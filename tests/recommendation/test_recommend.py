@@ -12,7 +12,7 @@ from ranksieve import DataError, FeatureCosts, RankingData, make_ranking, recomm
 from ranksieve.io.letor import write_letor
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
-from ranksieve.recommendation import check
+from ranksieve.recommendation import check, load_recommendation
 from ranksieve.recommendation import division as division_of_data
 from ranksieve.recommendation.asking import Placed, drive, together
 from ranksieve.recommendation.cells import RankingCell
@@ -550,7 +550,30 @@ def test_a_killed_command_resumes(tmp_path, data):
     assert first.to_record() == second.to_record()
 
 
+@pytest.mark.parametrize("details", [False, True])
+def test_a_mean_of_zero(tmp_path, details):
+    """Under letor4, NDCG@10 of lists with fewer than ten documents is 0."""
+    data = planted(20)
+    answer = recommend(data, convention="letor4", out=tmp_path, **ONE | {"details": details})
+    assert answer.claim.with_all == 0
+    assert all(point.change == 0 for point in answer.front)
+    assert load_recommendation(tmp_path).to_record() == answer.to_record()
+
+
+def test_a_single_query_judges(data, tmp_path):
+    split = data.take_queries(range(39)), data.take_queries([39])
+    answer = recommend(split, out=tmp_path, **ONE | {"details": True}, pairs=1)
+    assert not answer.claim.is_shown
+    assert {kept.loss for kept in answer.kept} == {None}  # there is no interval
+    assert load_recommendation(tmp_path).to_record() == answer.to_record()
+
+
 class TestCheck:
+    def test_dropped_features_are_no_help(self, data, tmp_path):
+        answer = recommend(data, drop=[0], out=tmp_path, **QUICK)
+        assert "1" not in {helpful.feature for helpful in check(tmp_path, data).helpful}
+        assert answer.settings["drop"] == ["1"]
+
     def test_new_data_is_treated_like_the_old(self, tmp_path):
         data = planted(30, n_informative=3)
         X = np.array(data.X)

@@ -104,19 +104,19 @@ class Check:
         record = asdict(self)
         record["verdict"] = self.verdict.to_record()
         record["drift"] = [
-            one._asdict() | {"shift": one.shift if math.isfinite(one.shift) else None}
-            for one in self.drift
+            drift._asdict() | {"shift": drift.shift if math.isfinite(drift.shift) else None}
+            for drift in self.drift
         ]
-        record["helpful"] = [one._asdict() for one in self.helpful]
+        record["helpful"] = [helpful._asdict() for helpful in self.helpful]
         return record
 
 
-def check(directory: str | os.PathLike[str], data: Any, **how: Any) -> Check:
+def check(directory: str | os.PathLike[str], data: Any, **read_options: Any) -> Check:
     """Check on new queries whether recommended features are still enough.
 
     Both rankers of the recommendation, trained on the kept features and on all features, rank the
     new queries; nothing is trained again. To find helpful features, greedy RankRLS starts from the
-    kept features and adds others on the new queries.
+    kept features and adds others on the new queries, except those that had to be dropped.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def check(directory: str | os.PathLike[str], data: Any, **how: Any) -> Check:
         Directory that :func:`ranksieve.recommend` wrote (its ``out``).
     data : anything that :func:`ranksieve.datasets.opening.open_data` opens
         New data with all features of the recommendation; it may have more.
-    **how
+    **read_options
         Options for opening the data.
 
     Raises
@@ -133,14 +133,12 @@ def check(directory: str | os.PathLike[str], data: Any, **how: Any) -> Check:
         If the directory has no recommendation with models, or the data lacks a feature.
     """
     answer = load_answer(directory)
-    told, names = answer.settings, answer.feature_names
-    new = read_whole(data, **how)
-    missing = get_missing({"missing": told["treated"]})
-    known = scaled_within_queries(_with_features(new, names, missing), told["scale"])
-    kept = answer.features
-    dropped = {names.index(name) for name in told["drop"] if name in names}
-    everything = [feature for feature in range(len(names)) if feature not in dropped]
-    measure, convention = told["measure"], told["convention"]
+    settings, names, kept = answer.settings, answer.feature_names, answer.features
+    new = read_whole(data, **read_options)
+    missing = get_missing({"missing": settings["treated"]})
+    known = scaled_within_queries(_with_features(new, names, missing), settings["scale"])
+    allowed = [feature for feature, name in enumerate(names) if name not in settings["drop"]]
+    measure, convention = settings["measure"], settings["convention"]
 
     def values(file: str, features: Sequence[int]) -> np.ndarray:
         columns = sorted(features)
@@ -149,17 +147,17 @@ def check(directory: str | os.PathLike[str], data: Any, **how: Any) -> Check:
             scores = load_model(Path(directory) / file).predict(known.take_features(columns))
         return query_values(known, scores, measure, convention)
 
-    chosen, base = values(MODEL, kept), values(MODEL_OF_ALL, everything)
-    margin, level = float(told["margin"]), float(told["level"])
-    how_judged = known.query_weights, "set", measure, margin, level
-    verdict = Verdict.of([chosen], [base], *how_judged)  # type: ignore[arg-type]
+    chosen, base = values(MODEL, kept), values(MODEL_OF_ALL, allowed)
+    margin, level = float(settings["margin"]), float(settings["level"])
+    verdict = Verdict.of([chosen], [base], known.query_weights, "set", measure, margin, level)
     is_broken = verdict.with_chosen < (1 - margin) * verdict.with_all
     drift = _drift(known, kept, names, answer.reference, measure, convention)
     if missing is not None and missing.indicated:  # the kept features may be indicators
         new = known
     elif missing is not None and new.missing is None:
         new = new.with_missing(missing)
-    helpful = _helpful(scaled_within_queries(new, told["scale"]), names, kept)
+    new = scaled_within_queries(new, settings["scale"])
+    helpful = _helpful(new, names, kept, settings["drop"])
     return Check(answer.title, verdict, bool(is_broken), drift, helpful)
 
 
@@ -192,7 +190,7 @@ def _drift(
     convention: str,
 ) -> list[Drift]:
     now = reference_of(data, kept, measure, convention)
-    found = []
+    drift = []
     for feature in kept:
         name = names[feature]
         if name not in reference:
@@ -200,34 +198,36 @@ def _drift(
         before, error, direction, missing = map(float, reference[name])
         value, new_error, new_direction, new_missing = now[str(data.feature_names[feature])]
         spread = math.hypot(error, new_error)
-        turned = direction != new_direction
         shift = (value - before) / spread if spread > 0 else 0.0
-        found.append(
-            Drift(name, before, value, -math.inf if turned else shift, missing, new_missing)
-        )
-    return found
+        if direction != new_direction:
+            shift = -math.inf
+        drift.append(Drift(name, before, value, shift, missing, new_missing))
+    return drift
 
 
-def _helpful(data: RankingData, names: Sequence[str], kept: Sequence[int]) -> list[Helpful]:
+def _helpful(
+    data: RankingData, names: Sequence[str], kept: Sequence[int], dropped: Sequence[str]
+) -> list[Helpful]:
     """Return the features that greedy RankRLS adds to the kept ones, as long as they help."""
     if has_missing(data.X) or data.n_queries < 2:
         return []
-    own = [str(name) for name in data.feature_names]
-    start = [own.index(names[feature]) for feature in kept]
-    k = min(data.n_features, len(start) + _HELPFUL)
+    columns = [str(name) for name in data.feature_names]
+    start = [columns.index(names[feature]) for feature in kept]
+    exclude = [columns.index(name) for name in dropped if name in columns]
+    k = min(data.n_features - len(exclude), len(start) + _HELPFUL)
     if k <= len(start):
         return []
-    path = GreedyRankRLS(k, include=start).fit(data).path_
+    path = GreedyRankRLS(k, include=start, exclude=exclude).fit(data).path_
     errors = [step.score for step in path]
-    found = []
-    for place in range(len(start), len(path)):
-        before = errors[place - 1] if place else None
-        gain = 1.0 if not before else 1 - errors[place] / before
+    helpful = []
+    for step in range(len(start), len(path)):
+        before = errors[step - 1] if step else None
+        gain = 1.0 if not before else 1 - errors[step] / before
         if gain < _LEAST_GAIN:
             break
-        name = own[path[place].feature]
-        found.append(Helpful(name, float(gain), name not in names))
-    return found
+        name = columns[path[step].feature]
+        helpful.append(Helpful(name, float(gain), name not in names))
+    return helpful
 
 
 def _with_features(data: RankingData, names: Sequence[str], missing: Missing | None) -> RankingData:
@@ -237,11 +237,11 @@ def _with_features(data: RankingData, names: Sequence[str], missing: Missing | N
     """
     if missing is not None and data.missing is None:
         names = names[: len(names) - len(missing.indicated)]
-    own = [str(name) for name in data.feature_names]
-    lacking = [name for name in names if name not in own]
+    columns = [str(name) for name in data.feature_names]
+    lacking = [name for name in names if name not in columns]
     if lacking:
         raise DataError(
-            f"the new data lacks feature {lacking[0]!r}, which the recommendation is about"
+            f"the new data lacks feature {lacking[0]!r}, which the recommendation was made with"
         )
-    taken = data.take_features([own.index(name) for name in names])
+    taken = data.take_features([columns.index(name) for name in names])
     return taken if missing is None or data.missing is not None else taken.with_missing(missing)

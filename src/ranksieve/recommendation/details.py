@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from ranksieve.recommendation.answer import (
     DroppedFeature,
@@ -56,9 +55,9 @@ class Found:
         alike = [_similar_to(feature, self.similarity, task) for feature in range(len(names))]
         kept = [self._kept(feature, alike[feature], task) for feature in chosen.features]
         copies = {
-            feature: one
+            feature: near[0]
             for feature in task.allowed
-            for one in [o for o in alike[feature] if o.feature in chosen.features][:1]
+            if (near := [other for other in alike[feature] if other.feature in chosen.features])
         }
         dropped = dropped_features(
             task.allowed,
@@ -72,15 +71,17 @@ class Found:
         return kept, dropped
 
     def _kept(self, feature: int, alike: Sequence[Substitute], task: Task) -> KeptFeature:
-        told: dict[str, Any] = {}
+        facts: dict[str, Any] = {}
         if feature in self.losses:
-            told = dict(zip(("loss", "lower", "upper"), self.losses[feature], strict=True))
+            facts = dict(zip(("loss", "lower", "upper"), self.losses[feature], strict=True))
         if self.selections:
-            cluster = {feature, *(one.feature for one in alike)}
-            told["stability"] = float(np.mean([feature in own for own in self.selections]))
-            told["cluster_stability"] = float(np.mean([bool(cluster & s) for s in self.selections]))
+            cluster = {feature, *(other.feature for other in alike)}
+            facts["stability"] = float(np.mean([feature in s for s in self.selections]))
+            facts["cluster_stability"] = float(
+                np.mean([not cluster.isdisjoint(s) for s in self.selections])
+            )
         cost = float(task.costs.features[feature])
-        return KeptFeature(feature, cost, substitutes=tuple(alike), **told)
+        return KeptFeature(feature, cost, substitutes=tuple(alike), **facts)
 
 
 def describe_features(task: Task, chosen: Choice, n_pairs: int) -> Procedure[Found]:
@@ -103,32 +104,32 @@ def _losses(task: Task, chosen: Choice) -> Procedure[dict[int, tuple[float, floa
         rests = [rest for rest in rests if rest]
     sets = [task.allowed, features, *rests]
     base, full, *others = yield from together(
-        [task.judged(places, [own] * len(places)) for own in sets]
+        [task.judged(places, [subset] * len(places)) for subset in sets]
     )
     weights = task.division.weights([part for _, part in places])
-    mean = Sample.of(base, weights).mean
-    if mean <= 0 or len(others) < len(features):
+    with_all = Sample.of(base, weights)
+    mean = with_all.mean
+    if mean <= 0 or len(with_all.values) < 2 or len(others) < len(features):
         return {}
     losses = {}
     for feature, values in zip(features, others, strict=True):
         loss = Sample.of(full - values, weights)
-        reach = float(special.stdtrit(loss.degrees, (1 + _CONFIDENCE) / 2)) * loss.error
-        losses[feature] = (loss.mean / mean, (loss.mean - reach) / mean, (loss.mean + reach) / mean)
+        half = loss.half_width(_CONFIDENCE)
+        losses[feature] = (loss.mean / mean, (loss.mean - half) / mean, (loss.mean + half) / mean)
     return losses
 
 
 def _selections(task: Task, chosen: Choice, n_pairs: int) -> Procedure[list[set[int]]]:
     """Run the winning selector on both halves of several random divisions of the queries."""
     left_out = task.division.stages[-1].final.left_out
-    place = Place(left_out)
-    enough = len(task.division.training_queries(place)) >= 4
-    if chosen.candidate.selector in (ALL, NONE) or not enough:
+    is_enough = len(task.division.training_queries(Place(left_out))) >= 4
+    if chosen.candidate.selector in (ALL, NONE) or not is_enough:
         return []
-    member = next(one for one in task.members if one.name == chosen.candidate.selector)
+    member = next(m for m in task.members if m.name == chosen.candidate.selector)
     halves = [Place(left_out, (number, side)) for number in range(n_pairs) for side in (0, 1)]
     size = chosen.candidate.size
-    found = yield from together([task.path(member, half, size) for half in halves])
-    return [set(path[:size]) for path in found]
+    paths = yield from together([task.path(member, half, size) for half in halves])
+    return [set(path[:size]) for path in paths]
 
 
 def _similar_to(feature: int, similarity: np.ndarray, task: Task) -> list[Substitute]:
@@ -138,4 +139,4 @@ def _similar_to(feature: int, similarity: np.ndarray, task: Task) -> list[Substi
         for other in task.allowed
         if other != feature and similarity[feature, other] >= _ALIKE
     ]
-    return sorted(near, key=lambda one: (-one.similarity, one.feature))
+    return sorted(near, key=lambda other: (-other.similarity, other.feature))

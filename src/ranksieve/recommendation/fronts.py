@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
+from math import isfinite
 
 import numpy as np
 
@@ -26,17 +27,17 @@ def points_of(task: Task, chosen: Choice, level: float) -> list[FrontPoint]:
         return []
     stage = task.division.stages[-1]
     weights = task.division.weights([part for _, part in stage.inner])
-    base = next(one.values for one in chosen.candidates if one.selector == ALL)
+    base = next(c.values for c in chosen.candidates if c.selector == ALL)
     shown = _shown(task, chosen.candidates, base, weights, level) if stage.judge is None else {}
     points = []
-    for one in chosen.candidates:
-        value = Sample.of(one.values, weights).mean
-        claim = claim_non_inferiority(one.values, base, task.rule.margin, level, weights)
-        change, lower = (claim.change, claim.lower) if one.selector != ALL else (0.0, 0.0)
-        is_shown = shown.get((one.selector, one.size))
-        points.append(
-            FrontPoint(one.selector, one.size, one.cost, value, change, lower, is_shown, False)
-        )
+    for candidate in chosen.candidates:
+        name, size, values = candidate.selector, candidate.size, candidate.values
+        value = Sample.of(values, weights).mean
+        claim = claim_non_inferiority(values, base, task.rule.margin, level, weights)
+        change, lower = (claim.change, claim.lower) if name != ALL else (0.0, 0.0)
+        change = change if isfinite(change) else 0.0  # the mean with all features is 0
+        is_shown = shown.get((name, size))
+        points.append(FrontPoint(name, size, candidate.cost, value, change, lower, is_shown, False))
     return front_of(points)
 
 
@@ -49,13 +50,13 @@ def _shown(
 ) -> dict[tuple[str, int], bool]:
     """Test which candidates lose less than the margin: (selector, size) -> whether shown."""
     chains = {member.name: _chain(task, candidates, member.name) for member in task.members}
-    values = {name: [one.values for one in chain] for name, chain in chains.items()}
+    values = {name: [candidate.values for candidate in chain] for name, chain in chains.items()}
     are_whole = all(chain and chain[-1].size == task.least for chain in chains.values())
     claims = claim_chains(values, base, task.rule.margin, level, weights, pass_on=are_whole)
     shown = {(ALL, len(task.allowed)): True}
     for name, chain in chains.items():
-        for one, claim in zip(chain, claims[name], strict=True):
-            shown[name, one.size] = claim.shown
+        for candidate, claim in zip(chain, claims[name], strict=True):
+            shown[name, candidate.size] = claim.shown
     return shown
 
 
@@ -64,7 +65,7 @@ def _chain(task: Task, candidates: Sequence[Candidate], selector: str) -> list[C
 
     Sizes that exceed the budget are skipped.
     """
-    by_size = {one.size: one for one in candidates if one.selector == selector}
+    by_size = {c.size: c for c in candidates if c.selector == selector}
     sizes = task.sizes()[::-1]
     if task.rule.budget is not None:
         sizes = [size for size in sizes if size <= max(by_size, default=0)]

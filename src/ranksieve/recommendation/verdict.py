@@ -8,11 +8,12 @@ from math import isfinite
 from typing import Any, Literal
 
 import numpy as np
-from scipy import special
 
 from ranksieve.significance import claim_non_inferiority, queries_needed
 from ranksieve.significance.samples import Sample
 from ranksieve.text import quantity
+
+_UNBOUNDED = {"lower": -np.inf, "upper": np.inf, "bound": -np.inf, "queries_needed": np.inf}
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,7 @@ class Verdict:
         sample = Sample.of(chosen - whole, weights)
         reach = np.inf
         if claim.base > 0 and len(sample.values) > 1:
-            quantile = float(special.stdtrit(sample.degrees, (1 + level) / 2))
-            reach = quantile * sample.error / claim.base
+            reach = sample.half_width(level) / claim.base
         change = claim.change if isfinite(claim.change) else 0.0
         return cls(
             about=about,
@@ -97,8 +97,7 @@ class Verdict:
     ) -> Verdict:
         """Return the verdict if no query has judged."""
         means = dict.fromkeys(("with_all", "with_chosen", "change"), 0.0)
-        bounds = {"lower": -np.inf, "upper": np.inf, "bound": -np.inf, "queries_needed": np.inf}
-        return cls(about, measure, margin, level, 0, is_shown=False, **means, **bounds)
+        return cls(about, measure, margin, level, 0, is_shown=False, **means, **_UNBOUNDED)
 
     @property
     def sentence(self) -> str:
@@ -112,12 +111,12 @@ class Verdict:
         """What was tested and whether it is shown, without the final period."""
         if not self.n_queries:
             return f"Nothing is claimed about their loss of {self.measure}: no query has judged it"
-        who = "Features chosen in this way" if self.about == "procedure" else "These features"
+        subject = "Features chosen in this way" if self.about == "procedure" else "These features"
         shown = "are shown" if self.is_shown else "are not shown"
-        judges = quantity(self.n_queries, "query", "queries")
+        queries = quantity(self.n_queries, "query", "queries")
         return (
-            f"{who} {shown} to lose less than {percent(self.margin)} of {self.measure} with "
-            f"{self.level:.0%} confidence, on {judges} that had no part in the choice"
+            f"{subject} {shown} to lose less than {percent(self.margin)} of {self.measure} with "
+            f"{self.level:.0%} confidence, on {queries} that had no part in the choice"
         )
 
     @property
@@ -153,10 +152,9 @@ class Verdict:
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Verdict:
         """Restore what :meth:`to_record` wrote."""
-        unknown = {"lower": -np.inf, "upper": np.inf, "bound": -np.inf, "queries_needed": np.inf}
-        found: dict[str, Any] = {field.name: record[field.name] for field in fields(cls)}
-        found |= {name: unknown.get(name) for name, value in found.items() if value is None}
-        return cls(**found)
+        values: dict[str, Any] = {field.name: record[field.name] for field in fields(cls)}
+        values |= {name: _UNBOUNDED.get(name) for name, value in values.items() if value is None}
+        return cls(**values)
 
 
 def percent(share: float, sign: bool = False) -> str:

@@ -69,7 +69,7 @@ def student_interval(a: Any, b: Any, level: float = 0.95, weights: Any = None) -
     """
     check_level(level)
     sample = paired_differences(a, b, weights)
-    half = float(special.stdtrit(sample.degrees, (1 + level) / 2)) * sample.error
+    half = sample.half_width(level)
     return Interval(sample.mean, sample.mean - half, sample.mean + half)
 
 

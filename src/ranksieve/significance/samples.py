@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from ranksieve.choosing import ROUNDING
 
@@ -91,6 +92,10 @@ class Sample(NamedTuple):
             return self.deviation / float(np.sqrt(n))
         changes = self.jackknife
         return float(np.sqrt((n - 1) / n * (changes @ changes)))
+
+    def half_width(self, level: float) -> float:
+        """Half the width of Student's confidence interval of the mean; needs two values."""
+        return float(special.stdtrit(self.degrees, (1 + level) / 2)) * self.error
 
 
 def jackknife(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
