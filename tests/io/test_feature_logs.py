@@ -377,7 +377,12 @@ def test_types(save):
     assert data.qid.tolist() == ["01"]
     huge = save({"qid": 1, **response(hit("a", x=1e300))})
     assert read_feature_log(huge, {1: {"a": 1}})[0].X.tolist() == [[1e300]]
-    check_error(huge, ": a value is too large for float32", {1: {"a": 1}}, dtype="float32")
+    check_error(
+        huge,
+        ": feature 'x' of document 'a' for query '1' is too large",
+        {1: {"a": 1}},
+        dtype="float32",
+    )
 
 
 def test_wrong_choices(save):
@@ -478,6 +483,8 @@ WRONG = [
     ([GOOD, "2 qid:1 1:0.5"], ":2: not JSON: Expecting value"),
     ([GOOD, '{"a": 1', GOOD], ":3: not JSON: Expecting ',' delimiter"),
     ([GOOD, '{"qid": "a'], ":2: not JSON: Unterminated string"),
+    ([GOOD, '{"qid": "a", "qid": "b", "hits": []}'], ":2: not JSON: 'qid' appears twice in an obj"),
+    ([GOOD, '{"qid": "a", "hits":\n[{"_id": "x", "_id": "y"}]}'], ":2: not JSON: '_id' appears"),
     ([GOOD, "}"], ":2: not JSON: Expecting value"),
     ([GOOD, "[1, 2]"], ":2: expected a search response, found 1"),
     ([GOOD, '"text"'], ":2: expected a search response, found 'text'"),

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -91,12 +92,12 @@ def _decoder() -> json.JSONDecoder:
 
 
 def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; a ValueError if a name is there twice, of which the last would win."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(name for place, (name, _) in enumerate(pairs) if name in dict(pairs[:place]))
-        raise ValueError(f"{twice!r:.40} appears twice in an object")
-    return found
+    """Make an object of JSON; raise a ValueError if a name occurs twice."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        repeated, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise ValueError(f"{repeated!r:.40} appears twice in an object")
+    return values
 
 
 def _skip_space(text: str, start: int) -> int:
