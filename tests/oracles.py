@@ -88,6 +88,8 @@ def _read_row(line: str, number: int, n_features: int | None, result: LetorRows)
         if feature >= (2**20 if n_features is None else n_features):
             raise LetorProblem(number)
         row[feature] = float(value)
+        if math.isinf(row[feature]):
+            raise LetorProblem(number)
     result.labels.append(float(words[0]))
     result.qids.append(words[1][len("qid:") :])
     result.rows.append(row)

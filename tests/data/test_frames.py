@@ -94,6 +94,7 @@ def test_categories_are_ids_but_no_features():
         ({"vector": [[1], [2], [3]]}, "the frame: column 'vector' holds values of type .*list"),
         ({"relevance": [1, None, 2]}, "the frame: row 1: column 'relevance' has no value"),
         ({"relevance": [1.0, 0.0, float("inf")]}, "row 2: column 'relevance' is inf"),
+        ({"bm25": [1.0, float("-inf"), 2.0]}, "the frame: row 1: column 'bm25' is -inf; values m"),
         ({"query_id": ["a", "b", None]}, "the frame: row 2: column 'query_id' has no value"),
         ({"weight": [2.0, 1.0, None]}, "the frame: row 2: column 'weight' has no value"),
         ({"weight": [2.0, 1.0, 3.0]}, "column 'weight' is used as .*2 in row 0, but 3 in row 2"),

@@ -11,6 +11,8 @@ from scipy import sparse
 
 from ranksieve import Columns, DataError, RankingData, read_parquet, write_parquet
 from ranksieve.io import parquet as module
+from ranksieve.io import read_data
+from ranksieve.io.shards import convert_to_shards, write_shards
 from tests.io.test_letor import assert_identical, ranking_data, weighted
 
 
@@ -133,3 +135,29 @@ def test_ids_of_several_types_have_no_column(tmp_path, what):
     with pytest.raises(DataError, match=rf"{what} ids are of several types \(int, str\)"):
         write_parquet(data, tmp_path / "data.parquet")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_infinite_values_are_refused_with_row_and_column(tmp_path, monkeypatch, as_csr):
+    monkeypatch.setattr(module, "_ROWS_PER_GROUP", 2)
+    path = tmp_path / "clicks.parquet"
+    columns = {"qid": [1] * 5, "label": [0] * 5, "f": range(5), "g": [1, 2, 3, np.inf, -np.inf]}
+    pd.DataFrame(columns).to_parquet(path)
+    with pytest.raises(DataError, match="clicks.parquet: row 3: column 'g' is inf; values must be"):
+        read_parquet(path, sparse=as_csr)
+    with pytest.raises(DataError, match="clicks.parquet: row 3: column 'g' is inf; values must be"):
+        convert_to_shards(path, tmp_path / "shards", sparse=as_csr)
+    assert read_parquet(path, Columns(drop="g"), sparse=as_csr).n_features == 1
+
+
+def test_values_too_large_for_their_type_are_refused(tmp_path):
+    path = tmp_path / "clicks.parquet"
+    pd.DataFrame({"qid": [1, 1], "label": [0, 1], "f": [1.0, 1e39]}).to_parquet(path)
+    too_large = r"row 1: column 'f' is 1e\+39; it is too large for float32"
+    with pytest.raises(DataError, match=too_large):
+        read_data([path], dtype="float32")
+    with pytest.raises(DataError, match=too_large):
+        convert_to_shards(path, tmp_path / "shards", dtype="float32")
+    for as_csr in (False, True):
+        with pytest.raises(DataError, match="a feature value is too large for float32"):
+            write_shards(read_parquet(path), tmp_path / "shards", dtype="float32", sparse=as_csr)

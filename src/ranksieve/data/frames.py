@@ -47,7 +47,8 @@ def read_frame(
             )
     special = special_arrays(table, roles, f"{_FRAME}: row", 0)
     kind = float_type([table[name].type for name in roles.features])
-    X = feature_matrix(table, roles.features, kind, len(special["y"]))
+    X = np.empty((len(special["y"]), len(roles.features)), dtype=kind)
+    fill_features(X, table, roles.features, f"{_FRAME}: row", 0)
     with explain_weight_errors(_FRAME, roles.weight):
         data = make(X, **special, feature_names=roles.features)
     return data, {name: ids_of(table[name]) for name in aside}
@@ -103,14 +104,28 @@ def float_type(kinds: Sequence[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32 if common in (np.float16, np.float32) else np.float64)
 
 
-def feature_matrix(
-    table: Mapping[str, Any], names: Sequence[str], dtype: np.dtype[Any], n_rows: int
-) -> np.ndarray:
-    """Matrix of feature columns in row order; missing values are NaN."""
-    X = np.empty((n_rows, len(names)), dtype=dtype)
+def fill_features(
+    X: np.ndarray, table: Mapping[str, Any], names: Sequence[str], place: str, first_row: int
+) -> None:
+    """Fill the columns of X with feature columns of a table; missing values are NaN.
+
+    Raises a DataError for an infinite value, or one that the type of X cannot store. Messages name
+    a row by ``place`` and its number, counted from ``first_row``.
+    """
     for index, name in enumerate(names):
-        X[:, index] = numbers_of(table[name])
-    return X
+        values = numbers_of(table[name])
+        with np.errstate(over="ignore"):
+            stored = values.astype(X.dtype, copy=False)
+        is_infinite = np.isinf(stored)
+        if is_infinite.any():
+            row = int(np.argmax(is_infinite))
+            reason = "values must be finite"
+            if np.isfinite(values[row]):
+                reason = f"it is too large for {X.dtype}"
+            raise DataError(
+                f"{place} {first_row + row}: column {name!r} is {values[row]}; {reason}"
+            )
+        X[:, index] = stored
 
 
 def numbers_of(column: Any) -> np.ndarray:

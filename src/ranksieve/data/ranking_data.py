@@ -292,15 +292,18 @@ class RankingData:
             query_weights=None if self.query_weights is None else self.query_weights[queries],
         )
 
-    def check_finite(self) -> None:
-        """Raise a NonFiniteError for the first infinity in X, or NaN unless it is kept."""
+    def check_finite(self, *, allow_missing: bool = False) -> None:
+        """Raise a NonFiniteError for the first infinity in X, or NaN unless it is kept.
+
+        With ``allow_missing``, NaN is accepted in any case.
+        """
         check_finite(
             self.X,
             lambda row, column: (
                 f"row {self.row_order[row]}, feature {self.feature_names[column]!r} "
                 f"(column {column})"
             ),
-            allow_missing=self.keeps_missing,
+            allow_missing=allow_missing or self.keeps_missing,
         )
 
     def _feature_indices(self, names: list[str]) -> np.ndarray:

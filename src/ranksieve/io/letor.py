@@ -37,8 +37,9 @@ def read_letor(
 
     A line is ``label qid:ID index:value index:value ... # comment``. Indices increase and start
     at 1; those left out are zero. Numbers are rounded correctly: the result has the same bits as
-    Python's ``float``; LETOR 3's ``NULL`` is NaN. Blank lines and lines that start with ``#`` are
-    skipped, except that ``#1:name`` before the first row names feature 1 (Terrier's header).
+    Python's ``float``; LETOR 3's ``NULL`` is NaN, and infinity is refused. Blank lines and lines
+    that start with ``#`` are skipped, except that ``#1:name`` before the first row names feature 1
+    (Terrier's header).
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ def write_letor(data: RankingData, path: PathLike, *, zero_based: bool = False) 
     ------
     DataError
         If a query id, document id or feature name cannot be distinguished from the text around it;
-        or if queries have weights, which the format cannot store.
+        if queries have weights, which the format cannot store; or if a feature value is infinite.
     """
     target = Path(path)
     if data.query_weights is not None:
@@ -155,6 +156,7 @@ def write_letor(data: RankingData, path: PathLike, *, zero_based: bool = False) 
             f"{path}: LETOR text cannot store the weights of queries: write Parquet (.parquet) "
             "or shards, or drop the weights first (data.with_weights(None), --drop)"
         )
+    data.check_finite(allow_missing=True)
     first = 0 if zero_based else 1
     queries = [_check_writable(query, _QUERY_ID, "query id") for query in data.query_ids.tolist()]
     with replace_on_success(target) as temporary, compressed_writer(temporary) as file:

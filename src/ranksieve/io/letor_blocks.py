@@ -29,6 +29,7 @@ from ranksieve.threads import ordered_map
 _FEATURE_NAME = re.compile(r"#\s*([0-9]{1,10}):(.*)")
 _PLAIN_INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,17}")
 _MAX_DENSE_INDEX = 2**20
+_INFINITE_VALUE, _LARGE_VALUE = -1, -2  # errors in addition to those of the kernel
 
 # Limits for any text, and per byte of text, unless n_features is given: bytes of an array, and
 # features of a CSR matrix, for each of which methods need some memory.
@@ -168,12 +169,11 @@ def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> TextBlock:
     bounds = (grammar.first_index, grammar.last_index)
     counts, width, error, at = kernel.parse_lines(text, bounds, lines)
     n_rows, n_runs, n_hard, n_remarks, n_lines = counts
-    infinite = _fill_in(lines, n_hard)
-    if infinite.size:
-        error, at = (
-            kernel.INFINITE_LABEL,
-            int(infinite[0]),
-        )  # before the error that the kernel found
+    infinite_labels = _fill_in(lines, n_hard)
+    infinite = [(int(start), kernel.INFINITE_LABEL) for start in infinite_labels[:1]]
+    infinite += _find_infinite_value(piece, lines, n_rows, grammar)
+    if infinite:  # before the error that the kernel found
+        at, error = min(infinite)
     _check_piece(piece, error, at, grammar)
     labels, row_ptr = lines.labels[:n_rows].copy(), lines.row_ptr[: n_rows + 1]
     runs = lines.runs[:n_runs]
@@ -208,6 +208,29 @@ def _fill_in(lines: kernel.ParsedLines, n_hard: int) -> np.ndarray:
     return hard.starts[:n_hard][are_labels & ~np.isfinite(values)]
 
 
+def _find_infinite_value(
+    piece: bytes, lines: kernel.ParsedLines, n_rows: int, grammar: Grammar
+) -> list[tuple[int, int]]:
+    """Position and error of the first value that is infinite, or too large for the type."""
+    row_ptr = lines.row_ptr[: n_rows + 1]
+    with np.errstate(over="ignore"):
+        is_infinite = np.isinf(lines.values[: row_ptr[-1]].astype(grammar.dtype, copy=False))
+    if not is_infinite.any():
+        return []
+    entry = int(np.argmax(is_infinite))
+    error = _INFINITE_VALUE if np.isinf(lines.values[entry]) else _LARGE_VALUE
+    rows_before = int(np.searchsorted(row_ptr, entry, side="right")) - 1
+    index = b"%d:" % (lines.indices[entry] + grammar.first_index)
+    start = 0
+    for line in piece.split(b"\n"):
+        if line.strip() and not line.lstrip().startswith(b"#"):  # a row
+            if rows_before == 0:
+                break
+            rows_before -= 1
+        start += len(line) + 1
+    return [(re.compile(rb"\s0*" + index).search(piece, start).end(), error)]  # type: ignore[union-attr]
+
+
 def _check_piece(piece: bytes, error: int, at: int, grammar: Grammar) -> None:
     """Raise the first error of a piece, if it has one."""
     nul = piece.find(b"\0")
@@ -236,6 +259,8 @@ def _explain(error: int, token: str, grammar: Grammar) -> str:
         kernel.EMPTY_QID: "the query id is empty",
         kernel.BAD_PAIR: f"expected index:value, found {token!r}",
         kernel.BAD_VALUE: f"the value is not a number: {token!r}",
+        _INFINITE_VALUE: f"the value must be finite: {token!r}",
+        _LARGE_VALUE: f"the value is too large for {grammar.dtype}: {token!r}",
         kernel.INDEX_TOO_SMALL: "index 0, but indices start at 1; "
         "if they start at 0 in this file, read it with zero_based=True",
         kernel.INDEX_TOO_LARGE: too_large,

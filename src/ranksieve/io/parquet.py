@@ -12,7 +12,7 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns, check_distinct, check_named
-from ranksieve.data.frames import kind_of, numbers_of
+from ranksieve.data.frames import fill_features, kind_of
 from ranksieve.io.files import (
     PathLike,
     as_paths,
@@ -35,11 +35,12 @@ def write_parquet(data: RankingData, path: PathLike) -> None:
     Columns are ``label``, ``qid``, ``doc_id`` if there are document ids, ``weight`` if queries have
     weights, and one per feature, with its name. An old file is replaced only when the new one is
     complete; a sparse matrix is converted to columns a group of rows at a time. Pages and the names
-    and types of columns have checksums.
+    and types of columns have checksums. Infinite feature values are refused.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    data.check_finite(allow_missing=True)
     weights = () if data.query_weights is None else ("weight",)
     for reserved in ("label", "qid", "doc_id", *weights):
         if reserved in data.feature_names:
@@ -184,8 +185,9 @@ class ParquetTable:
             some = names[first : first + _COLUMNS]
             row = 0
             for batch, n_rows in self.batches(some, [], _ROWS_PER_GROUP):
-                for place, column in enumerate(batch.columns, start=first):
-                    X[row : row + n_rows, place] = numbers_of(column)
+                columns = dict(zip(some, batch.columns, strict=True))
+                part = X[row : row + n_rows, first : first + len(some)]
+                fill_features(part, columns, some, f"{self.path}: row", row)
                 row += n_rows
             if row != len(X):
                 raise DataError(f"{self.path}: is damaged: it has {row} rows, not {len(X)}")

@@ -14,7 +14,7 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import ColumnRoles, Columns
 from ranksieve.data.frames import (
     explain_weight_errors,
-    feature_matrix,
+    fill_features,
     float_type,
     ids_of,
     special_arrays,
@@ -144,9 +144,9 @@ class Tables:
         by_columns = not as_csr and all(hasattr(file, "fill") for file in chosen)
         matrix = rows_for(kind, as_csr, sum(f.size for f in chosen))
         kept: list[TableBatch] = []
-        for batch in self.batches(chosen, features=() if by_columns else self.roles.features):
-            X = batch.X.astype(kind, copy=False)
-            matrix.append(csr_matrix(X) if as_csr else X, batch.amount)
+        features = () if by_columns else self.roles.features
+        for batch in self.batches(chosen, features=features, dtype=kind):
+            matrix.append(csr_matrix(batch.X) if as_csr else batch.X, batch.amount)
             kept.append(batch._replace(X=None))  # type: ignore[arg-type]
         if by_columns:
             matrix = DenseRows.of(self._read_columns(chosen, kind))
@@ -182,11 +182,12 @@ class Tables:
         files: Sequence[TableFile] | None = None,
         batch_bytes: int = _BATCH_BYTES,
         features: Sequence[str] | None = None,
+        dtype: np.dtype[Any] | None = None,
     ) -> Iterator[TableBatch]:
         """Yield the rows of all files, or of some, a batch at a time.
 
         ``batch_bytes`` bounds the feature values of a batch; ``features`` are those to read, by
-        default all.
+        default all; ``dtype`` is the type of their values, by default that of the files.
         """
         chosen = self.files if files is None else files
         names = self.roles.features if features is None else features
@@ -196,20 +197,14 @@ class Tables:
             row = file.first_row
             for batch, amount in self._raw_batches(file, rows, names):
                 columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-                yield TableBatch(
-                    file,
-                    row,
-                    amount,
-                    feature_matrix(columns, names, self.dtype, batch.num_rows),
-                    special_arrays(
-                        columns,
-                        self.roles,
-                        f"{file.path}: row",
-                        row,
-                        ids_are_text=file.ids_are_text,
-                    ),
-                    {name: ids_of(columns[name]) for name in self.aside},
+                place = f"{file.path}: row"
+                X = np.empty((batch.num_rows, len(names)), dtype=dtype or self.dtype)
+                fill_features(X, columns, names, place, row)
+                special = special_arrays(
+                    columns, self.roles, place, row, ids_are_text=file.ids_are_text
                 )
+                aside = {name: ids_of(columns[name]) for name in self.aside}
+                yield TableBatch(file, row, amount, X, special, aside)
                 row += batch.num_rows
                 advance(amount)
             if row == file.first_row:

@@ -137,8 +137,12 @@ class LogTable:
         with np.errstate(over="ignore"):
             for row, columns in enumerate(self._columns_of):
                 X[row, columns] = self._values[row]
-        if np.isinf(X).any():
-            raise DataError(f"a value is too large for {dtype}")
+        for row, column in np.argwhere(np.isinf(X))[:1]:
+            raise DataError(
+                f"feature {list(self._columns)[column]!r:.80} of document "
+                f"{self._documents[row]!r:.80} for query {self._queries[row]!r:.80} is too large "
+                f"for {dtype}"
+            )
         return RankingData(
             csr_matrix(X) if sparse else X,
             self._grades,

@@ -216,7 +216,7 @@ def _convert_tables(
     if n_features not in (None, len(names)):
         raise DataError(f"{first}: there are {len(names)} features, but n_features={n_features}")
     kept = _kept_names(names, len(names), features, first)
-    for batch in tables.batches(batch_bytes=filler.shard_bytes):
+    for batch in tables.batches(batch_bytes=filler.shard_bytes, dtype=filler.dtype):
         X = batch.X if features is None else features.take_from(batch.X)
         weights = batch.special.pop("sample_weight")
         data = RankingData(X, **batch.special)

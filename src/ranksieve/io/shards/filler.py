@@ -184,7 +184,14 @@ class ShardFiller:
             X = sparse.csr_matrix(X)
         elif not self.is_sparse and sparse.issparse(X):
             X = X.toarray()
-        return X.astype(self.dtype, copy=False)
+        if X.dtype == self.dtype:
+            return X
+        with np.errstate(over="ignore"):
+            stored = X.astype(self.dtype)
+        values, stored_values = (m.data if self.is_sparse else m for m in (X, stored))
+        if np.any(np.isinf(stored_values) & np.isfinite(values)):
+            raise DataError(f"a feature value is too large for {self.dtype}")
+        return stored
 
     def _run_bytes(self, X: Any, run_lengths: np.ndarray) -> list[int]:
         if not self.is_sparse:
