@@ -12,10 +12,8 @@ from ranksieve._kernels.scoring import score_models
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.metrics.ranking import ColumnSums
-from ranksieve.sums.chunks import chunks
+from ranksieve.sums.chunks import CHUNK, chunks
 from ranksieve.sums.measured import Measured
-
-_CHUNK = 2**18  # scores: 2 MB, which fit into the cache of a core
 
 
 class MeasuredModels(Measured):
@@ -34,7 +32,7 @@ class MeasuredModels(Measured):
             features = np.arange(len(features))
         sums = ColumnSums(n_models)
         all_finite = True
-        for chunk in chunks(block, most=_CHUNK * block.X.shape[1] // n_models):
+        for chunk in chunks(block, most=CHUNK * block.X.shape[1] // n_models):
             scores = np.empty((len(chunk.X), n_models))
             score_models(chunk.X, features, coefs, scores)
             all_finite &= self.prepared.add_columns(

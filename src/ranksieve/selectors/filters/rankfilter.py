@@ -18,9 +18,7 @@ from ranksieve.engine import Source, engine_of
 from ranksieve.parameters import Count, FeatureCount, Seed
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import best_first
-from ranksieve.sums.chunks import chunks, weights_of
-
-_CHUNK = 2**18  # numbers: 2 MB, which fit into the cache of a core
+from ranksieve.sums.chunks import CHUNK, chunks, weights_of
 
 _PARAMETERS = """
     Parameters
@@ -66,7 +64,7 @@ class ReliefSums:
         n_features = self.block.X.shape[1]
         n_queries, weights = 0.0, np.zeros(n_features)
         varying = np.zeros(n_features, dtype=np.int64)
-        for chunk in chunks(self.block, most=_CHUNK):
+        for chunk in chunks(self.block, most=CHUNK):
             X = np.array(chunk.X, dtype=np.float64)
             scale_dense(X, chunk.query_ptr, False, 0, len(chunk.query_ptr) - 1)
             if not np.isfinite(X).all():

@@ -22,6 +22,7 @@ from ranksieve._kernels.backfitting import (
 )
 from ranksieve.data import Block
 from ranksieve.engine import Workers
+from ranksieve.solvers.rankrls.rotation import error_sums
 from ranksieve.sums.chunks import row_weights_of, weights_of
 
 _AT_A_TIME = 4096  # candidates whose products are transposed at a time
@@ -210,10 +211,8 @@ class Backfitting:
         return products
 
     def _error(self) -> tuple[float, float]:
-        """Sums over queries of the model's error and of its square; rows are weighted already."""
-        errors = np.add.reduceat(self.p**2, self.query_ptr[:-1])
-        weights = np.where(self.query_weights > 0, self.query_weights, 1.0)
-        return float(errors.sum()), float(errors @ (errors / weights))
+        """Sums over queries of the model's error and of its square."""
+        return error_sums(np.add.reduceat(self.p**2, self.query_ptr[:-1]), self.query_weights)
 
 
 class BackfittedModel:

@@ -29,7 +29,7 @@ from scipy.linalg import cholesky, solve_triangular
 from ranksieve._kernels.group_errors import Groups, add_group_errors
 from ranksieve.data import Block
 from ranksieve.engine import Workers
-from ranksieve.solvers.rankrls.rotation import CenteredPiece, CenteredRows
+from ranksieve.solvers.rankrls.rotation import CenteredPiece, CenteredRows, error_sums
 
 
 class Fitted(NamedTuple):
@@ -67,8 +67,7 @@ class GroupLeaveQueryOut:
 
     def n_queries(self) -> tuple[int, float]:
         """Number and weight of the queries with two documents or more and a weight above 0."""
-        weights = self.rows.weights
-        return int(np.count_nonzero(weights)), float(weights.sum())
+        return self.rows.n_queries()
 
     def own_products(self, groups: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Products of each group's columns with each other, flattened; and with labels."""
@@ -94,10 +93,9 @@ class GroupLeaveQueryOut:
         for piece in self._pieces(model.columns):
             labels = self.rows.y[piece.rows, None]
             left = self._left_out(piece, labels, piece.X @ model.root, model.half[:, -1:])[1]
-            errors = np.add.reduceat(left[:, 0] ** 2, self._pointer(piece)[:-1])
-            weights = self.rows.weights[piece.queries]
-            once = errors / np.where(weights > 0, weights, 1.0)
-            total, square = total + float(errors.sum()), square + float(errors @ once)
+            errors = np.add.reduceat(left[:, 0] ** 2, piece.query_ptr[:-1])
+            added = error_sums(errors, self.rows.weights[piece.queries])
+            total, square = total + added[0], square + added[1]
         return total, square
 
     def addition_errors(self, model: Fitted, columns: np.ndarray, groups: Groups) -> np.ndarray:
@@ -108,7 +106,7 @@ class GroupLeaveQueryOut:
             rows = np.column_stack([piece.X[:, n_model:], self.rows.y[piece.rows]])
             turned = piece.X[:, :n_model] @ model.root
             within, without = self._left_out(piece, rows, turned, model.half)
-            add_group_errors(within, without, self._pointer(piece), groups, errors)
+            add_group_errors(within, without, piece.query_ptr, groups, errors)
         return errors
 
     def _pieces(self, columns: np.ndarray | None = None) -> Iterator[CenteredPiece]:
@@ -123,14 +121,9 @@ class GroupLeaveQueryOut:
             return rows, rows
         within = rows - turned @ half
         without = np.empty_like(within)
-        for start, end in pairwise(self._pointer(piece).tolist()):
+        for start, end in pairwise(piece.query_ptr.tolist()):
             without[start:end] = _leave_out(turned[start:end], within[start:end])
         return within, without
-
-    def _pointer(self, piece: CenteredPiece) -> np.ndarray:
-        """Rows of each query of a piece."""
-        pointer = self.rows.query_ptr[piece.queries.start : piece.queries.stop + 1]
-        return pointer - piece.rows.start
 
 
 class GroupProducts:

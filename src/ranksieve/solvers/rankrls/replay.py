@@ -26,12 +26,7 @@ class ReplayedLeaveQueryOut(Residuals):
 
     def gram(self) -> tuple[np.ndarray, np.ndarray, float]:
         """Products of centered features (features, features), with labels, and of labels."""
-        n_features = self.rows.n_features
-        xx, xy = np.zeros((n_features, n_features)), np.zeros(n_features)
-        for piece in self.rows.pieces():
-            xx += piece.X.T @ piece.X
-            xy += piece.X.T @ self.y[piece.rows]
-        return xx, xy, float(self.y @ self.y)
+        return *self.rows.gram(), float(self.y @ self.y)
 
     def spread(self) -> np.ndarray:
         """Sum of squares of each centered feature; 0 if it is constant within every query."""
@@ -100,7 +95,6 @@ class ReplayedLeaveQueryOut(Residuals):
         for piece in self.rows.pieces(features):
             if len(piece.X) == 0:
                 continue
-            pointer = self.query_ptr[piece.queries.start : piece.queries.stop + 1]
             made = History(
                 np.ascontiguousarray(self.history_u[s, piece.rows]),
                 np.ascontiguousarray(self.history_g[s, piece.rows]),
@@ -110,7 +104,7 @@ class ReplayedLeaveQueryOut(Residuals):
             )
             replay_errors(
                 piece.X,
-                pointer - pointer[0],
+                piece.query_ptr,
                 made,
                 self.a[piece.rows],
                 self.p[piece.rows],

@@ -25,9 +25,9 @@ from ranksieve._kernels.leave_query_out import (
 from ranksieve.data import Block
 from ranksieve.metrics import Convention, Measure, get_convention
 from ranksieve.metrics.ranking import ColumnSums
-from ranksieve.solvers.rankrls.rotation import CenteredRows, centered_rows
+from ranksieve.solvers.rankrls.rotation import CenteredRows, centered_rows, error_sums
+from ranksieve.sums.chunks import CHUNK
 
-_SCORES = 2**18  # predictions at a time: 2 MB, which fit into the cache of a core
 MORE_COLUMNS = 8  # columns by which arrays grow
 _DTYPES = {"float64": np.float64, "float32": np.float32}
 
@@ -57,8 +57,7 @@ class Residuals:
 
     def n_queries(self) -> tuple[int, float]:
         """Number and weight of the queries with two documents or more and a weight above 0."""
-        weights = self.rows.weights
-        return int(np.count_nonzero(weights)), float(weights.sum())
+        return self.rows.n_queries()
 
     def _begin(self, lam: float) -> None:
         self.lam = lam
@@ -78,9 +77,8 @@ class Residuals:
         change_model(u, g, self.a, self.p, self.query_ptr, change.inverse, change.d, self.facts)
 
     def _error(self) -> tuple[float, float]:
-        """Sums over queries of the model's error and of its square; rows are weighted already."""
-        errors, weights = self.facts[:, 6], self.rows.weights
-        return float(errors.sum()), float(errors @ (errors / np.where(weights > 0, weights, 1.0)))
+        """Sums over queries of the model's error and of its square."""
+        return error_sums(self.facts[:, 6], self.rows.weights)
 
 
 class LeaveQueryOut(Residuals):
@@ -212,7 +210,7 @@ class MeasuredLeaveQueryOut(LeaveQueryOut):
         known = self.y - self.p
         first = 0
         while first < n_queries:
-            end = self.query_ptr[first] + _SCORES // n_columns
+            end = self.query_ptr[first] + CHUNK // n_columns
             last = max(first + 1, int(np.searchsorted(self.query_ptr, end, side="right")) - 1)
             rows = slice(self.query_ptr[first], self.query_ptr[last])
             predicted = np.empty((rows.stop - rows.start, n_columns))

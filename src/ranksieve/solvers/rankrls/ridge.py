@@ -51,12 +51,7 @@ class RidgeRows:
 
     def gram(self) -> tuple[np.ndarray, np.ndarray]:
         """Products of features (features, features), and with labels."""
-        n = self.rows.n_features
-        xx, xy = np.zeros((n, n)), np.zeros(n)
-        for piece in self.rows.pieces():
-            xx += piece.X.T @ piece.X
-            xy += piece.X.T @ self.rows.y[piece.rows]
-        return xx, xy
+        return self.rows.gram()
 
     def errors(self, ridge: Ridge) -> tuple[int, float, np.ndarray, np.ndarray]:
         """Number and weight of queries of two documents or more; sums of errors and of squares."""
@@ -66,11 +61,7 @@ class RidgeRows:
             weights = self.rows.weights[queries, None]
             sums += errors.sum(axis=0)
             squares += (errors**2 / np.where(weights > 0, weights, 1.0)).sum(axis=0)
-        return *self._counts(), sums, squares
-
-    def _counts(self) -> tuple[int, float]:
-        weights = self.rows.weights
-        return int(np.count_nonzero(weights)), float(weights.sum())
+        return *self.rows.n_queries(), sums, squares
 
     def measured(
         self, ridge: Ridge, measure: Measure, convention: Convention
@@ -85,7 +76,7 @@ class RidgeRows:
         sums = ColumnSums(len(ridge.lams))
         ties = convention.averages_ties
         prepared.add_columns(predicted, rows.query_ptr, ties, sums, weights=rows.weights)
-        return *self._counts(), sums.values[0], sums.squares[0]
+        return *self.rows.n_queries(), sums.values[0], sums.squares[0]
 
     def _left_out(self, ridge: Ridge) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Queries of one length at a time, their rows (queries, rows), and left-out residuals.
@@ -96,13 +87,11 @@ class RidgeRows:
         for piece in self.rows.pieces():
             turned = piece.X @ ridge.vectors
             residuals = self.rows.y[piece.rows, None] - piece.X @ ridge.coefs.T
-            pointer = self.rows.query_ptr[piece.queries.start : piece.queries.stop + 1]
-            lengths = np.diff(pointer)
+            lengths = np.diff(piece.query_ptr)
             for own in _equally_long(lengths, inverse.size):
-                rows = pointer[own, None] + np.arange(lengths[own[0]])
-                queries, places = piece.queries.start + own, rows - piece.rows.start
-                residual = residuals[places].swapaxes(1, 2)
-                yield queries, rows, _without(turned[places], residual, inverse)
+                rows = piece.query_ptr[own, None] + np.arange(lengths[own[0]])
+                left_out = _without(turned[rows], residuals[rows].swapaxes(1, 2), inverse)
+                yield piece.queries.start + own, piece.rows.start + rows, left_out
 
 
 def _equally_long(lengths: np.ndarray, width: int) -> Iterator[np.ndarray]:

@@ -13,12 +13,11 @@ import numpy as np
 
 from ranksieve._kernels.centering import center_column, center_queries
 from ranksieve.data import Block
-from ranksieve.sums.chunks import Chunk, chunks, weights_of
+from ranksieve.sums.chunks import CHUNK, Chunk, chunks, weights_of
 
 # A query is rotated if that leaves at most this fraction of its rows: then rotation pays off within
 # about ten rounds.
 _WORTH = 0.7
-_PIECE = 2**18  # numbers at a time
 
 
 def centered_rows(block: Block, *, rotate: bool) -> CenteredRows | RotatedRows:
@@ -35,6 +34,7 @@ class CenteredPiece(NamedTuple):
     X: np.ndarray
     rows: slice
     queries: slice
+    query_ptr: np.ndarray  # from 0
 
 
 class CenteredRows:
@@ -78,6 +78,18 @@ class CenteredRows:
         if self._roots is not None:
             values *= self._roots[rows].reshape(-1, *[1] * (values.ndim - 1))
 
+    def n_queries(self) -> tuple[int, float]:
+        """Number and weight of the queries with two documents or more and a weight above 0."""
+        return int(np.count_nonzero(self.weights)), float(self.weights.sum())
+
+    def gram(self) -> tuple[np.ndarray, np.ndarray]:
+        """Products of features (features, features), and with labels."""
+        xx, xy = np.zeros((self.n_features, self.n_features)), np.zeros(self.n_features)
+        for piece in self.pieces():
+            xx += piece.X.T @ piece.X
+            xy += piece.X.T @ self.y[piece.rows]
+        return xx, xy
+
     def matrix(self, dtype: Any) -> np.ndarray:
         """All rows as a new array."""
         X = np.empty((len(self.y), self.block.X.shape[1]), dtype=dtype)
@@ -92,9 +104,8 @@ class CenteredRows:
     def pieces(self, features: np.ndarray | None = None) -> Iterator[CenteredPiece]:
         """All rows of all or of some features, a few queries at a time."""
         end, n_seen = 0, 0
-        most = (
-            _PIECE * self.block.X.shape[1] // max(1, self.n_features)
-        )  # values from which rows are made
+        # The number of values from which rows are made, not of the values that are made.
+        most = CHUNK * self.block.X.shape[1] // max(1, self.n_features)
         for chunk in chunks(self.block, most=most):
             X, labels = self._columns(chunk, features), self.block.y[chunk.rows]
             part = np.empty(X.shape)
@@ -104,7 +115,8 @@ class CenteredRows:
             kept, n_kept = part[self.kept[chunk.rows]], int(np.sum(np.diff(chunk.query_ptr) > 1))
             rows, queries = slice(end, end + len(kept)), slice(n_seen, n_seen + n_kept)
             self._weigh(kept, rows)
-            yield CenteredPiece(kept, rows, queries)
+            query_ptr = self.query_ptr[n_seen : n_seen + n_kept + 1] - end
+            yield CenteredPiece(kept, rows, queries, query_ptr)
             end, n_seen = end + len(kept), n_seen + n_kept
 
     def _columns(self, chunk: Chunk, features: np.ndarray | None) -> np.ndarray:
@@ -131,11 +143,10 @@ class RotatedRows(CenteredRows):
         super().__init__(block)
         parts: list[np.ndarray] = []
         for piece in super().pieces():
-            starts = self.query_ptr[piece.queries.start : piece.queries.stop + 1] - piece.rows.start
-            rows = np.column_stack([piece.X, self.y[piece.rows]])
-            for own in np.split(rows, starts[1:-1]):
-                is_long = len(own) * _WORTH > width
-                parts.append(np.asarray(np.linalg.qr(own, mode="r")) if is_long else own)
+            joined = np.column_stack([piece.X, self.y[piece.rows]])
+            for query in np.split(joined, piece.query_ptr[1:-1]):
+                is_long = len(query) * _WORTH > width
+                parts.append(np.asarray(np.linalg.qr(query, mode="r")) if is_long else query)
         self.query_ptr = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
         joined = np.concatenate(parts)
         self.X, self.y = joined[:, :-1], joined[:, -1].copy()
@@ -147,3 +158,9 @@ class RotatedRows(CenteredRows):
     def column(self, feature: int) -> np.ndarray:
         """One feature."""
         return self.X[:, feature].copy()
+
+
+def error_sums(errors: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """Sums over queries of errors and of their squares; the errors are weighted already."""
+    once = errors / np.where(weights > 0, weights, 1.0)
+    return float(errors.sum()), float(errors @ once)

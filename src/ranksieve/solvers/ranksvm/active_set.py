@@ -13,9 +13,7 @@ from ranksieve._kernels.curvature import curve_columns
 from ranksieve._kernels.pairs import ActivePairs
 from ranksieve.data import Block
 from ranksieve.solvers.ranksvm.losses import SquaredHinge, float_parts
-from ranksieve.sums.chunks import chunks, count_varying
-
-_CHUNK = 2**18  # numbers: 2 MB, which fit into the cache of a core
+from ranksieve.sums.chunks import CHUNK, chunks, count_varying
 
 
 class ActiveSet(SquaredHinge):
@@ -80,7 +78,7 @@ class ActiveSet(SquaredHinge):
         total = np.zeros((n, n))
         X = self.kept if self.kept is not None else self._take_columns()
         taken = replace(self.block, X=X)
-        for part in chunks(taken, most=max(_CHUNK, 4 * n * n)):
+        for part in chunks(taken, most=max(CHUNK, 4 * n * n)):
             rows, queries = part.rows, part.queries
             curved = np.empty(part.X.shape)
             pairs = ActivePairs(

@@ -11,9 +11,7 @@ from scipy import sparse
 from ranksieve._kernels.pairs import ActivePairs, add_spread, count_active, order_active, sum_active
 from ranksieve.data import Block
 from ranksieve.metrics.levels import number_levels
-from ranksieve.sums.chunks import row_weights_of, weights_of
-
-_CHUNK = 2**18  # numbers of a float32 matrix to convert to float64 at a time
+from ranksieve.sums.chunks import CHUNK, row_weights_of, weights_of
 
 
 class Pairs:
@@ -68,7 +66,7 @@ def float_parts(X: Any) -> Iterator[tuple[slice, Any]]:
     if X.dtype == np.float64:
         yield slice(None), X
         return
-    step = max(1, _CHUNK // max(1, X.shape[1]))
+    step = max(1, CHUNK // max(1, X.shape[1]))
     for start in range(0, X.shape[0], step):
         rows = slice(start, start + step)
         yield rows, X[rows].astype(np.float64)
