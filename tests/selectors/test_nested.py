@@ -11,7 +11,7 @@ from lightgbm import LGBMRanker
 
 from ranksieve import RankingData, make_ranking
 from ranksieve.rankers import LambdaMART
-from ranksieve.selectors.embedded.greedy_rankrls_cv import LAMS
+from ranksieve.rankers.rankrls import LAMS
 from ranksieve.selectors.registry import SELECTORS, make_selector
 from tests.every_method import make_quick
 

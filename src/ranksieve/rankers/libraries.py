@@ -22,7 +22,8 @@ from ranksieve.rankers.lightgbm_text import load_booster
 from ranksieve.rankers.others import OtherEstimator
 from ranksieve.rankers.per_feature import CATBOOST, LIGHTGBM, XGBOOST
 from ranksieve.rankers.xgboost_text import check_json
-from ranksieve.registry.foreign import parameters_of
+from ranksieve.registry.foreign import parameters_of, row_weights
+from ranksieve.sums.chunks import vary_within_queries
 from ranksieve.threads import openmp_thread_count
 
 
@@ -68,12 +69,12 @@ class _LightGBM(DatasetLibrary):
             X, y = to_library_format(validation.X), validation.y
             held_out["eval_group"] = [validation.group_counts]
             if validation.query_weights is not None:
-                held_out["eval_sample_weight"] = [_row_weights(validation)]
+                held_out["eval_sample_weight"] = [row_weights(validation)]
             if "eval_X" in signature(estimator.fit).parameters:  # eval_set is deprecated
                 held_out.update(eval_X=(X,), eval_y=(y,))
             else:
                 held_out["eval_set"] = [(X, y)]
-        weights, counts = _row_weights(data), data.group_counts
+        weights, counts = row_weights(data), data.group_counts
         estimator.fit(
             to_library_format(data.X), data.y, group=counts, sample_weight=weights, **held_out
         )
@@ -200,9 +201,7 @@ def _informative_queries(data: RankingData) -> RankingData:
     """
     if data.query_weights is None:
         return data
-    starts = data.query_ptr[:-1]
-    differ = np.minimum.reduceat(data.y, starts) < np.maximum.reduceat(data.y, starts)
-    kept = differ & (data.query_weights > 0)
+    kept = vary_within_queries(data.y, data.query_ptr) & (data.query_weights > 0)
     return data.take_queries(kept) if kept.any() else data.with_weights(None)
 
 
@@ -249,7 +248,7 @@ class _CatBoost(Library):
     def _pool(self, data: RankingData) -> Any:
         from catboost import Pool
 
-        weights = _row_weights(data)
+        weights = row_weights(data)
         return Pool(_narrow(data.X), data.y, group_id=data.query_codes, group_weight=weights)
 
     def scores(self, estimator: Any, X: Any) -> Any:
@@ -287,11 +286,6 @@ def _narrow(X: Any) -> Any:
         return X.view()
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return X
-
-
-def _row_weights(data: RankingData) -> np.ndarray | None:
-    weights = data.query_weights
-    return None if weights is None else np.repeat(weights, data.group_counts)
 
 
 _LIBRARIES = {library.name: library for library in (_LightGBM(), _XGBoost(), _CatBoost())}

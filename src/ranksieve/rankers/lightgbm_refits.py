@@ -10,6 +10,7 @@ import numpy as np
 from ranksieve.data import RankingData
 from ranksieve.rankers.lightgbm_data import to_library_format
 from ranksieve.rankers.refits import Refits
+from ranksieve.registry.foreign import row_weights
 from ranksieve.sums.labels import check_labels_differ
 from ranksieve.threads import limit_threads_for
 
@@ -99,9 +100,7 @@ class LightGBMRefits(Refits):
         made.params = dict(parameters)
         made.set_feature_name([f"Column_{place}" for place in range(len(features))])
         made.set_label(data.y).set_group(data.group_counts)
-        if data.query_weights is not None:
-            made.set_weight(np.repeat(data.query_weights, data.group_counts))
-        return made
+        return made.set_weight(row_weights(data))
 
 
 def _value(parameters: Mapping[str, Any], name: str, usual: Any) -> Any:

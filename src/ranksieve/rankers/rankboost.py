@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,6 +20,7 @@ from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.boosting_rounds import Rounds
 from ranksieve.rankers.rankboost_rounds import MOST_THRESHOLDS, PairPotentials, order_statistics
 from ranksieve.registry import Method
+from ranksieve.sums.columns import Columns
 from ranksieve.sums.grades import bin_ranks, last_rank
 
 _SMALLEST = 1e-10  # weight of misordered pairs assumed for a perfect threshold
@@ -215,15 +215,14 @@ class RankBoost(Ranker):
         return rounds
 
     def _scores(self, X: Any) -> np.ndarray:
-        columns = X.tocsc() if sparse.issparse(X) else X
+        columns = Columns(X)
         steps = self.rounds_[: self.best_round_]
         scores = np.zeros(X.shape[0])
         for feature in sorted({step.feature for step in steps}):
             own = sorted((step.threshold, step.alpha) for step in steps if step.feature == feature)
             thresholds, alphas = np.array(own).T
-            column = columns[:, [feature]].toarray()[:, 0] if sparse.issparse(X) else X[:, feature]
             levels = np.concatenate([[0.0], np.cumsum(alphas)])
-            scores += levels[np.searchsorted(thresholds, column, side="left")]
+            scores += levels[np.searchsorted(thresholds, columns[feature], side="left")]
         return scores
 
     def _learned(self) -> dict[str, Any]:

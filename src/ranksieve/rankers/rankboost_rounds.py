@@ -17,7 +17,7 @@ from ranksieve._kernels.boosting import (
 )
 from ranksieve.data import Block
 from ranksieve.engine import Workers
-from ranksieve.sums.chunks import chunks, row_weights_of, weights_of
+from ranksieve.sums.chunks import chunks, row_weights_of, vary_within_queries, weights_of
 from ranksieve.sums.grades import values_of_ranks
 
 MOST_THRESHOLDS = 255  # of a feature, so that codes fit in a byte
@@ -37,8 +37,7 @@ class PairPotentials:
         self.block = block
         starts, lengths = block.query_ptr[:-1], np.diff(block.query_ptr)
         self.weights = weights_of(block)
-        differ = np.minimum.reduceat(block.y, starts) < np.maximum.reduceat(block.y, starts)
-        kept = differ & (self.weights > 0)
+        kept = vary_within_queries(block.y, block.query_ptr) & (self.weights > 0)
         rows = np.flatnonzero(np.repeat(kept, lengths))
         codes = np.repeat(np.arange(len(starts)), lengths)
         self.rows = rows[np.lexsort((-block.y[rows], codes[rows]))]  # by query and label

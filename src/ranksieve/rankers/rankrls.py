@@ -84,7 +84,7 @@ class RankRLS(LinearRanker):
         Method(
             "rankrls",
             "pairwise least squares, in closed form",
-            grid={"lam": tuple(2.0**power for power in range(-10, 11))},
+            grid={"lam": LAMS},
         ),
     )
 

@@ -225,6 +225,12 @@ def rows_for(estimator: Any, X: Any) -> Any:
     return sparse.csr_matrix((X.data, *indices), shape=X.shape)
 
 
+def row_weights(data: RankingData) -> np.ndarray | None:
+    """Weight of each row, which is that of its query; None if the data has no weights."""
+    weights = data.query_weights
+    return None if weights is None else np.repeat(weights, data.group_counts)
+
+
 def fit_foreign(estimator: Any, data: RankingData, validation: RankingData | None = None) -> Any:
     """Fit an estimator in place, with those arguments that its ``fit`` takes.
 
@@ -251,7 +257,7 @@ def fit_foreign(estimator: Any, data: RankingData, validation: RankingData | Non
                 f"{type(estimator).__name__} takes no weights, because its fit has no parameter "
                 "sample_weight: use data without weights"
             )
-        beside["sample_weight"] = np.repeat(data.query_weights, data.group_counts)
+        beside["sample_weight"] = row_weights(data)
     queries = {"qid": data.qid, "group": data.group_counts, "groups": data.query_codes}
     beside |= {name: value for name, value in queries.items() if name in takes}
     if validation is not None:

@@ -22,6 +22,7 @@ from ranksieve.registry.foreign import (
     tags_of,
     takes_missing,
 )
+from ranksieve.selectors._search.parts import HeldOutSelector
 from ranksieve.text import quantity
 
 _NUMBERS = ("n_features_to_select", "k", "max_features")
@@ -84,7 +85,7 @@ def _check(estimator: Any) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class SelectorAdapter(RankSelector):
+class SelectorAdapter(HeldOutSelector):
     """A selector of scikit-learn, or your own, with the interface of this library.
 
     Parameters
@@ -111,7 +112,8 @@ class SelectorAdapter(RankSelector):
     parameters for: ``qid`` (the query of each row), ``group`` (the number of rows of each query),
     ``groups`` (the query of each row as a number, as in scikit-learn), ``sample_weight`` and
     ``eval_set`` (a tuple (X, y, qid)). Else it gets a :class:`~ranksieve.RankingData`. An estimator
-    that takes no queries treats each document on its own.
+    that takes no queries treats each document on its own. Nothing is held out without an
+    ``eval_set``, and weights are refused if ``fit`` has no ``sample_weight``.
 
     The selected features are those of ``selected_``, in that order, or else those of
     ``get_support()`` or ``support_``, by descending ``scores_`` if there are any. An estimator
@@ -165,28 +167,6 @@ class SelectorAdapter(RankSelector):
     def is_nested(self) -> bool:
         """Whether the estimator's attribute ``is_nested`` is true."""
         return getattr(self.estimator, "is_nested", False) is True
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        qid: Any = None,
-        eval_set: Any = None,
-        *,
-        sample_weight: Any = None,
-    ) -> Any:
-        """Select features.
-
-        Parameters
-        ----------
-        X, y, qid
-            As in :meth:`ranksieve.base.RankSelector.fit`.
-        eval_set : tuple (X, y, qid), RankingData or opened shards, optional
-            Held-out queries, for estimators that use them.
-        sample_weight : array of shape (queries,) or (rows,), optional
-            How often each query counts, for estimators that take weights.
-        """
-        return self._fit(X, y, qid, sample_weight, eval_set=eval_set)
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> np.ndarray:
         data, validation = in_memory(source), None

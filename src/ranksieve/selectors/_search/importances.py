@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ranksieve.data import RankingData
 from ranksieve.rankers.base import Ranker
+from ranksieve.registry.foreign import row_weights
 from ranksieve.selectors._search.contributions import shap_within_queries
+from ranksieve.sums.columns import Columns
 
 Kind = Literal["auto", "coef", "gain", "permutation", "shap"]
 KINDS = ("auto", "coef", "gain", "permutation", "shap")
@@ -69,20 +70,14 @@ def importances(
 def _spread(data: RankingData) -> np.ndarray:
     """Standard deviation of each feature from its mean in the query."""
     starts, counts = data.query_ptr[:-1], data.group_counts
-    found = np.empty(data.n_features)
-    weights = _row_weights(data)
+    found, columns = np.empty(data.n_features), Columns(data.X)
+    weights = row_weights(data)
     for feature in range(data.n_features):
-        column = data.X[:, [feature]]
-        values = (column.toarray() if sparse.issparse(column) else column)[:, 0].astype(np.float64)
+        values = columns[feature]
         means = np.add.reduceat(values, starts) / counts
         squares = (values - np.repeat(means, counts)) ** 2
         found[feature] = np.sqrt(np.average(squares, weights=weights))
     return found
-
-
-def _row_weights(data: RankingData) -> np.ndarray | None:
-    weights = data.query_weights
-    return None if weights is None else np.repeat(weights, data.group_counts)
 
 
 def _permutation(

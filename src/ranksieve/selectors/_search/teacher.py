@@ -15,6 +15,7 @@ from ranksieve.engine.memo import shared
 from ranksieve.progress import track
 from ranksieve.rankers import LambdaMART, as_ranker, make_ranker
 from ranksieve.rankers.base import Ranker
+from ranksieve.registry.foreign import row_weights
 from ranksieve.selectors._search.held_out import in_parallel
 from ranksieve.selectors._search.parts import counted_queries
 from ranksieve.splits import query_parts
@@ -84,8 +85,7 @@ def _deviation(scores: np.ndarray, data: RankingData) -> float:
     """Standard deviation of scores that are centered within queries."""
     if data.query_weights is None:
         return float(scores.std())
-    weights = np.repeat(data.query_weights, data.group_counts)
-    return float(np.sqrt(np.average(scores**2, weights=weights)))
+    return float(np.sqrt(np.average(scores**2, weights=row_weights(data))))
 
 
 def _held_out_scores(data: RankingData, ranker: Ranker, part: np.ndarray) -> np.ndarray:

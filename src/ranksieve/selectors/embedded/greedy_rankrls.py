@@ -27,6 +27,7 @@ from ranksieve.parameters import (
     Ties,
     Weight,
 )
+from ranksieve.rankers.rankrls import LAMS
 from ranksieve.registry import Method
 from ranksieve.selectors._search import searches
 from ranksieve.selectors._search.backfitting import backfit
@@ -175,7 +176,7 @@ class GreedyRankRLS(Predictor, RankSelector):
         Method(
             "greedy-rankrls",
             "exact leave-query-out error of pairwise least squares",
-            grid={"lam": tuple(2.0**power for power in range(-10, 11))},
+            grid={"lam": LAMS},
             draws=False,
         ),
     )
@@ -266,9 +267,8 @@ class GreedyRankRLS(Predictor, RankSelector):
         if choices.has_several:
             return self._paths_of_groups(source, choices, lams)
         if self.fitting == "back":
-            how: dict[str, Any] = {"include": choices.start, "kappa": self.kappa}
-            how["random_state"] = self.random_state
-            return [backfit(source, choices.k, lam, **how) for lam in lams]
+            draw = {"kappa": self.kappa, "random_state": self.random_state}
+            return [backfit(source, choices.k, lam, include=choices.start, **draw) for lam in lams]
         with (
             limit_blas_threads(1),  # matrices between rounds are small
             engine_of(source, _BLOCK).start(*self._statistic(source, choices.k)) as workers,
@@ -346,5 +346,6 @@ class GreedyRankRLS(Predictor, RankSelector):
             width = np.dtype(self.storage).itemsize
             rows = 2 * width * source.n_features + 8 * k  # bytes per row, slightly overestimated
             self._is_low = not fits_in_memory(source, source.n_rows * rows)
-        is_low = self._is_low
-        return (ReplayedLeaveQueryOut,) if is_low else (LeaveQueryOut, self.storage, self.rotate)
+        if self._is_low:
+            return (ReplayedLeaveQueryOut,)
+        return LeaveQueryOut, self.storage, self.rotate

@@ -15,7 +15,7 @@ from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Measure, parse_measure
 from ranksieve.parameters import FeatureCount, Lambdas, NotNegative, Ties
-from ranksieve.rankers.rankrls import as_lams
+from ranksieve.rankers.rankrls import LAMS, as_lams
 from ranksieve.registry import Method
 from ranksieve.selectors._search.fits import Fit, changes_with_bars
 from ranksieve.selectors._search.fronts import (
@@ -30,8 +30,6 @@ from ranksieve.selectors._search.parts import HeldOutSelector
 from ranksieve.selectors.embedded.greedy_rankrls import GreedyRankRLS
 from ranksieve.sums.held_out import measure_models
 from ranksieve.sums.labels import Labels, check_labels_differ
-
-LAMS = tuple(2.0**power for power in range(-10, 11))
 
 
 @dataclass(eq=False, repr=False)
@@ -222,8 +220,9 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
                 self.deviations_[place] = fit.deviation / n_queries
 
     def _judge_by_validation(self, validation: Source) -> None:
-        how = self.measure, self.convention
-        found = measure_models(validation, self._models(), *how, ties=self.ties)
+        found = measure_models(
+            validation, self._models(), self.measure, self.convention, ties=self.ties
+        )
         self.values_, self.deviations_ = self._empty_grid(), self._empty_grid()
         for row, (path, values) in enumerate(zip(self.paths_, found, strict=True)):
             columns = [len(fit.features) - 1 for fit in path]

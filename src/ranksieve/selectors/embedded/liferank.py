@@ -88,13 +88,7 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
 
         Parameters
         ----------
-        X : array, frame, sparse matrix, RankingData or opened shards
-            A RankingData or shards bring labels and query ids along; leave out ``y`` and ``qid``.
-        y : array of shape (rows,)
-            Labels; larger is more relevant.
-        qid : array of shape (rows,)
-            Query of each row.
-        sample_weight : array, optional
+        X, y, qid, sample_weight
             As in :meth:`ranksieve.base.RankSelector.fit`.
         """
         self._validate_params()
@@ -119,9 +113,7 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
         value, slopes = _slope(loss, T)
         length = 1.0
         for n_iter in range(1, self.max_iter + 1):  # noqa: B007
-            step = (
-                slopes - T @ (slopes.T @ T + T.T @ slopes) / 2
-            )  # projected onto the tangent space
+            step = slopes - T @ (slopes.T @ T + T.T @ slopes) / 2  # on the tangent space
             size = float((step**2).sum())
             while True:
                 new = _orthonormal(T - length * step)

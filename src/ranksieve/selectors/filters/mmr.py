@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
 
@@ -51,7 +52,25 @@ class _Diverse(SimilarityFilter):
     verbose: bool = False
 
 
-class MMR(_Diverse):
+class _OneByOne(_Diverse):
+    """Takes the most important feature first, then one feature at a time by :meth:`_score`."""
+
+    _is_nested = True
+
+    def _choose_groups(
+        self, quality: Quality, similarity: np.ndarray, choices: Choices
+    ) -> list[Step]:
+        def score(chosen: list[int]) -> np.ndarray:
+            return self._score(quality, similarity, chosen) if chosen else quality.values
+
+        return choose_in_turn(choices, quality.varies, score)
+
+    @abstractmethod
+    def _score(self, quality: Quality, similarity: np.ndarray, chosen: list[int]) -> np.ndarray:
+        """Score of each group, given those chosen so far, of which there is at least one."""
+
+
+class MMR(_OneByOne):
     r"""Maximal marginal relevance: take features that are important and unlike those already taken.
 
     .. math:: \arg\max_j\; (1 - \lambda) r_j + \frac{\lambda}{|S|} \sum_{i \in S} (1 - s_{ij})
@@ -73,21 +92,12 @@ class MMR(_Diverse):
 
     methods = (Method("mmr", "maximal marginal relevance", grid=_GRID),)
 
-    _is_nested = True
-
-    def _choose_groups(
-        self, quality: Quality, similarity: np.ndarray, choices: Choices
-    ) -> list[Step]:
-        def score(chosen: list[int]) -> np.ndarray:
-            if not chosen:
-                return quality.values
-            unlike = 1 - similarity[chosen].mean(axis=0)
-            return (1 - self.trade_off) * quality.values + self.trade_off * unlike
-
-        return choose_in_turn(choices, quality.varies, score)
+    def _score(self, quality: Quality, similarity: np.ndarray, chosen: list[int]) -> np.ndarray:
+        dissimilarity = 1 - similarity[chosen].mean(axis=0)
+        return (1 - self.trade_off) * quality.values + self.trade_off * dissimilarity
 
 
-class MRMR(_Diverse):
+class MRMR(_OneByOne):
     r"""Minimal redundancy, maximal relevance.
 
     .. math:: \arg\max_j\; (1 - \beta) r_j - \frac{\beta}{|S|} \sum_{i \in S} s_{ij}
@@ -109,21 +119,12 @@ class MRMR(_Diverse):
 
     methods = (Method("mrmr", "minimal redundancy, maximal relevance", grid=_GRID),)
 
-    _is_nested = True
-
-    def _choose_groups(
-        self, quality: Quality, similarity: np.ndarray, choices: Choices
-    ) -> list[Step]:
-        def score(chosen: list[int]) -> np.ndarray:
-            if not chosen:
-                return quality.values
-            redundancy = similarity[chosen].mean(axis=0)
-            return (1 - self.trade_off) * quality.values - self.trade_off * redundancy
-
-        return choose_in_turn(choices, quality.varies, score)
+    def _score(self, quality: Quality, similarity: np.ndarray, chosen: list[int]) -> np.ndarray:
+        redundancy = similarity[chosen].mean(axis=0)
+        return (1 - self.trade_off) * quality.values - self.trade_off * redundancy
 
 
-class MPT(_Diverse):
+class MPT(_OneByOne):
     r"""Modern portfolio theory: a feature's risk is the variance of its quality over queries.
 
     .. math:: \arg\max_j\; r_j - b\, \sigma_j^2 - 2 b\, \sigma_j \sum_{i \in S} \sigma_i s_{ij}
@@ -145,20 +146,10 @@ class MPT(_Diverse):
 
     methods = (Method("mpt", "modern portfolio theory: importance minus risk", grid=_GRID),)
 
-    _is_nested = True
-
-    def _choose_groups(
-        self, quality: Quality, similarity: np.ndarray, choices: Choices
-    ) -> list[Step]:
+    def _score(self, quality: Quality, similarity: np.ndarray, chosen: list[int]) -> np.ndarray:
         deviation = np.sqrt(quality.variance)
-
-        def score(chosen: list[int]) -> np.ndarray:
-            if not chosen:
-                return quality.values
-            shared = deviation[chosen] @ similarity[chosen]
-            return quality.values - self.trade_off * (quality.variance + 2 * deviation * shared)
-
-        return choose_in_turn(choices, quality.varies, score)
+        shared = deviation[chosen] @ similarity[chosen]
+        return quality.values - self.trade_off * (quality.variance + 2 * deviation * shared)
 
 
 class MSD(_Diverse):

@@ -8,11 +8,9 @@ from numbers import Integral
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from ranksieve._kernels.scoring import score_models
 from ranksieve.base import Choices, RankSelector
 from ranksieve.data import DataError
 from ranksieve.data.fitted import SCALE_FIRST, check_rows
@@ -24,6 +22,7 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, CombinationTrials, Node
 from ranksieve.selectors.wrappers.fs_bfs_search import BestFirstSearch, Promise
+from ranksieve.solvers.linear import linear_scores
 from ranksieve.sums.gram import GramSums, centered_gram
 from ranksieve.sums.importance import importance_sums
 from ranksieve.sums.labels import weight_of_rows
@@ -270,16 +269,10 @@ class FSBFS(RankSelector):
     def construct(self, X: Any) -> np.ndarray:
         """New features (rows, subsets) of an array, frame, sparse matrix or RankingData."""
         check_is_fitted(self)
-        values = check_rows(self, X)
-        members = np.array(sorted(f for subset in self.subsets_ for f in subset.features), int)
-        coefs = np.zeros((len(members), len(self.subsets_)))
+        coefs = np.zeros((self.n_features_in_, len(self.subsets_)))
         for number, subset in enumerate(self.subsets_):
-            coefs[np.searchsorted(members, subset.features), number] = subset.weights
-        if sparse.issparse(values):
-            return np.asarray(values[:, members].astype(np.float64) @ coefs)
-        new = np.empty((values.shape[0], len(self.subsets_)))
-        score_models(values, members, coefs, new)
-        return new
+            coefs[list(subset.features), number] = subset.weights
+        return linear_scores(check_rows(self, X), coefs)
 
     def _transform_array(self, X: Any) -> Any:
         return super()._transform_array(X) if self.output == "members" else self.construct(X)

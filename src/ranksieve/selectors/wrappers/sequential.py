@@ -13,7 +13,7 @@ from ranksieve.data import RankingData
 from ranksieve.parameters import Count
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
-from ranksieve.selectors._search.fits import Fit, best_fit
+from ranksieve.selectors._search.fits import Fit, best_fit, expand_groups
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.held_out import Fold, FoldValues
 from ranksieve.selectors._search.searches import Bounds, backward, floating, forward
@@ -153,8 +153,7 @@ class SequentialSelector(WrapperSelector):
 
     def _keep(self, fits: list[Fit], chosen: Fit, model: SubsetModel) -> list[int]:
         self.values_ = np.array([model.values(fit.features) for fit in fits])
-        features_of = model.choices.features_of
-        self.fits_ = [fit._replace(features=tuple(features_of(fit.features))) for fit in fits]
+        self.fits_ = expand_groups(fits, model.choices)
         sizes = [len(fit.features) for fit in fits]
         values = np.average(self.values_, axis=1, weights=model.weights)
         means = dict(zip(sizes, values.tolist(), strict=True))
@@ -163,7 +162,7 @@ class SequentialSelector(WrapperSelector):
         self.path_ = [
             Step(feature, means.get(size, means[min(means)]))
             for size, place in steps
-            for feature in features_of([place])
+            for feature in model.choices.features_of([place])
         ]
         return [step.feature for step in self.path_]
 

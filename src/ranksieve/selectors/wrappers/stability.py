@@ -26,6 +26,7 @@ from ranksieve.selectors._search.wrapper import varying_groups
 from ranksieve.selectors.registry import SELECTORS, make_method
 from ranksieve.significance import false_selections_bound, near_copies, selection_probabilities
 from ranksieve.splits import complementary_halves
+from ranksieve.sums.chunks import vary_within_queries
 from ranksieve.sums.similarity import Similarity
 
 Threshold = Annotated[float, Interval(Real, 0.5, 1, closed="right")]
@@ -198,20 +199,21 @@ class StabilitySelector(RankSelector):
         counted, advance = counted_queries(data), track("Runs", 2 * self.n_pairs)
         random = np.random.default_rng(_seed_of(self.random_state))
         halves = complementary_halves(len(counted), self.n_pairs, random)
-        made = [_with_seed(inner, random) for _ in halves]
-        tells = labels_differ(data)
+        selectors = [_with_seed(inner, random) for _ in halves]
+        labels_differ = vary_within_queries(data.y, data.query_ptr)
 
         def select(run: tuple[RankSelector, np.ndarray]) -> list[int]:
             selector, queries = run
             advance(1)
-            if not tells[queries].any():
+            if not labels_differ[queries].any():
                 return []
             try:
                 return selector.fit(data.take_queries(queries)).selected_.tolist()
             except DataError as error:
                 raise type(error)(f"on a half of the queries: {error}") from error
 
-        return list(in_parallel(select, zip(made, (counted[h] for h in halves), strict=True)))
+        runs = zip(selectors, (counted[half] for half in halves), strict=True)
+        return list(in_parallel(select, runs))
 
     def _set_probabilities(
         self, data: RankingData, runs: list[list[int]], groups: list[list[int]], choices: Choices
@@ -248,12 +250,6 @@ def mean_ranks(runs: list[list[int]], n: int) -> np.ndarray:
     for row, run in zip(ranks, runs, strict=True):
         row[run] = np.arange(len(run))
     return ranks.mean(axis=0)
-
-
-def labels_differ(data: RankingData) -> np.ndarray:
-    """Mask of the queries whose documents have different labels."""
-    starts = data.query_ptr[:-1]
-    return np.maximum.reduceat(data.y, starts) > np.minimum.reduceat(data.y, starts)
 
 
 def _with_seed(selector: RankSelector, random: np.random.Generator) -> RankSelector:
