@@ -59,6 +59,11 @@ class TestEveryMethod:
             found = told(fitted(name, A, b, ids), A)
             np.testing.assert_array_equal(found, expected, err_msg=layout)
 
+    def test_data_without_features(self, name, rows):
+        X, y, qid = rows
+        with pytest.raises(DataError, match="^the data has no features$"):
+            make_quick(name).fit(RankingData(X[:, :0], y, qid))
+
     def test_sparse_entries_that_occur_twice(self, name, rows):
         X, y, qid = rows
         once = sparse.csr_matrix(X)

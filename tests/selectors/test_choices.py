@@ -210,9 +210,10 @@ def test_methods_without_groups_say_why(name):
     why = SELECTORS[name].no_groups
     assert why[0].islower()
     assert why.endswith(".")
-    with pytest.raises(DataError) as error:
-        fitted(name, data, groups=[[0, 1]])
-    assert str(error.value) == f"{SELECTORS[name].kind.__name__} takes no groups: {why}"
+    for groups in ([[0, 1]], [[0, 1], [2]], {"a": [0, 1]}):
+        with pytest.raises(DataError) as error:
+            fitted(name, data, groups=groups)
+        assert str(error.value) == f"{SELECTORS[name].kind.__name__} takes no groups: {why}"
 
 
 # Of two equal features, one is included; the other must not come before what adds to it.
@@ -485,6 +486,9 @@ class TestLists:
         for wrong in (True, None, 0.5, b"a", [0]):
             with pytest.raises(DataError, match="is neither a name nor an index"):
                 feature_indices("include", [wrong], ["a", "b"])
+        for groups in ({"one": 0.5}, [[0], 0.5]):
+            with pytest.raises(DataError, match="groups: 0.5 is neither a name nor an index"):
+                feature_groups(groups, ["a", "b"])
 
     def test_names_are_shown_on_one_line(self):
         X, y, qid = np.arange(8.0).reshape(4, 2), [0, 1, 0, 1], [1, 1, 2, 2]

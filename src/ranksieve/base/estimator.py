@@ -50,6 +50,8 @@ class RankEstimator(BaseEstimator):
     def _source(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> Source:
         """Training data, with the weights of its queries."""
         source = with_sample_weight(self._open(X, y, qid), sample_weight)
+        if source.n_features == 0:
+            raise DataError("the data has no features")
         if self.no_weights and source.query_weights is not None:
             raise DataError(
                 f"{type(self).__name__} takes no weights of queries: {self.no_weights} Remove "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -46,7 +46,8 @@ def feature_indices(what: str, items: Any, names: Sequence[str] | np.ndarray) ->
     """
     if items is None:
         return []
-    listed = [items] if isinstance(items, (str, Integral)) else list(items)
+    is_list = isinstance(items, Iterable) and not isinstance(items, str)
+    listed = list(items) if is_list else [items]
     known: dict[str, int] = {}
     if any(isinstance(item, str) for item in listed):
         known = {name: index for index, name in enumerate(names)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sized
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from textwrap import fill
@@ -236,7 +237,8 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         """Raise a DataError with the reason if the method does not support a parameter."""
         for name, why in (("include", self.no_include), ("groups", self.no_groups)):
             given = getattr(self, name)
-            if why and given is not None and not (np.ndim(given) == 1 and len(given) == 0):
+            is_empty = given is None or (isinstance(given, Sized) and len(given) == 0)
+            if why and not is_empty:
                 raise DataError(f"{type(self).__name__} takes no {name}: {why}")
 
     def _costs_of_features(self) -> AlignedCosts:
