@@ -70,6 +70,8 @@ def test_defaults_take_few_trainings(data, monkeypatch):
         ({"selectors": ["nope"]}, "nope"),
         ({"sizes": [0]}, "whole numbers of at least 1"),
         ({"sizes": []}, "whole numbers of at least 1"),
+        ({"sizes": [2.5]}, "whole numbers of at least 1"),
+        ({"sizes": [None]}, "whole numbers of at least 1"),
         ({"ranker": "nope"}, "nope"),
         ({"parameters": {"gas-e": {}}}, "gas-e"),
     ],

@@ -445,6 +445,22 @@ class TestElimination:
                 expected.append(held_out_values(data, kept, RankSVM(), [(train, test)]))
             np.testing.assert_allclose(values, np.concatenate(expected))
 
+    @pytest.mark.parametrize("k", [2, "best"])
+    def test_nothing_is_trained_without_need(self, k, planted, monkeypatch):
+        train, sizes = RankRLS._train, []
+
+        def counted(self, source, *rest):
+            sizes.append(source.n_features)
+            return train(self, source, *rest)
+
+        data, n = planted[0], planted[0].n_features
+        monkeypatch.setattr(RankRLS, "_train", counted)
+        selector = EliminationSelector(RankRLS(), k, cv=3).fit(data)
+        # On all data, the last feature is left without a training.
+        expected = [*range(n, 1, -1), len(selector.selected_)]
+        expected += [] if k == 2 else 3 * list(range(n, 0, -1))
+        assert sorted(sizes) == sorted(expected)
+
     def test_steps(self, planted):
         data, _ = planted
         for step, sizes in ((2, [6, 4, 2, 1]), (0.5, [6, 3, 2, 1]), (10, [6, 1])):

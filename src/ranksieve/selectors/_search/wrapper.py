@@ -131,14 +131,14 @@ class WrapperSelector(Predictor, HeldOutSelector):
                 "data": fingerprint(data, *parts),
                 "ranker": f"{type(ranker).__name__} {parameters}",
                 "measure": f"{measure.name}, {self.convention}, {self.ties}",
-            } | self._told()
+            } | self._search_settings()
         n_queries = [fold.test.n_queries for fold in folds[:n_judged]]
         n_queries += [0] * (len(folds) - len(n_queries))
         known = Checkpoint(self.checkpoint, search, n_queries)
         convention = get_convention(self.convention, self.ties)
         return FoldValues(ranker, folds, measure, convention, known)
 
-    def _told(self) -> dict[str, str]:
+    def _search_settings(self) -> dict[str, str]:
         """Settings that results depend on, besides data, ranker and measure."""
         return {}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -25,12 +26,12 @@ from ranksieve.selectors._search.lists import ListMember, ListsSelector, RankedL
 from ranksieve.significance.samples import Sample
 from ranksieve.sums.grades import varying_features
 
-_USUAL = ("cegb", "elimination")
-_HOW = {
+_DEFAULT_SELECTORS = ("cegb", "elimination")
+_DEFAULT_PARAMETERS = {
     "cegb": {"tradeoffs": 5},
     "elimination": {"ranker": LambdaMART(num_leaves=15), "step": 0.4, "importance": "gain"},
 }
-"""The default selectors and their parameters; each takes a few trainings."""
+"""Parameters of the default selectors, with which each takes a few trainings."""
 
 
 @dataclass(eq=False, repr=False)
@@ -108,7 +109,7 @@ class BestOf(ListsSelector):
     works_on_shards: ClassVar[bool] = False
 
     _: KW_ONLY
-    selectors: Annotated[Any, "array-like"] = _USUAL
+    selectors: Annotated[Any, "array-like"] = _DEFAULT_SELECTORS
     ranker: Any = None
     sizes: Annotated[Any, "array-like"] = (5, 10)
     measure: str | Measure = "ndcg@10"
@@ -121,14 +122,16 @@ class BestOf(ListsSelector):
         return self._judging_ranker().takes_missing and super().takes_missing
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+        sizes = self._sizes(choices.n_features)  # before the long search
         n, varies = choices.n_features, varying_features(source)
         train, judges = self._parts(source, held_out.get("eval_set"))
         self.lists_ = self._lists(train, choices, n, held_out)
         measure = parse_measure(self.measure)
-        self.values_ = np.array([self._judge(own, train, judges, measure) for own in self.lists_])
+        self.values_ = np.array(
+            [self._judge(ranked, sizes, train, judges, measure) for ranked in self.lists_]
+        )
         weights = judges.query_weights
-        turned = self.values_ if measure.greater_is_better else -self.values_
-        best = _winner(turned, weights)
+        best = _winner(self.values_ if measure.greater_is_better else -self.values_, weights)
         self.best_ = self.lists_[best].name
         order = [feature for feature in self.lists_[best].features if varies[feature]]
         self.scores_ = np.zeros(n)
@@ -139,9 +142,9 @@ class BestOf(ListsSelector):
         return chosen
 
     def _members(self) -> Iterator[ListMember]:
-        usual = _HOW if tuple(self.selectors) == _USUAL else {}
+        defaults = _DEFAULT_PARAMETERS if tuple(self.selectors) == _DEFAULT_SELECTORS else {}
         for member in super()._members():
-            yield member._replace(parameters=usual.get(member.name, {}) | member.parameters)
+            yield member._replace(parameters=defaults.get(member.name, {}) | member.parameters)
 
     def _judging_ranker(self) -> Ranker:
         """Untrained ranker that evaluates lists."""
@@ -159,13 +162,22 @@ class BestOf(ListsSelector):
         train, judges = make_folds(data, n_parts, self.random_state)[0]
         return train, judges
 
+    def _sizes(self, n_features: int) -> list[int]:
+        """Numbers of features with which lists are evaluated, ascending."""
+        sizes = list(self.sizes)
+        if not sizes or not all(isinstance(size, Integral) and size >= 1 for size in sizes):
+            raise ValueError(f"sizes must be whole numbers of at least 1, got {self.sizes!r:.60}")
+        return sorted({min(int(size), n_features) for size in sizes})
+
     def _judge(
-        self, ranked: RankedList, train: RankingData, judges: RankingData, measure: Measure
+        self,
+        ranked: RankedList,
+        sizes: list[int],
+        train: RankingData,
+        judges: RankingData,
+        measure: Measure,
     ) -> np.ndarray:
         """Value of each held-out query, averaged over models of the first features of a list."""
-        sizes = sorted({min(int(size), train.n_features) for size in self.sizes})
-        if not sizes or sizes[0] < 1:
-            raise ValueError(f"sizes must be whole numbers of at least 1, got {self.sizes!r:.60}")
         found = []
         for size in sizes:
             columns = sorted(ranked.features[:size])

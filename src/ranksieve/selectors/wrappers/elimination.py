@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
@@ -30,7 +31,7 @@ class Elimination(NamedTuple):
     """Result of an elimination on one part of the queries.
 
     ``order`` has all groups: those that stay, the most important first, then the others, the last
-    to go first.
+    one removed first.
     """
 
     order: tuple[int, ...]
@@ -134,7 +135,7 @@ class EliminationSelector(WrapperSelector):
         """True with one feature at a time and without groups."""
         return self.step == 1 and super().is_nested
 
-    def _told(self) -> dict[str, str]:
+    def _search_settings(self) -> dict[str, str]:
         return {"importance": f"{self.importance}, seed {self.random_state!r}"}
 
     def _search(
@@ -142,10 +143,10 @@ class EliminationSelector(WrapperSelector):
     ) -> list[int]:
         course = Course(choices, varying_groups(data, choices), self._sizes(choices))
         folds = self._folds(data, given) if self._by_value else []
-        # Last comes the elimination on all data, whose values nobody asks for.
+        # Last comes the elimination on all data, whose values are not needed.
         whole = given or Fold(data, data)
         held_out = self._held_out(data, [*folds, whole], ranker, len(folds))
-        advance = track("Trainings", (len(folds) + 1) * len(course.sizes))
+        advance = track("Trainings", (len(folds) + 1) * len(course.sizes) - 1)
 
         def run(place: int) -> Elimination:
             kind, seed = self.importance, self.random_state
@@ -154,8 +155,7 @@ class EliminationSelector(WrapperSelector):
         final = run(len(folds))
         self.fits_: list[Fit] = []
         self.values_ = np.empty((0, 0))
-        # Of the folds: those of all data come last.
-        weights = held_out.weights[: -whole.test.n_queries]
+        weights = held_out.weights[: -whole.test.n_queries]  # without those of all data
         if self._by_value:
             parts = in_parallel(run, range(len(folds)))
             self._judge(final, list(parts), course, weights)
@@ -168,7 +168,7 @@ class EliminationSelector(WrapperSelector):
         return self._keep(chosen, choices, float(weights.sum()))
 
     def _sizes(self, choices: Choices) -> list[int]:
-        """Numbers of groups to train on, descending; k is one of them if it counts groups."""
+        """Numbers of groups to compare, descending; k is one of them if it counts groups."""
         sizes, k, least = [choices.n_groups], choices.k, max(1, len(choices.start))
         counts_groups = choices.counts_groups or choices.groups is None
         while sizes[-1] > least:
@@ -216,35 +216,39 @@ class EliminationSelector(WrapperSelector):
 
 
 class Course(NamedTuple):
-    """How features are eliminated, on whatever queries."""
+    """Course of an elimination, which is the same for all folds."""
 
     choices: Choices
-    varies: np.ndarray  # (groups,): those that are constant within every query go first
-    sizes: list[int]  # numbers of groups, from all to the least
+    varies: np.ndarray  # (groups,): groups that are constant within every query are removed first
+    sizes: list[int]  # numbers of groups, from all to the fewest
 
-    def run(self, train: Callable[[tuple[int, ...]], list[np.ndarray]]) -> Elimination:
-        """Eliminate; ``train(features)`` gives importances and values."""
+    def run(self, trainings: Trainings) -> Elimination:
+        """Eliminate groups by the importances of their features."""
         start, features_of = self.choices.start, self.choices.features_of
-        left, gone = list(range(self.choices.n_groups)), []
+        left, removed = list(range(self.choices.n_groups)), []
         values = {}
-        for size, smaller in zip(self.sizes, [*self.sizes[1:], self.sizes[-1]], strict=True):
+        for size, smaller in pairwise(self.sizes):
             features = tuple(sorted(features_of(left)))
-            found, values[size] = train(features)
-            of = dict(zip(features, found.tolist(), strict=True))
-            worth = {place: sum(of[f] for f in features_of([place])) for place in left}
+            found, values[size] = trainings(features)
+            importance = dict(zip(features, found.tolist(), strict=True))
+            totals = {group: sum(importance[f] for f in features_of([group])) for group in left}
             for _ in range(size - smaller):
-                gone.append(self._least(left, worth))
-                left.remove(gone[-1])
-        stays = [*start, *(place for place in left if place not in start)]
-        return Elimination((*stays, *reversed(gone)), values)
+                removed.append(self._least(left, totals))
+                left.remove(removed[-1])
+        # At the last size nothing is removed, so only the values need a training.
+        values[len(left)] = np.empty(0)
+        if trainings.is_judged:
+            values[len(left)] = trainings(tuple(sorted(features_of(left))))[1]
+        stays = [*start, *(group for group in left if group not in start)]
+        return Elimination((*stays, *reversed(removed)), values)
 
-    def _least(self, left: list[int], worth: dict[int, float]) -> int:
+    def _least(self, left: list[int], totals: dict[int, float]) -> int:
         """The group to remove next: the last of those that are equal up to rounding."""
-        able = [place for place in left if place not in self.choices.start]
-        able = [place for place in able if not self.varies[place]] or able
-        margin = _ROUNDING * max(abs(worth[place]) for place in left)
-        limit = min(worth[place] for place in able) + margin
-        return max(place for place in able if worth[place] <= limit)
+        able = [group for group in left if group not in self.choices.start]
+        able = [group for group in able if not self.varies[group]] or able
+        margin = _ROUNDING * max(abs(totals[group]) for group in left)
+        limit = min(totals[group] for group in able) + margin
+        return max(group for group in able if totals[group] <= limit)
 
 
 class Trainings:
@@ -275,7 +279,7 @@ class Trainings:
 
     def __call__(self, features: tuple[int, ...]) -> list[np.ndarray]:
         """Importances and values."""
-        key, known = (-1 - self.place, *features), self.held_out.known  # others are not negative
+        key, known = (-1 - self.place, *features), self.held_out.known  # see Checkpoint
         if key not in known:
             known.add(key, self._without_unused(features) or self._train(features))
         self.latest = features, known[key]
@@ -283,7 +287,7 @@ class Trainings:
         return known[key]
 
     def _without_unused(self, features: tuple[int, ...]) -> list[np.ndarray]:
-        """What the latest ranker gives, if it uses none of the features that have gone since."""
+        """Result of the latest ranker if it uses no feature removed since; else an empty list."""
         before, found = self.latest
         if not before or not self.refits.ignores_unused or self.kind not in ("auto", "gain"):
             return []
@@ -294,7 +298,7 @@ class Trainings:
         ranker = self.refits.fit(features)
         judge = partial(self.held_out.judged, place=self.place)
         by_gain = self.kind == "gain" or (self.kind == "auto" and not hasattr(ranker, "coef_"))
-        train, test = self.fold  # of which gain needs no rows: cutting them takes time
+        train, test = self.fold  # gain needs no rows, and taking features takes time
         if not by_gain:
             train = train.take_features(list(features))
         if self.is_judged or not by_gain:
