@@ -134,7 +134,7 @@ class TestFiles:
         other = (tmp_path / EVIDENCE).read_text()
         recommend(data, out=tmp_path, **HOW | {"margin": 0.2})
         (tmp_path / EVIDENCE).write_text(other)
-        with pytest.raises(DataError, match=r"evidence.json: it is about another answer"):
+        with pytest.raises(DataError, match=r"evidence.json: it belongs to another answer"):
             load_recommendation(tmp_path)
 
     @pytest.mark.parametrize(

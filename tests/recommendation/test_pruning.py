@@ -1,13 +1,23 @@
 """Dropping what a set of features can do without."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve.costs import AlignedCosts
-from ranksieve.recommendation.pruning import Step, prune
+from ranksieve.recommendation.pruning import Step, pruning
 from tests.oracles import cost_of_features, exchanged, prune_by_cost
+
+
+def prune(start, costs, value, limit, **options):
+    """Run the search with a function that returns the value of a set of features."""
+    search = pruning(start, costs, limit, **options)
+    features = next(search)
+    while True:
+        try:
+            features = search.send(float(value(features)))
+        except StopIteration as end:
+            return end.value
 
 
 @st.composite
@@ -141,9 +151,3 @@ def test_values_that_are_not_there_are_not_good_enough():
     costs = AlignedCosts(np.ones(2), np.array([-1, -1]), np.empty(0))
     pruned = prune([0, 1], costs, lambda features: np.nan if len(features) == 1 else 1.0, 0.5)
     assert pruned.features == (0, 1)
-
-
-def test_settings_that_make_no_sense():
-    costs = AlignedCosts(np.ones(1), np.array([-1]), np.empty(0))
-    with pytest.raises(ValueError, match="max_evaluations must be at least 1"):
-        prune([0], costs, len, 1, max_evaluations=0)

@@ -160,17 +160,18 @@ class Recommendation:
     def advice(self) -> str:
         """The advice in one sentence."""
         n_all = len(self.kept) + len(self.dropped)
-        kept = f"Keep {len(self.features)} of {quantity(n_all, 'feature')}"
+        advice = f"Keep {len(self.features)} of {quantity(n_all, 'feature')}"
         if self.selector == "none":
-            kept = "No feature helps: with none of them, documents rank as well as with all"
+            advice = "No feature helps: with none of them, documents rank as well as with all"
             if self.settings["budget"] is not None:
-                kept = f"Keep no feature: nothing helps within {self.settings['budget']:.4g}"
+                budget = f"{self.settings['budget']:.4g}"
+                advice = f"Keep no feature: nothing helps within the budget of {budget}"
         elif self.selector == "all" and not self.dropped:
             every = "the only feature" if n_all == 1 else f"all {n_all} features"
-            kept = f"Keep {every}: no cheaper set that was tried is enough"
+            advice = f"Keep {every}: no cheaper set that was tried is enough"
         elif self.has_costs:
-            kept += f", which cost {self.cost:.4g} instead of {self.cost_of_all:.4g}"
-        return f"{kept}."
+            advice += f", which cost {self.cost:.4g} instead of {self.cost_of_all:.4g}"
+        return f"{advice}."
 
     @property
     def claims(self) -> list[Verdict]:
@@ -185,15 +186,15 @@ class Recommendation:
     @property
     def protocol(self) -> str:
         """The settings that are needed to reproduce the recommendation, in one sentence."""
-        told = self.settings
-        values = ", ".join(f"{n}={v}" for n, v in told["ranker_parameters"].items())
-        ranker = told["ranker"] + (f" ({values})" if values else "")
-        budget = "" if told["budget"] is None else f", budget {told['budget']:.4g}"
+        used = self.settings
+        values = ", ".join(f"{n}={v}" for n, v in used["ranker_parameters"].items())
+        ranker = used["ranker"] + (f" ({values})" if values else "")
+        budget = "" if used["budget"] is None else f", budget {used['budget']:.4g}"
         return (
-            f"Ranker {ranker}; {told['measure']} ({told['convention']}); queries: "
-            f"{told['division']}; selectors: {'; '.join(told['selectors'])}; rule {told['rule']}, "
-            f"margin {percent(told['margin'])}{budget}; seed {told['seed']}; ranksieve "
-            f"{told['ranksieve']}; data {told['fingerprint']:.12}."
+            f"Ranker {ranker}; {used['measure']} ({used['convention']}); queries: "
+            f"{used['division']}; selectors: {'; '.join(used['selectors'])}; rule {used['rule']}, "
+            f"margin {percent(used['margin'])}{budget}; seed {used['seed']}; ranksieve "
+            f"{used['ranksieve']}; data {used['fingerprint']:.12}."
         )
 
     def to_record(self) -> dict[str, Any]:
@@ -201,9 +202,9 @@ class Recommendation:
         record = asdict(replace(self, evidence=None))
         del record["evidence"]
         for part in ("front", "dropped"):
-            record[part] = [point._asdict() for point in getattr(self, part)]
-        for own, kept in zip(record["kept"], self.kept, strict=True):
-            own["substitutes"] = [one._asdict() for one in kept.substitutes]
+            record[part] = [item._asdict() for item in getattr(self, part)]
+        for kept_record, kept in zip(record["kept"], self.kept, strict=True):
+            kept_record["substitutes"] = [other._asdict() for other in kept.substitutes]
         for name in ("claim", "confirmed"):
             claim = getattr(self, name)
             record[name] = None if claim is None else claim.to_record()
@@ -216,26 +217,28 @@ class Recommendation:
         cls, record: Mapping[str, Any], evidence: Evidence | None = None
     ) -> Recommendation:
         """Restore what :meth:`to_record` wrote; raises KeyError or TypeError if it is invalid."""
-        parts = {one.name: record[one.name] for one in fields(cls) if one.name != "evidence"}
+        parts = {f.name: record[f.name] for f in fields(cls) if f.name != "evidence"}
         for name in ("claim", "confirmed"):
             parts[name] = parts[name] and Verdict.of_record(parts[name])
-        parts["dropped"] = [DroppedFeature(**one) for one in parts["dropped"]]
+        parts["dropped"] = [DroppedFeature(**dropped) for dropped in parts["dropped"]]
         parts["kept"] = [
-            KeptFeature(**one | {"substitutes": tuple(Substitute(**s) for s in one["substitutes"])})
-            for one in parts["kept"]
+            KeptFeature(
+                **kept | {"substitutes": tuple(Substitute(**s) for s in kept["substitutes"])}
+            )
+            for kept in parts["kept"]
         ]
         parts["front"] = [
-            FrontPoint(**one | {"lower": -np.inf if one["lower"] is None else one["lower"]})
-            for one in parts["front"]
+            FrontPoint(**point | {"lower": -np.inf if point["lower"] is None else point["lower"]})
+            for point in parts["front"]
         ]
         return cls(**parts, evidence=evidence)
 
 
 def front_of(points: Sequence[FrontPoint]) -> list[FrontPoint]:
     """Sort the points by cost and mark those on the Pareto front."""
-    ordered = sorted(points, key=lambda one: (one.cost, -one.value, one.size, one.selector))
-    front = set(pareto_front([one.cost for one in ordered], [one.value for one in ordered]))
-    return [one._replace(is_front=place in front) for place, one in enumerate(ordered)]
+    ordered = sorted(points, key=lambda p: (p.cost, -p.value, p.size, p.selector))
+    front = set(pareto_front([p.cost for p in ordered], [p.value for p in ordered]))
+    return [point._replace(is_front=i in front) for i, point in enumerate(ordered)]
 
 
 def dropped_features(
@@ -252,7 +255,7 @@ def dropped_features(
     ``alike`` maps a feature to the most similar chosen feature, if that is a near-copy.
     """
     added, spent = costs.marginal(chosen), costs.total(chosen)
-    found = []
+    dropped = []
     for feature in allowed:
         if feature in chosen:
             continue
@@ -260,9 +263,9 @@ def dropped_features(
         if not varies[feature]:
             reason = "constant within every query"
         elif feature in alike:
-            like = alike[feature]
-            reason = f"near-copy of {names[like.feature]} (similarity {like.similarity:.2f})"
+            copy = alike[feature]
+            reason = f"near-copy of {names[copy.feature]} (similarity {copy.similarity:.2f})"
         elif budget is not None and spent + added[feature] > budget:
             reason = f"too expensive: it adds {added[feature]:.4g} to the cost"
-        found.append(DroppedFeature(feature, float(costs.features[feature]), reason))
-    return found
+        dropped.append(DroppedFeature(feature, float(costs.features[feature]), reason))
+    return dropped

@@ -41,22 +41,21 @@ Procedure = Generator[Sequence[Placed], Lookup, T]
 
 def together(procedures: Iterable[Procedure[T]]) -> Procedure[list[T]]:
     """Run procedures side by side and return the answer of each."""
-    running = list(procedures)
-    found: list[Any] = [None] * len(running)
-    asked: dict[int, Sequence[Placed]] = {}
+    running = dict(enumerate(procedures))
+    answers: list[Any] = [None] * len(running)
+    requests: dict[int, Sequence[Placed]] = {}
     lookup: Lookup | None = None
-    todo = set(range(len(running)))
-    while todo:
-        for place in sorted(todo):
+    while running:
+        for number, procedure in list(running.items()):
             try:
-                asked[place] = running[place].send(lookup)  # type: ignore[arg-type]
+                requests[number] = procedure.send(lookup)  # type: ignore[arg-type]
             except StopIteration as end:
-                found[place] = end.value
-                asked.pop(place, None)
-                todo.remove(place)
-        if asked:
-            lookup = yield [cell for cells in asked.values() for cell in cells]
-    return found
+                answers[number] = end.value
+                requests.pop(number, None)
+                del running[number]
+        if requests:
+            lookup = yield [cell for cells in requests.values() for cell in cells]
+    return answers
 
 
 def drive(procedure: Procedure[T], compute: Callable[[Sequence[Placed]], Lookup]) -> T:
@@ -66,6 +65,6 @@ def drive(procedure: Procedure[T], compute: Callable[[Sequence[Placed]], Lookup]
         try:
             cells = procedure.send(lookup)
         except StopIteration as end:
-            found: T = end.value
-            return found
+            answer: T = end.value
+            return answer
         lookup = compute(cells)

@@ -16,6 +16,7 @@ from ranksieve.io.record_log import RecordLog
 from ranksieve.io.records import check_kinds
 from ranksieve.metrics import evaluate
 from ranksieve.recommendation.division import Trial
+from ranksieve.recommendation.evidence import are_features
 from ranksieve.registry import Method
 from ranksieve.study.cells import locate_errors
 from ranksieve.study.records import Record
@@ -57,9 +58,9 @@ class RankingCell:
     def run(self, trial: Trial) -> Record:
         """Return the value of each held-out query, by part, and the training time in seconds."""
         columns = list(self.features)
-        place = f"{trial.name}, {self.method.name} on {quantity(len(columns), 'feature')}"
+        where = f"{trial.name}, {self.method.name} on {quantity(len(columns), 'feature')}"
         ranker, seconds = None, 0.0
-        with locate_errors(place, self.method):
+        with locate_errors(where, self.method):
             if columns:
                 start = work_seconds()
                 ranker = self.train(trial.train)
@@ -69,8 +70,8 @@ class RankingCell:
                 scores = np.zeros(data.n_rows)
                 if ranker is not None:
                     scores = ranker.predict(data.take_features(columns))
-                found = query_values(data, scores, self.measure, self.convention)
-                values[part] = found.tolist()
+                by_query = query_values(data, scores, self.measure, self.convention)
+                values[part] = by_query.tolist()
         return {"values": values, "seconds": seconds}
 
     def train(self, data: RankingData) -> Any:
@@ -84,8 +85,8 @@ def query_values(
     data: RankingData, scores: np.ndarray, measure: str, convention: str
 ) -> np.ndarray:
     """Return the value of the measure for each query, ranked by scores."""
-    found = evaluate(data.y, scores, data.qid, [measure], convention, doc_ids=data.doc_ids)
-    return found.per_query[measure]
+    evaluated = evaluate(data.y, scores, data.qid, [measure], convention, doc_ids=data.doc_ids)
+    return evaluated.per_query[measure]
 
 
 _OF_SELECTION = dict(fold=str, selector=str, parameters=dict, seed=object, k=int)
@@ -112,7 +113,7 @@ class RecommendationLog(RecordLog):
             return f"these are results of other data; {self.INSTEAD}"
         return (
             f"these are results with {name} {found!r:.80}, not {wanted!r:.80}; {self.INSTEAD}, or "
-            "ask for the same"
+            "use the same setting"
         )
 
     def _checked(self, cell: Any, result: Any, where: str) -> Record:
@@ -130,14 +131,13 @@ class RecommendationLog(RecordLog):
         return dict(result)
 
     def _check_features(self, features: list[Any]) -> None:
-        known = all(type(f) is int and 0 <= f < self._n_features for f in features)
-        if not known or len(set(features)) < len(features):
+        if not are_features(features, self._n_features):
             raise ValueError("not a list of features of the data")
 
     def _check_values(self, values: dict[str, Any]) -> None:
-        for part, found in values.items():
+        for part, by_query in values.items():
             size = self._sizes.get(part)
-            if not isinstance(found, list) or len(found) != size:
+            if not isinstance(by_query, list) or len(by_query) != size:
                 raise ValueError(f"part {part!r} should have {size} values")
-            if not all(type(value) is float and isfinite(value) for value in found):
+            if not all(type(value) is float and isfinite(value) for value in by_query):
                 raise ValueError("a value is not a finite number")

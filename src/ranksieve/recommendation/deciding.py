@@ -170,9 +170,9 @@ def recommend(
         exclude=list(drop),
         **_portfolio(ranker, selectors, dict(parameters or {})),
     )
-    how = {"columns": columns, **(read_options or {})}
-    source = open_for_study(data, split=split, pool=pool, **how)
-    division = _prepared(divide(source, folds, seed, **how), plan, missing)
+    options = {"columns": columns, **(read_options or {})}
+    source = open_for_study(data, split=split, pool=pool, **options)
+    division = _prepare(divide(source, folds, seed, **options), plan, missing)
     work = Work(plan, division, Rule(rule, margin, budget), level, costs)
     with ExitStack() as stack:
         directory = Path(tempfile.mkdtemp(prefix="ranksieve-") if out is None else out)
@@ -183,20 +183,20 @@ def recommend(
         run = stack.enter_context(run_on(division))  # type: ignore[arg-type]
         search = partial(drive, compute=partial(_compute, ledger, effort, limit, run))
         choices = work.choose(search, limit)
-        chosen, found = choices[-1] or work.choose_all(), Found()
+        chosen, facts = choices[-1] or work.choose_all(), Found()
         if out is not None:
             limit.reserve(work.seconds_of_models(limit))
         try:
             if details and choices[-1] is not None:
-                found = search(describe_features(work.task, chosen, pairs))
+                facts = search(describe_features(work.task, chosen, pairs))
         except OutOfTimeError:
-            work.notes.append("There was no time to look at single features.")
+            work.notes.append("There was no time to examine single features.")
     claimed = work.claim(choices)
-    confirmed = None if confirm is None else work.confirm(chosen, confirm, how)
+    confirmed = None if confirm is None else work.confirm(chosen, confirm, options)
     work.notes += notes_about_time(time, choices, limit)
     name = title_of_data(data) if title is None else title
-    answer = work.answer(name, chosen, found, claimed, confirmed)
-    evidence = gather_evidence(work.task, choices, found.similarity, answer, effort)
+    answer = work.answer(name, chosen, facts, claimed, confirmed)
+    evidence = gather_evidence(work.task, choices, facts.similarity, answer, effort)
     answer = replace(answer, evidence=evidence)
     if out is not None:
         if choices[-1] is not None:
@@ -210,13 +210,16 @@ def _portfolio(
 ) -> dict[str, Any]:
     """Return the plan's selectors (by default those that suit the ranker) and all parameters."""
     if selectors is None:
-        usual = default_selectors(find_method(ranker, RANKERS, {}))
-        given = {n: usual.get(n, {}) | dict(given.get(n, {})) for n in {**usual, **given}}
-        selectors = list(usual)
-    return {"selectors": selectors, "parameters": {n: own for n, own in given.items() if own}}
+        defaults = default_selectors(find_method(ranker, RANKERS, {}))
+        given = {n: defaults.get(n, {}) | dict(given.get(n, {})) for n in {**defaults, **given}}
+        selectors = list(defaults)
+    return {
+        "selectors": selectors,
+        "parameters": {n: values for n, values in given.items() if values},
+    }
 
 
-def _prepared(division: Division, plan: Plan, missing: str | None) -> Division:
+def _prepare(division: Division, plan: Plan, missing: str | None) -> Division:
     """Treat missing values and scale features; the division of the queries stays the same."""
     whole = division.whole
     if missing is not None and (whole.missing is None or whole.missing.name != plan.missing):

@@ -214,23 +214,19 @@ def _in_rotation(
         raise DataError(f"a recommendation needs at least 3 parts of queries, got {len(names)}")
     few = whole.n_rows >= _MANY_ROWS and len(names) > 3  # whether only two parts choose
     stages = []
-    for number, own in enumerate(names):
+    for number, judge in enumerate(names):
         others = names[:number] + names[number + 1 :]
         if few:  # take neighbors, so that two stages share the place that leaves out both
             others = [names[number - 1], names[(number + 1) % len(names)]]
-        inner = [(_without(names, own, other), other) for other in others]
-        stages.append(Stage(inner, Place((own,)), own))
+        inner = [(Place(tuple(n for n in names if n in (judge, part))), part) for part in others]
+        stages.append(Stage(inner, Place((judge,)), judge))
     last = names[:2] if few else names
-    stages.append(Stage([(Place((own,)), own) for own in last], Place(), None))
-    how = "two of the others" if few else "each of the others"
-    words += f"; each part judges what was chosen without it, and {how} chooses once"
+    stages.append(Stage([(Place((part,)), part) for part in last], Place(), None))
+    choosers = "two of the others" if few else "each of the others"
+    words += f"; each part judges what was chosen without it, and {choosers} chooses once"
     if few:
         words += f"; selectors look at samples of {_ROWS_TO_SELECT:,} rows"
     return Division(whole, dict(zip(names, positions, strict=True)), stages, words, seed)
-
-
-def _without(names: Sequence[str], *parts: str) -> Place:
-    return Place(tuple(name for name in names if name in parts))
 
 
 def _of_folds(folds: Sequence[Fold], seed: int) -> Division:
@@ -261,16 +257,18 @@ def _of_split(fold: Fold, n_folds: int, seed: int) -> Division:
     judge = np.arange(whole.n_queries - test.n_queries, whole.n_queries)
     if vali is not None:
         parts = {_VALI: np.arange(train.n_queries, whole.n_queries - test.n_queries)}
-        how = "its validation queries choose"
+        choosing = "its validation queries choose"
     else:
         drawn = query_parts(train.n_queries, n_folds, random_state=seed)
         parts = {str(number): part for number, part in enumerate(drawn, start=1)}
-        who = "each" if whole.n_rows < _MANY_ROWS else "two"
-        how = f"{who} of {n_folds} parts of the training queries chooses once (seed {seed})"
+        choosers = "each" if whole.n_rows < _MANY_ROWS else "two"
+        choosing = (
+            f"{choosers} of {n_folds} parts of the training queries chooses once (seed {seed})"
+        )
     inner = [(Place((name, _TEST)), name) for name in parts]
     inner = inner if whole.n_rows < _MANY_ROWS else inner[:2]
     stage = Stage(inner, Place((_TEST,)), _TEST)
-    words = f"the split that comes with the data; {how}, its test queries judge"
+    words = f"the split that comes with the data; {choosing}, its test queries judge"
     return Division(whole, parts | {_TEST: judge}, [stage], words, seed)
 
 

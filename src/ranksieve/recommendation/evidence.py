@@ -61,8 +61,8 @@ class Likeness(NamedTuple):
     def matrix(self) -> np.ndarray:
         """Symmetric matrix of the similarities of all pairs."""
         full = np.eye(len(self.features))
-        for place, row in enumerate(self.values):
-            full[place, :place] = full[:place, place] = row
+        for i, row in enumerate(self.values):
+            full[i, :i] = full[:i, i] = row
         return full
 
 
@@ -118,7 +118,7 @@ class Evidence:
         for name in ("alone", "likeness"):
             record[name] = record[name]._asdict()
         for name in ("outcomes", "spent"):
-            record[name] = [one._asdict() for one in record[name]]
+            record[name] = [item._asdict() for item in record[name]]
         return record
 
     @classmethod
@@ -129,16 +129,16 @@ class Evidence:
         for name in _ALONE:
             get_numbers(record["alone"], name, n_features)
         _check_likeness(record["likeness"], n_features)
-        for one in record["spent"]:
-            check_kinds(one, _SPENT)
-        for one in record["outcomes"]:
-            _check_outcome(one, n_features)
+        for spent in record["spent"]:
+            check_kinds(spent, _SPENT)
+        for outcome in record["outcomes"]:
+            _check_outcome(outcome, n_features)
         get_texts(record, "command")
         parts = record | {
-            "outcomes": [Outcome(**one) for one in record["outcomes"]],
+            "outcomes": [Outcome(**outcome) for outcome in record["outcomes"]],
             "alone": Alone(**record["alone"]),
             "likeness": Likeness(**record["likeness"]),
-            "spent": [Spent(**one) for one in record["spent"]],
+            "spent": [Spent(**spent) for spent in record["spent"]],
         }
         return cls(**parts)
 
@@ -159,11 +159,11 @@ _OUTCOME = dict(
 def _check_likeness(record: Any, n_features: int) -> None:
     check_kinds(record, _LIKENESS)
     _check_features(record["features"], n_features)
-    rows = {str(place): row for place, row in enumerate(record["values"])}
+    rows = {str(i): row for i, row in enumerate(record["values"])}
     if len(rows) != len(record["features"]):
         raise DataError("the similarities should have a row for each feature")
-    for place in rows:
-        get_numbers(rows, place, int(place))
+    for i in rows:
+        get_numbers(rows, i, int(i))
 
 
 def _check_outcome(record: Any, n_features: int) -> None:
@@ -176,6 +176,11 @@ def _check_outcome(record: Any, n_features: int) -> None:
 
 
 def _check_features(features: list[Any], n_features: int) -> None:
-    known = all(type(feature) is int and 0 <= feature < n_features for feature in features)
-    if not known or len(set(features)) < len(features):
-        raise DataError("it names features that the data does not have")
+    if not are_features(features, n_features):
+        raise DataError("it lists features that the data does not have, or a feature twice")
+
+
+def are_features(values: list[Any], n_features: int) -> bool:
+    """Whether values from a file are distinct indices of features."""
+    known = all(type(value) is int and 0 <= value < n_features for value in values)
+    return known and len(set(values)) == len(values)

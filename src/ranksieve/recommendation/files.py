@@ -34,9 +34,9 @@ def write_answer(answer: dict[str, Any], evidence: dict[str, Any], directory: Pa
     (directory / EVIDENCE).unlink(missing_ok=True)  # it may belong to an earlier answer
     text = json.dumps(whole | {"checksum": checksum}, indent=2, allow_nan=False)
     write_text(text + "\n", directory / ANSWER)
-    beside = {"format": _EVIDENCE_FORMAT, "version": _EVIDENCE_VERSION, "answer": checksum}
-    beside |= {"evidence": evidence}
-    text = json.dumps(beside | {"checksum": checksum_of(beside)}, allow_nan=False)
+    record = {"format": _EVIDENCE_FORMAT, "version": _EVIDENCE_VERSION, "answer": checksum}
+    record |= {"evidence": evidence}
+    text = json.dumps(record | {"checksum": checksum_of(record)}, allow_nan=False)
     write_text(text + "\n", directory / EVIDENCE)
 
 
@@ -46,7 +46,7 @@ def read_answer(directory: Path) -> dict[str, Any]:
     if not path.is_file():
         raise DataError(f"{directory}: there is no {ANSWER}; ranksieve recommend --out writes it")
     with located(path):
-        return _checked(path, _FORMAT, _VERSION, "the answer of a recommendation")
+        return _read_checked(path, _FORMAT, _VERSION, "the answer of a recommendation")
 
 
 def read_evidence(directory: Path, answer: dict[str, Any]) -> dict[str, Any] | None:
@@ -55,11 +55,11 @@ def read_evidence(directory: Path, answer: dict[str, Any]) -> dict[str, Any] | N
     if not path.is_file():
         return None
     with located(path):
-        record = _checked(path, _EVIDENCE_FORMAT, _EVIDENCE_VERSION, "evidence of an answer")
+        record = _read_checked(path, _EVIDENCE_FORMAT, _EVIDENCE_VERSION, "evidence of an answer")
         if record.get("answer") != answer["checksum"]:
-            raise DataError(f"it is about another answer than the one in {ANSWER}")
-        found: dict[str, Any] = get(record, "evidence", dict)
-        return found
+            raise DataError(f"it belongs to another answer than the one in {ANSWER}")
+        evidence: dict[str, Any] = get(record, "evidence", dict)
+        return evidence
 
 
 @contextmanager
@@ -68,14 +68,14 @@ def located(path: Path) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        place = "" if str(error).startswith(f"{path}:") else f"{path}: "
-        raise DataError(f"{place}{error}; run recommend again") from None
+        prefix = "" if str(error).startswith(f"{path}:") else f"{path}: "
+        raise DataError(f"{prefix}{error}; run recommend again") from None
 
 
-def _checked(path: Path, form: str, version: int, what: str) -> dict[str, Any]:
+def _read_checked(path: Path, form: str, version: int, what: str) -> dict[str, Any]:
     record = read_record(path)
     check_format(record, form, version, what)
     get(record, "checksum", str)
     if not matches_checksum(record):
-        raise DataError("damaged: its checksum is not that of its content")
+        raise DataError("damaged: its checksum does not match its content")
     return dict(record)

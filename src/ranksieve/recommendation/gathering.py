@@ -29,7 +29,7 @@ class Effort:
     def __init__(self, command: Sequence[str] = ()) -> None:
         self.command, self.started = list(command), time.monotonic()
         self._seconds: dict[str, tuple[str, float]] = {}
-        self._made: set[str] = set()
+        self._computed: set[str] = set()
 
     def note(self, cells: Sequence[Placed], new: Set[str], ledger: RecommendationLog) -> None:
         """Count cells of the ledger; those with keys in ``new`` were computed by this run."""
@@ -37,12 +37,12 @@ class Effort:
             key, seconds = str(cell.key()), float(ledger.get(cell.key())["seconds"])
             self._seconds[key] = (cell.cell.method.name, seconds)
             if key in new:
-                self._made.add(key)
+                self._computed.add(key)
 
     @property
     def n_resumed(self) -> int:
         """Number of fits that an earlier run had finished."""
-        return len(self._seconds) - len(self._made)
+        return len(self._seconds) - len(self._computed)
 
     @property
     def spent(self) -> list[Spent]:
@@ -50,8 +50,8 @@ class Effort:
         by_method: dict[str, list[float]] = {}
         for method, seconds in self._seconds.values():
             by_method.setdefault(method, []).append(seconds)
-        found = [Spent(name, len(own), math.fsum(own)) for name, own in by_method.items()]
-        return sorted(found, key=lambda one: (-one.seconds, one.method))
+        spent = [Spent(name, len(times), math.fsum(times)) for name, times in by_method.items()]
+        return sorted(spent, key=lambda item: (-item.seconds, item.method))
 
 
 def gather_evidence(
@@ -62,9 +62,9 @@ def gather_evidence(
     effort: Effort,
 ) -> Evidence:
     """Gather the evidence of an answer."""
-    told = answer.settings
-    alone = alone_of(task.division.whole, told["measure"], told["convention"])
-    copies = [one.feature for kept in answer.kept for one in kept.substitutes]
+    settings = answer.settings
+    alone = alone_of(task.division.whole, settings["measure"], settings["convention"])
+    copies = [other.feature for kept in answer.kept for other in kept.substitutes]
     others = sorted(task.allowed, key=lambda feature: -alone.values[feature])
     return Evidence(
         outcomes=outcomes_of(task, choices),
@@ -80,13 +80,13 @@ def gather_evidence(
 
 def outcomes_of(task: Task, choices: Sequence[Choice | None]) -> list[Outcome]:
     """Return the outcome for each part of the queries that judged."""
-    division, found = task.division, []
+    division, outcomes = task.division, []
     for stage, choice in zip(division.stages, choices, strict=True):
         if stage.judge is None or choice is None or choice.values is None or choice.base is None:
             continue
         queries = division.whole.query_ids[division.parts[stage.judge]]
         weights = division.weights([stage.judge])
-        found.append(
+        outcomes.append(
             Outcome(
                 stage.judge,
                 choice.candidate.selector,
@@ -99,7 +99,7 @@ def outcomes_of(task: Task, choices: Sequence[Choice | None]) -> list[Outcome]:
                 None if weights is None else weights.tolist(),
             )
         )
-    return found
+    return outcomes
 
 
 def alone_of(data: RankingData, measure: str, convention: str) -> Alone:
@@ -112,4 +112,4 @@ def likeness_of(similarity: np.ndarray, first: Sequence[int], others: Sequence[i
     """Return the similarities of the first ``MOST_COMPARED`` features, sorted by index."""
     features = sorted(list(dict.fromkeys([*first, *others]))[:MOST_COMPARED])
     values = similarity[np.ix_(features, features)].round(_DIGITS)
-    return Likeness(features, [values[place, :place].tolist() for place in range(len(features))])
+    return Likeness(features, [values[i, :i].tolist() for i in range(len(features))])

@@ -31,24 +31,24 @@ def load_recommendation(directory: str | os.PathLike[str]) -> Recommendation:
     DataError
         If there is no answer, or if it is damaged.
     """
-    place = Path(directory)
-    record = read_answer(place)
-    answer = _answer_of(record, place)
-    rests_on = read_evidence(place, record)
-    if rests_on is None:
+    folder = Path(directory)
+    record = read_answer(folder)
+    answer = _answer_of(record, folder)
+    evidence = read_evidence(folder, record)
+    if evidence is None:
         return answer
-    with located(place / EVIDENCE):
-        return replace(answer, evidence=Evidence.of_record(rests_on, len(answer.feature_names)))
+    with located(folder / EVIDENCE):
+        return replace(answer, evidence=Evidence.of_record(evidence, len(answer.feature_names)))
 
 
 def load_answer(directory: str | os.PathLike[str]) -> Recommendation:
     """Load the answer without its evidence, which may be missing or damaged."""
-    place = Path(directory)
-    return _answer_of(read_answer(place), place)
+    folder = Path(directory)
+    return _answer_of(read_answer(folder), folder)
 
 
-def _answer_of(record: dict[str, Any], place: Path) -> Recommendation:
-    with located(place / ANSWER):
+def _answer_of(record: dict[str, Any], folder: Path) -> Recommendation:
+    with located(folder / ANSWER):
         try:
             answer = Recommendation.of_record(record)
             check_types(answer, Recommendation)
@@ -56,21 +56,22 @@ def _answer_of(record: dict[str, Any], place: Path) -> Recommendation:
                 check_types(answer.settings[name], kind, f"settings.{name}")
             _check(answer)
         except (KeyError, TypeError, AttributeError, IndexError) as error:
-            raise DataError(f"not an answer that this version reads: {error!r:.80}") from None
+            raise DataError(f"this version cannot read the answer: {error!r:.80}") from None
     return answer
 
 
 def _check(answer: Recommendation) -> None:
     """Raise an error unless the parts of an answer fit together and its texts can be made."""
     known = range(len(answer.feature_names))
-    told = [kept.feature for kept in answer.kept] + [gone.feature for gone in answer.dropped]
-    told += [one.feature for kept in answer.kept for one in kept.substitutes]
-    if not all(feature in known for feature in [*answer.features, *told]):
-        raise DataError("it names features that the data does not have")
-    if [one.feature for one in answer.kept] != answer.features:
-        raise DataError("what it says of features is not about those to keep")
+    described = [kept.feature for kept in answer.kept]
+    others = [dropped.feature for dropped in answer.dropped]
+    others += [substitute.feature for kept in answer.kept for substitute in kept.substitutes]
+    if not all(feature in known for feature in [*answer.features, *described, *others]):
+        raise DataError("it lists features that the data does not have")
+    if described != answer.features:
+        raise DataError("'kept' does not describe the features to keep")
     if "all" not in {point.selector for point in answer.front}:
-        raise DataError("it lacks all features among the candidates")
+        raise DataError("the candidates in 'front' do not include all features")
     if not all(len(row) == _REFERENCE for row in answer.reference.values()):
         raise DataError(f"'reference' should have {_REFERENCE} numbers for each feature")
     treated = get_missing({"missing": answer.settings["treated"]})

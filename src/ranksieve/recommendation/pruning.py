@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ranksieve.choosing import ROUNDING
@@ -19,7 +19,7 @@ class Step(NamedTuple):
 
 
 class Pruned(NamedTuple):
-    """Result of :func:`prune`.
+    """Result of :func:`pruning`.
 
     Attributes
     ----------
@@ -46,31 +46,28 @@ class Pruned(NamedTuple):
     is_complete: bool
 
 
-def prune(
+def pruning(
     start: Sequence[int],
     costs: AlignedCosts,
-    value: Callable[[Subset], float],
     limit: float,
-    *,
     keep: Iterable[int] = (),
     substitutes: Mapping[int, Sequence[int]] | None = None,
     max_evaluations: int | None = None,
-) -> Pruned:
+) -> Generator[Subset, float, Pruned]:
     """Drop or replace features to save costs, while the value stays at or above the limit.
 
-    A step drops one feature; or drops all features of a cost group, which also saves the cost of
-    the group; or replaces a feature with a substitute that adds less to the cost, such as a cheaper
-    near-copy or a feature of a group that is already paid for. The step that saves most is tried
-    first. Each pass tries every step once; passes are repeated until nothing changes or evaluations
-    run out. At least one feature stays, and features that cost nothing stay.
+    This is a generator: it yields sets of features and is sent the value of each, and a set is
+    evaluated once. A step drops one feature; or drops all features of a cost group, which also
+    saves the cost of the group; or replaces a feature with a substitute that adds less to the cost,
+    such as a cheaper near-copy or a feature of a group that is already paid for. The step that
+    saves most is tried first. Each pass tries every step once; passes are repeated until nothing
+    changes or evaluations run out. At least one feature stays, and features that cost nothing stay.
 
     Parameters
     ----------
     start : sequence of int
         Initial features, most important first. If savings are equal, the last one is tried first.
     costs : AlignedCosts
-    value : callable
-        Returns the value of a set of features; larger is better. It is called once for each set.
     limit : float
         Smallest value that is good enough. If the start is not good enough, nothing is changed.
     keep : iterable of int
@@ -80,49 +77,12 @@ def prune(
     max_evaluations : int, optional
         Largest number of sets to evaluate, at least 1. By default there is no limit.
 
-    Returns
-    -------
-    Pruned
-
     Notes
     -----
     A pass over n features in g groups, with s substitutes each, evaluates at most n (1 + s) + g
     sets. Usually there are two passes. Values need not be monotone. The result is a set that no
     single step makes cheaper, not necessarily the cheapest set of all.
-
-    Examples
-    --------
-    >>> from ranksieve import FeatureCosts
-    >>> from ranksieve.recommendation.pruning import prune
-    >>> names = ["bm25", "cosine", "dot", "clicks"]
-    >>> groups = {"cosine": "model", "dot": "model"}
-    >>> costs = FeatureCosts({n: 1 for n in names}, groups, {"model": 20}).aligned(names)
-    >>> gains = [0.3, 0.004, 0.004, 0.1]
-    >>> pruned = prune(range(4), costs, lambda features: sum(gains[f] for f in features), 0.4)
-    >>> pruned.features, pruned.cost, pruned.steps
-    ((0, 3), 2.0, [Step(dropped=(1, 2), added=())])
     """
-    if max_evaluations is not None and max_evaluations < 1:
-        raise ValueError(f"max_evaluations must be at least 1, got {max_evaluations}")
-    search = pruning(start, costs, limit, keep, substitutes, max_evaluations)
-    asked = next(search)
-    while True:
-        try:
-            asked = search.send(float(value(asked)))
-        except StopIteration as end:
-            pruned: Pruned = end.value
-            return pruned
-
-
-def pruning(
-    start: Sequence[int],
-    costs: AlignedCosts,
-    limit: float,
-    keep: Iterable[int] = (),
-    substitutes: Mapping[int, Sequence[int]] | None = None,
-    max_evaluations: int | None = None,
-) -> Generator[Subset, float, Pruned]:
-    """Run the search of :func:`prune` as a generator that yields sets and is sent their values."""
     current, moves = tuple(start), _Moves(costs, frozenset(keep), substitutes or {})
     known = {frozenset(current): (yield current)}
     steps: list[Step] = []
@@ -149,11 +109,14 @@ def pruning(
 
 def _after(features: Subset, step: Step) -> Subset:
     """Return the features after a step; an added feature gets the position of the dropped one."""
-    places = {step.dropped[0]: step.added}
-    gone = frozenset(step.dropped)
-    return tuple(
-        new for old in features for new in (places.get(old, ()) if old in gone else (old,))
-    )
+    first, *_ = step.dropped
+    result: list[int] = []
+    for feature in features:
+        if feature == first:
+            result += step.added
+        elif feature not in step.dropped:
+            result.append(feature)
+    return tuple(result)
 
 
 class _Moves(NamedTuple):
@@ -181,7 +144,7 @@ class _Moves(NamedTuple):
             yield Step((feature,))
         groups = self.costs.group_of[list(features)].tolist()
         for group in sorted(set(groups) - {-1}):
-            yield Step(tuple(f for f, own in zip(features, groups, strict=True) if own == group))
+            yield Step(tuple(f for f, g in zip(features, groups, strict=True) if g == group))
         for feature in features[::-1]:
             for other in self.substitutes.get(feature, ()):
                 if other not in features:

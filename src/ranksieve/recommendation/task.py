@@ -103,9 +103,8 @@ class Task:
 
         ``features`` lists the features to train on at each place.
         """
-        asked = [self.ranked(place, own) for (place, _), own in zip(places, features, strict=True)]
-        lookup = yield asked
-        found = [
-            lookup(cell)["values"][part] for cell, (_, part) in zip(asked, places, strict=True)
-        ]
-        return np.concatenate([np.asarray(values) for values in found])
+        cells = [self.ranked(place, f) for (place, _), f in zip(places, features, strict=True)]
+        lookup = yield cells
+        parts = [part for _, part in places]
+        values = [lookup(cell)["values"][part] for cell, part in zip(cells, parts, strict=True)]
+        return np.concatenate([np.asarray(of_part) for of_part in values])

@@ -81,12 +81,12 @@ def notes_about_time(seconds: float | None, choices: Sequence[Any], limit: TimeL
         lacking.append("no smaller set of features was tried")
     elif limit.was_short:
         lacking.append("fewer sizes were tried")
-    unasked = sum(one is None for one in choices[:-1])
-    if unasked:
-        lacking.append(f"{unasked} of {len(choices) - 1} parts of the queries have not judged")
-    return (
-        [f"The time limit of {seconds:.4g} s was reached: {'; '.join(lacking)}."] if lacking else []
-    )
+    n_unused = sum(choice is None for choice in choices[:-1])
+    if n_unused:
+        lacking.append(f"{n_unused} of {len(choices) - 1} parts of the queries have not judged")
+    if not lacking:
+        return []
+    return [f"The time limit of {seconds:.4g} s was reached: {'; '.join(lacking)}."]
 
 
 def _kind_and_size(cell: Placed) -> tuple[str, int]:

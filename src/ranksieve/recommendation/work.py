@@ -12,7 +12,7 @@ import numpy as np
 from ranksieve._version import __version__
 from ranksieve.base.feature_lists import listed_features
 from ranksieve.costs import FeatureCosts
-from ranksieve.data import DataError, RankingData
+from ranksieve.data import DataError
 from ranksieve.data.joining import concatenate, with_features_of
 from ranksieve.data.missing import has_missing
 from ranksieve.datasets.opening import read_whole
@@ -60,7 +60,7 @@ class Work:
         if costs is not None and not self.has_costs:
             self.notes.append("No feature costs anything: the fewest features are recommended.")
         if not members:
-            raise DataError("no selector is left that takes missing values: fill them in")
+            raise DataError("none of the selectors accepts missing values: fill them in")
         (self.ranker,) = plan.rankers
         self.method = plan.method(self.ranker)
         self.task = Task(
@@ -111,18 +111,18 @@ class Work:
         stages = self.division.stages
         last = len(stages) - 1
         if not limit.is_set:
-            found: list[Choice | None] = run(
-                together([run_stage(self.task, own, own is stages[last]) for own in stages])
+            choices: list[Choice | None] = run(
+                together([run_stage(self.task, stage, stage is stages[last]) for stage in stages])
             )
-            return found
-        found = [None] * len(stages)
-        for n_before, place in enumerate([last, *range(last)]):
+            return choices
+        choices = [None] * len(stages)
+        for n_before, number in enumerate([last, *range(last)]):
             task = replace(self.task, is_over=limit.share(len(stages) - n_before))
             try:
-                found[place] = run(run_stage(task, stages[place], shows_front=place == last))
+                choices[number] = run(run_stage(task, stages[number], shows_front=number == last))
             except OutOfTimeError:
                 break
-        return found
+        return choices
 
     def choose_all(self) -> Choice:
         """Choose all features, if there was no time to try anything else."""
@@ -135,23 +135,26 @@ class Work:
         """Return the verdict of the judging queries, as far as they have judged."""
         stages = zip(self.division.stages, choices, strict=True)
         judged = {
-            own.judge: one for own, one in stages if own.judge and one and one.values is not None
+            stage.judge: choice
+            for stage, choice in stages
+            if stage.judge and choice and choice.values is not None
         }
-        parts = list(judged)
-        values, base = (
-            [one.values for one in judged.values()],
-            [one.base for one in judged.values()],
-        )
+        values = [choice.values for choice in judged.values()]
+        base = [choice.base for choice in judged.values()]
         about: Literal["procedure", "set"] = "set" if self.division.is_split else "procedure"
-        how = self.plan.tune, self.rule.margin, self.level
-        if not parts:
-            return Verdict.of_nothing(about, *how)
-        return Verdict.of(values, base, self.division.weights(parts), about, *how)
+        test = self.plan.tune, self.rule.margin, self.level
+        if not judged:
+            return Verdict.of_nothing(about, *test)
+        return Verdict.of(values, base, self.division.weights(list(judged)), about, *test)
 
-    def confirm(self, chosen: Choice, given: Any, how: Mapping[str, Any]) -> Verdict:
+    def confirm(self, chosen: Choice, data: Any, read_options: Mapping[str, Any]) -> Verdict:
         """Test the chosen features on other queries."""
         whole = self.division.whole
-        other = _treated(read_whole(given, **how), self.plan, whole, "the data to confirm by")
+        other = read_whole(data, **read_options)
+        if whole.missing is not None and other.missing is None:
+            other = other.with_missing(whole.missing)
+        other = with_features_of(other, whole, "the data to confirm by")
+        other = scaled_within_queries(other, self.plan.scale)
         check_distinct("the data to confirm by", {"choose by": whole, "confirm by": other})
         joined = concatenate([whole, other])
         parts = {"confirm": range(whole.n_queries, joined.n_queries)}
@@ -168,14 +171,13 @@ class Work:
         self,
         title: str,
         chosen: Choice,
-        found: Found,
+        facts: Found,
         claim: Verdict,
         confirmed: Verdict | None,
     ) -> Recommendation:
         """Assemble the recommendation."""
-        task = self.task
-        points = points_of(task, chosen, self.level)
-        kept, dropped = found.features(task, chosen, self.names)
+        task, missing = self.task, self.division.whole.missing
+        kept, dropped = facts.features(task, chosen, self.names)
         return Recommendation(
             title=title,
             feature_names=self.names,
@@ -187,7 +189,7 @@ class Work:
             cost=task.costs.total(chosen.features),
             cost_of_all=task.costs.total(task.allowed),
             has_costs=self.has_costs,
-            front=points,
+            front=points_of(task, chosen, self.level),
             kept=kept,
             dropped=dropped,
             settings=self.head()
@@ -202,7 +204,7 @@ class Work:
                 "seed": self.plan.seed,
                 "keep": [self.names[f] for f in task.include],
                 "drop": [n for f, n in enumerate(self.names) if f not in task.allowed],
-                "treated": self._treated(),
+                "treated": None if missing is None else missing.to_record(),
                 "costs": self.costs.to_record(),
             },
             notes=self.notes,
@@ -210,11 +212,6 @@ class Work:
                 self.division.whole, chosen.features, self.plan.tune, self.plan.convention
             ),
         )
-
-    def _treated(self) -> dict[str, Any] | None:
-        """Return the treatment of missing values as JSON values, for use on other data."""
-        missing = self.division.whole.missing
-        return None if missing is None else missing.to_record()
 
     def write_models(self, answer: Recommendation, directory: Path) -> None:
         """Write the selection, and the rankers for :func:`check`, trained on all queries."""
@@ -247,10 +244,3 @@ class Work:
             ],
             missing=self.division.whole.missing,
         )
-
-
-def _treated(data: RankingData, plan: Plan, like: RankingData, place: str) -> RankingData:
-    """Give other data the features, scale and missing values of a recommendation's data."""
-    if like.missing is not None and data.missing is None:
-        data = data.with_missing(like.missing)
-    return scaled_within_queries(with_features_of(data, like, place), plan.scale)
