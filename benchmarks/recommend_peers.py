@@ -1,7 +1,7 @@
 """A recommendation on MQ2008, and what others choose of the same size, on the same queries.
 
 Each fold judges what was chosen without it: by ``recommend``, and as many features by LightGBM's
-gain (``bt-influence``), by elimination around LambdaMART, and at random. All are trained and tested
+gain (``bt-influence``), by elimination around the ranker, and at random. All are trained and tested
 alike, and the verdicts are those that ``recommend`` gives.
 """
 
@@ -17,30 +17,29 @@ from benchmarks.harness import mq2008_parts
 from ranksieve import limit_threads, read_letor, recommend
 from ranksieve.data.joining import concatenate
 from ranksieve.metrics import evaluate
-from ranksieve.rankers import LambdaMART
+from ranksieve.rankers.registry import make_ranker
 from ranksieve.recommendation.evidence import Outcome
 from ranksieve.recommendation.verdict import Verdict, percent
 from ranksieve.selectors.registry import make_selector
 
-PARAMETERS = {"margin": 0.02, "trees": 100, "draws": 5}
-TINY = {"margin": 0.1, "trees": 3, "draws": 1}
+PARAMETERS = {"ranker": "lambdamart", "margin": 0.02, "rule": "half-margin", "draws": 5}
+TINY = {"ranker": "rankrls", "margin": 0.1, "draws": 1}
 
 
-def run(margin: float, trees: int, draws: int) -> Table:
+def run(ranker: str, margin: float, rule: str, draws: int) -> Table:
     """Run all, and return a table."""
-    settings: dict[str, Any] = {"n_estimators": trees}
     with limit_threads(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         folder = mq2008_parts()[0].parent
-        how = {"parameters": {"lambdamart": settings}, "margin": margin, "details": False}
-        answer = recommend(folder, **how)
+        answer = recommend(folder, ranker, margin=margin, rule=rule, details=False)
         whole = concatenate([read_letor(path) for path in mq2008_parts()])
-        ranker = LambdaMART(**settings)
         found = {"recommend": answer.claim}
         for name in ("gain of trees", "elimination", "random"):
-            found[name] = _verdict(name, answer.evidence.outcomes, whole, ranker, margin, draws)
+            found[name] = _verdict(
+                name, answer.evidence.outcomes, whole, make_ranker(ranker), margin, draws
+            )
     names = ", ".join(answer.names)
-    table = Table(title=f"MQ2008, LambdaMART: {len(answer.features)} features ({names})")
+    table = Table(title=f"MQ2008, {ranker}: {len(answer.features)} features ({names})")
     for column in ("way", "features", "NDCG@10", "change", "interval", f"less than {margin:.0%}"):
         table.add_column(column, justify="left" if column == "way" else "right")
     sizes = ", ".join(str(len(one.features)) for one in answer.evidence.outcomes)
@@ -57,7 +56,7 @@ def run(margin: float, trees: int, draws: int) -> Table:
 
 
 def _verdict(
-    name: str, outcomes: list[Outcome], whole: Any, ranker: LambdaMART, margin: float, draws: int
+    name: str, outcomes: list[Outcome], whole: Any, ranker: Any, margin: float, draws: int
 ) -> Verdict:
     """The verdict on a way to choose; values of random orders are means over several draws."""
     values, base = [], []
@@ -76,7 +75,7 @@ def _verdict(
     return Verdict.of(values, base, None, "procedure", "NDCG@10", margin, 0.95)
 
 
-def _values(train: Any, test: Any, ranker: LambdaMART, columns: list[int]) -> np.ndarray:
+def _values(train: Any, test: Any, ranker: Any, columns: list[int]) -> np.ndarray:
     """Values of queries; without any feature, all documents have the same score."""
     scores = np.zeros(test.n_rows)
     if columns:
@@ -84,7 +83,7 @@ def _values(train: Any, test: Any, ranker: LambdaMART, columns: list[int]) -> np
     return evaluate(test.y, scores, test.qid, ["ndcg@10"]).per_query["NDCG@10"]
 
 
-def _order(name: str, data: Any, ranker: LambdaMART, seed: list[int]) -> list[int]:
+def _order(name: str, data: Any, ranker: Any, seed: list[int]) -> list[int]:
     if name == "random":
         return np.random.default_rng(seed).permutation(data.n_features).tolist()
     if name == "gain of trees":

@@ -158,7 +158,9 @@ def directory(tmp_path_factory):
 
 class TestOtherCollections:
     def test_all_of_it(self, capsys, directory, tmp_path, monkeypatch):
-        monkeypatch.setitem(GRIDS["ranksvm-struct"], "C", [0.01, 1.0])  # saves time
+        monkeypatch.setitem(GRIDS["ranksvm-struct"], "C", [0.01, 1.0])  # saves time, as do few trees
+        for name, rounds in (("rankboost", "n_rounds"), ("lambdamart", "n_estimators")):
+            monkeypatch.setitem(PAPER.study["parameters"][name], rounds, 20)
         run = runner(capsys)
         kept = tmp_path / "kept"
         command = ["reproduce", "fs-ed", "--data", directory, "--out", kept, "--seeds", 2]
@@ -193,7 +195,7 @@ class TestOtherCollections:
 
     def test_settings_by_hand(self, directory):
         """RankBoost as the paper has it, on three features of FS-ED."""
-        found = reproduce("fs-ed", directory, rankers=["rankboost"]).study
+        found = reproduce("fs-ed", directory, methods=["fs-ed"], rankers=["rankboost"]).study
         outcomes = found.run("fs-ed", "rankboost").by_k[3].outcomes[0]
         for fold, outcome in zip(open_at_hand(directory).folds(), outcomes, strict=True):
             chosen = FSED(3).fit(fold.train, eval_set=fold.vali).selected_
