@@ -8,10 +8,11 @@ import pytest
 COMMAND = """
 import sys
 from ranksieve.cli import main
-try:
-    main(["train", "--rankers"])
-except SystemExit:
-    pass
+for command in (["train", "--rankers"], ["select", "--methods"]):
+    try:
+        main(command)
+    except SystemExit:
+        pass
 assert "sklearn" in sys.modules
 """
 

@@ -25,11 +25,7 @@ def default_selectors(ranker: Method) -> dict[str, dict[str, Any]]:
     """
     if issubclass(ranker.kind, (LinearRanker, GradientRanker)):
         return {"greedy-rankrls": {}, "elimination": {}, "gas-e": {}}
-    return {
-        "cegb": {},
-        "elimination": {"ranker": "lambdamart", "step": 0.4, "importance": "gain"},
-        "greedy-rankrls": {},
-    }
+    return {"tree-elimination": {}, "cegb": {}, "greedy-rankrls": {}}
 
 
 def members_of(

@@ -7,8 +7,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.cluster.hierarchy import linkage
-from scipy.spatial.distance import squareform
 
 from ranksieve.parameters import AtLeastTwo, FeatureCount
 from ranksieve.registry import Method
@@ -213,6 +211,9 @@ def cut(merges: np.ndarray, k: int) -> np.ndarray:
 
 def link(apart: np.ndarray, method: str) -> np.ndarray:
     """The tree of merges of :func:`scipy.cluster.hierarchy.linkage`, from a matrix of distances."""
+    from scipy.cluster.hierarchy import linkage  # slow to import, and `select` imports this file
+    from scipy.spatial.distance import squareform
+
     if len(apart) == 1:
         return np.empty((0, 4))
     return linkage(squareform(apart, checks=False), method)

@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.stats import binom
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -214,6 +213,8 @@ def verdicts(hits: np.ndarray, n_rounds: int, level: float) -> np.ndarray:
     >>> verdicts(np.array([10, 5, 0]), 10, 0.05).tolist()
     [0, 1, 2]
     """
+    from scipy.stats import binom  # slow to import, and every `select` imports this file
+
     few, many = binom.cdf(hits, n_rounds, 0.5), binom.sf(hits - 1, n_rounds, 0.5)
     decided = holm(np.minimum(1.0, 2.0 * np.minimum(few, many))) <= level
     return np.where(decided, np.where(many < few, _ACCEPTED, _REJECTED), _TENTATIVE)
