@@ -158,7 +158,7 @@ def directory(tmp_path_factory):
 
 class TestOtherCollections:
     def test_all_of_it(self, capsys, directory, tmp_path, monkeypatch):
-        monkeypatch.setitem(GRIDS["ranksvm-struct"], "C", [0.01, 1.0])  # saves time, as do few trees
+        monkeypatch.setitem(GRIDS["ranksvm-struct"], "C", [0.01, 1.0])  # saves time
         for name, rounds in (("rankboost", "n_rounds"), ("lambdamart", "n_estimators")):
             monkeypatch.setitem(PAPER.study["parameters"][name], rounds, 20)
         run = runner(capsys)
