@@ -245,7 +245,7 @@ def _fastcan(train: RankingData, trees: int) -> tuple[list[int], int]:
 METHODS: dict[str, Orders] = {
     BASE: _gain,
     "best-of (cegb, elimination)": _ours("best-of"),
-    "tree-elimination": _ours("tree-elimination"),
+    "sized-trees": _ours("sized-trees"),
     "cegb": _ours("cegb"),
     "cegb, sets": _ours("cegb", order="sets"),
     "bt-influence (gain of 50 x 10 trees)": _ours("bt-influence"),

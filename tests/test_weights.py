@@ -23,7 +23,7 @@ from tests.repeating import make_exact, repeat_queries, weighted
 LEAVE_QUERIES_OUT = ("greedy-rankrls", "greedy-rankrls-cv", "greedy-bins", "teacher-bins")
 # They weigh queries in their own way: relative to all weights, in random draws, by halves of the
 # queries, or by standard errors, which copies of a query would make too small.
-OTHERS = ("xgboost", "catboost", "boruta", "stability", "best-of", "tree-elimination")
+OTHERS = ("xgboost", "catboost", "boruta", "stability", "best-of", "sized-trees")
 # LightGBM's bins are of all documents, even of weight 0, and decide where held-out ones fall.
 BINNED = ("lambdamart", "lightgbm", "bt-randomized", "bt-genetic")
 TREES = (*BINNED, "bt-influence", "bt-discounted", "cegb", "shap")

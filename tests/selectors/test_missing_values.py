@@ -39,7 +39,7 @@ FILTERS = [
     "top",
 ]
 BINNED = ["greedy-bins", "teacher-bins"]
-AROUND_TREES = ["cegb", "shap", "boruta", "stability", "best-of", "tree-elimination"]
+AROUND_TREES = ["cegb", "shap", "boruta", "stability", "best-of", "sized-trees"]
 WITHOUT_A_LOOK = ["random", "all"]
 LIBRARIES = ["lambdamart", "lightgbm", "xgboost", "catboost"]
 

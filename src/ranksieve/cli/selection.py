@@ -50,7 +50,7 @@ _Method = Annotated[
     option(
         "NAME",
         "Selection method (--methods lists them), or MODULE:OBJECT for a class or an object of "
-        "your own code. Default: tree-elimination, which suits boosted trees; cegb with --costs, "
+        "your own code. Default: sized-trees, which suits boosted trees; cegb with --costs, "
         "greedy-rankrls with --budget.",
     ),
 ]
@@ -190,7 +190,7 @@ def _default_method(costs: Any, budget: float | None) -> str:
     """Default method: the best one for trees that takes the given costs and budget."""
     if budget is not None:
         return "greedy-rankrls"
-    return "tree-elimination" if costs is None else "cegb"
+    return "sized-trees" if costs is None else "cegb"
 
 
 def _make_selector(

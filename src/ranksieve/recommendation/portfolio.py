@@ -25,7 +25,7 @@ def default_selectors(ranker: Method) -> dict[str, dict[str, Any]]:
     """
     if issubclass(ranker.kind, (LinearRanker, GradientRanker)):
         return {"greedy-rankrls": {}, "elimination": {}, "gas-e": {}}
-    return {"tree-elimination": {}, "cegb": {}, "greedy-rankrls": {}}
+    return {"sized-trees": {}, "cegb": {}, "greedy-rankrls": {}}
 
 
 def members_of(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from ranksieve.base import Choices, RankSelector
 from ranksieve.engine import Source
 from ranksieve.parameters import FeatureCount, Seed
 from ranksieve.progress import track
 from ranksieve.registry import Method
+from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.parts import HeldOutSelector
 from ranksieve.selectors.registry import SELECTORS, make_method
 
@@ -71,11 +74,15 @@ class ListsSelector(HeldOutSelector):
         return f"{type(self).__name__} with {', '.join(refusing)}"
 
     def _lists(
-        self, source: Source, choices: Choices, length: int, held_out: Mapping[str, Any]
+        self,
+        members: Sequence[ListMember],
+        source: Source,
+        choices: Choices,
+        length: int,
+        held_out: Mapping[str, Any],
     ) -> list[RankedList]:
-        """List of each selector, of at most ``length`` features."""
+        """List of each of these selectors, of at most ``length`` features."""
         include = {"include": choices.include} if choices.include else {}
-        members = list(self._members())
         advance, lists = track("Selectors", len(members)), []
         for member in members:
             seeds = dict.fromkeys(member.method.seeds, self.random_state)
@@ -85,6 +92,16 @@ class ListsSelector(HeldOutSelector):
             lists.append(RankedList(member.name, tuple(chosen[:length].tolist())))
             advance(1)
         return lists
+
+    def _follow(self, listed: Sequence[int], varies: np.ndarray, choices: Choices) -> list[int]:
+        """Choose in the order of one list; constant features come last."""
+        order = [feature for feature in listed if varies[feature]]
+        self.scores_ = np.zeros(choices.n_features)
+        self.scores_[order] = np.linspace(1, 0, len(order), endpoint=False)
+        rest = np.setdiff1d(np.arange(choices.n_features), order)
+        chosen = choices.in_order([*order, *rest[np.argsort(~varies[rest], kind="stable")]])
+        self.path_ = [Step(feature, float(self.scores_[feature])) for feature in chosen]
+        return chosen
 
     def _members(self) -> Iterator[ListMember]:
         """The selectors whose lists to combine; raises a ValueError for an unknown name."""

@@ -20,7 +20,6 @@ from ranksieve.rankers.adapter import as_ranker
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method
-from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.held_out import make_folds
 from ranksieve.selectors._search.lists import ListMember, ListsSelector, RankedList
 from ranksieve.significance.samples import Sample
@@ -125,7 +124,7 @@ class BestOf(ListsSelector):
         sizes = self._sizes(choices.n_features)  # before the long search
         n, varies = choices.n_features, varying_features(source)
         train, judges = self._parts(source, held_out.get("eval_set"))
-        self.lists_ = self._lists(train, choices, n, held_out)
+        self.lists_ = self._lists(list(self._members()), train, choices, n, held_out)
         measure = parse_measure(self.measure)
         self.values_ = np.array(
             [self._judge(ranked, sizes, train, judges, measure) for ranked in self.lists_]
@@ -133,13 +132,7 @@ class BestOf(ListsSelector):
         weights = judges.query_weights
         best = _winner(self.values_ if measure.greater_is_better else -self.values_, weights)
         self.best_ = self.lists_[best].name
-        order = [feature for feature in self.lists_[best].features if varies[feature]]
-        self.scores_ = np.zeros(n)
-        self.scores_[order] = np.linspace(1, 0, len(order), endpoint=False)
-        rest = np.setdiff1d(np.arange(n), order)
-        chosen = choices.in_order([*order, *rest[np.argsort(~varies[rest], kind="stable")]])
-        self.path_ = [Step(feature, float(self.scores_[feature])) for feature in chosen]
-        return chosen
+        return self._follow(self.lists_[best].features, varies, choices)
 
     def _members(self) -> Iterator[ListMember]:
         defaults = _DEFAULT_PARAMETERS if tuple(self.selectors) == _DEFAULT_SELECTORS else {}

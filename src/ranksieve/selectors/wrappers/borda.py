@@ -103,10 +103,10 @@ class Borda(ListsSelector):
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         varies, n = varying_features(source), choices.n_features
-        order: list[int] = []
+        members, order = list(self._members()), []
         depth = max(self.depth, len(choices.include))
         for length in _lengths(depth, n):
-            lists = self._lists(source, choices, min(length, n), held_out)
+            lists = self._lists(members, source, choices, min(length, n), held_out)
             ranks = _sums_of_ranks(lists, n)
             if length == depth:
                 self.lists_, self.scores_ = lists, 1.0 - ranks / (n * len(lists))

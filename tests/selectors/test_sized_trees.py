@@ -1,4 +1,4 @@
-"""Elimination around trees whose size held-out queries choose."""
+"""Selection by trees whose size held-out queries choose."""
 
 from unittest.mock import patch
 
@@ -9,7 +9,7 @@ import pytest
 from ranksieve import RankingData, make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import LambdaMART, RankRLS
-from ranksieve.selectors import EliminationSelector, TreeElimination
+from ranksieve.selectors import CostEfficientTrees, EliminationSelector, SizedTrees
 from ranksieve.selectors._search.held_out import make_folds
 
 FEW = LambdaMART(10, min_child_samples=5)
@@ -33,29 +33,29 @@ def slow_sizes(data, folds, leaves):
 
 
 def test_equal_to_a_slow_version(data):
-    found = TreeElimination(FEW, 3, leaves=[6, 2], random_state=5).fit(data)
+    found = SizedTrees(3, ranker=FEW, leaves=[6, 2], random_state=5).fit(data)
     expected = list(slow_sizes(data, make_folds(data, 2, 5), [2, 6]))
     np.testing.assert_allclose(found.sizes_, expected, rtol=1e-12)
     leaves, trees, _ = max(expected, key=lambda size: size[2])
     assert found.size_[:2] == (leaves, trees)
+    small = CostEfficientTrees(3).fit(data)
     sized = LambdaMART(trees, min_child_samples=5, num_leaves=leaves)
-    alone = EliminationSelector(sized, 3, step=0.3, importance="gain").fit(data)
-    assert found.ranking_.tolist() == alone.ranking_.tolist()
+    large = EliminationSelector(sized, 3, step=0.3, importance="gain").fit(data)
+    alone = small if leaves == 2 else large
+    assert found.method_ == ("cegb" if leaves == 2 else "elimination")
     assert found.selected_.tolist() == alone.selected_.tolist()
-    assert found.ranker_.n_estimators == 10  # as given
-    assert found.ranker_.num_leaves == 31
 
 
 def test_an_eval_set_takes_the_place_of_halves(data):
     train, test = data.take_queries(range(25)), data.take_queries(range(25, 40))
-    found = TreeElimination(FEW, 3, leaves=[3]).fit(train, eval_set=test)
+    found = SizedTrees(3, ranker=FEW, leaves=[3]).fit(train, eval_set=test)
     np.testing.assert_allclose(found.sizes_, list(slow_sizes(data, [(train, test)], [3])))
 
 
 def test_queries_count_as_their_weights_say(data):
     train, judges = data.take_queries(range(25)), data.take_queries(range(25, 40))
     weights = np.repeat([1.0, 0.0, 3.0], 5)
-    found = TreeElimination(FEW, 3, leaves=[3]).fit(train, eval_set=judges.with_weights(weights))
+    found = SizedTrees(3, ranker=FEW, leaves=[3]).fit(train, eval_set=judges.with_weights(weights))
     ranker = LambdaMART(10, min_child_samples=5, num_leaves=3).fit(train)
     each = evaluate(judges.y, ranker.predict(judges), judges.qid, "ndcg@10", ties="average")
     mean = np.average(each.per_query["NDCG@10"], weights=weights)
@@ -69,36 +69,54 @@ def test_noise_asks_for_small_trees_and_products_for_large_ones():
     product = X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=4000)
     noisy = 0.5 * X[:, 0] + 0.4 * X[:, 1] + 2 * rng.normal(size=4000)
     sizes = [
-        TreeElimination(LambdaMART(60), 2, leaves=[2, 12]).fit(RankingData(X, y, qid))
+        SizedTrees(2, ranker=LambdaMART(60), leaves=[2, 12]).fit(RankingData(X, y, qid))
         for y in (np.digitize(product, [0.3, 1]), np.digitize(noisy, [0.5, 2]))
     ]
     assert [selector.size_.num_leaves for selector in sizes] == [12, 2]
+    assert [selector.method_ for selector in sizes] == ["elimination", "cegb"]
     assert all(set(selector.selected_.tolist()) == {0, 1} for selector in sizes)
 
 
 def test_few_trainings(data):
     wide = np.column_stack([data.X, np.random.default_rng(0).normal(size=(data.n_rows, 136))])
-    with patch("lightgbm.train", wraps=lightgbm.train) as counted:
-        TreeElimination(LambdaMART(5), 20).fit(RankingData(wide[:, :136], data.y, data.qid))
-    assert counted.call_count <= 20
+    for selectors in (["cegb", "cegb"], ["elimination", "elimination"]):
+        with patch("lightgbm.train", wraps=lightgbm.train) as counted:
+            selector = SizedTrees(20, ranker=LambdaMART(5), selectors=selectors)
+            selector.fit(RankingData(wide[:, :136], data.y, data.qid))
+        assert selector.method_ == selectors[0]
+        assert 4 < counted.call_count <= 20
+
+
+def test_two_selectors_are_needed(data):
+    with pytest.raises(ValueError, match="selectors should be two, .*; got 1"):
+        SizedTrees(2, selectors=["cegb"]).fit(data)
+
+
+def test_parameters_of_the_selectors(data):
+    given = {"elimination": {"step": 1, "ranker": RankRLS()}}
+    selector = SizedTrees(2, ranker=FEW, leaves=[9], selectors=["elimination", "elimination"])
+    found = selector.set_params(parameters=given).fit(data)
+    expected = EliminationSelector(RankRLS(), 2, step=1).fit(data)
+    assert found.selected_.tolist() == expected.selected_.tolist()
 
 
 def test_where_nothing_can_be_held_out_trees_are_as_given(data):
-    one = TreeElimination(FEW, 2).fit(data.take_queries([0]))
+    one = SizedTrees(2, ranker=FEW).fit(data.take_queries([0]))
     labels = np.where(data.query_codes == 0, data.y, 0)
-    half = TreeElimination(FEW, 2).fit(RankingData(data.X, labels, data.qid))
+    half = SizedTrees(2, ranker=FEW).fit(RankingData(data.X, labels, data.qid))
     for selector in (one, half):
         assert selector.sizes_ == []
         assert selector.size_[:2] == (31, 10)
+        assert selector.method_ == "elimination"
         assert len(selector.selected_) == 2
 
 
 @pytest.mark.parametrize("leaves", [[], [1], ["a"], 7])
 def test_wrong_leaves(data, leaves):
     with pytest.raises(ValueError, match="leaves"):
-        TreeElimination(FEW, 2, leaves=leaves).fit(data)
+        SizedTrees(2, ranker=FEW, leaves=leaves).fit(data)
 
 
 def test_other_rankers_are_refused(data):
     with pytest.raises(ValueError, match="should be a LambdaMART, got RankRLS: use elimination"):
-        TreeElimination(RankRLS(), 2).fit(data)
+        SizedTrees(2, ranker=RankRLS()).fit(data)

@@ -1,0 +1,233 @@
+"""Select by boosted trees of a size that held-out queries choose: by prices or by elimination."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.base import Choices
+from ranksieve.choosing import first_of_best
+from ranksieve.data import RankingData
+from ranksieve.engine import Source, in_memory
+from ranksieve.metrics import Measure, evaluate, parse_measure
+from ranksieve.parameters import ConventionChoice
+from ranksieve.rankers import LambdaMART
+from ranksieve.registry import Method
+from ranksieve.selectors._search.held_out import Fold, make_folds
+from ranksieve.selectors._search.lists import ListMember, ListsSelector
+from ranksieve.selectors._search.parts import counted_queries
+from ranksieve.sums.grades import varying_features
+
+_SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  # of the trees, to compare numbers of them
+
+
+class TreeSize(NamedTuple):
+    """Trees of one size, and how well they rank queries that they were not trained on.
+
+    Attributes
+    ----------
+    num_leaves : int
+        Largest number of leaves of a tree.
+    n_estimators : int
+        Number of trees.
+    value : float
+        Mean of the measure over held-out queries, turned so that larger is better.
+    """
+
+    num_leaves: int
+    n_estimators: int
+    value: float
+
+
+@dataclass(eq=False, repr=False)
+class SizedTrees(ListsSelector):
+    """Find out how large trees may be on this data, and select in the way that suits such trees.
+
+    Trees of each number of leaves are trained on one half of the queries and rank the other half
+    with fewer or more of the trees, and vice versa. If the smallest trees are best, features act
+    mostly on their own and large trees would fit noise: then trees that pay for each feature
+    (``cegb``) select, and near-copies are left out. If larger trees are best, features help
+    together: then those that trees of the best size use least are eliminated step by step.
+
+    Parameters
+    ----------
+    {n_features_to_select}
+    {members}
+        The first one selects if the smallest trees are best, the second one otherwise;
+        ``elimination`` gets trees of the best size unless its parameters have a ranker.
+    ranker : LambdaMART, optional
+        Trees of which ``num_leaves`` and ``n_estimators`` are chosen; ``n_estimators`` is the
+        largest number to try. 100 trees by default.
+    leaves : sequence of int
+        Numbers of leaves to compare.
+    measure : str or Measure
+        Measure by which sizes are compared.
+    convention : str or Convention
+        Convention of the measure.
+    random_state : int, RandomState or None
+        Random seed of the halves, and of selectors without a seed among ``parameters``.
+    {choices}
+    {verbose}
+
+    Attributes
+    ----------
+    selected_ : int array
+        Selected features, the most important first.
+    scores_ : array of shape (features,)
+        Decreasing from 1 for the first feature to 0 for features that are not listed.
+    path_ : list of (feature, score)
+    sizes_ : list of TreeSize
+        Each size that was compared: ``num_leaves``, ``n_estimators`` and ``value``. Empty if there
+        was no choice: one query, or a half of the queries without different labels.
+    size_ : TreeSize
+        The best size; of equals the smallest.
+    method_ : str
+        Name of the selector that was used.
+
+    Notes
+    -----
+    Takes two trainings for each of ``leaves`` and 15 for ``cegb``, or with the default step 12 for
+    the elimination of 50 features and 16 for 140. An ``eval_set`` takes the place of the halves.
+    Trees on half of the queries bear a little less than those on all. Shards are read into memory.
+
+    For LGBMRanker, XGBoost and CatBoost, train your ranker on what this selects, or use
+    :class:`EliminationSelector` around it, which takes any ranker as it is.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import SizedTrees
+    >>> data, truth = make_ranking(100, n_informative=2, n_redundant=0, n_noise=4, noise=0.1)
+    >>> selector = SizedTrees(2).fit(data)
+    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
+    True
+    >>> len(selector.sizes_)
+    16
+    """
+
+    given = "They are never removed, and the others are chosen given them."
+    grouped = "A group takes the position of its first feature."
+
+    methods = (
+        Method(
+            "sized-trees",
+            "prices of features or elimination, as the size of trees that data can bear suggests",
+            trial={
+                "leaves": [4],
+                "parameters": {"cegb": {"n_estimators": 5, "tradeoffs": 3}},
+            },
+        ),
+    )
+
+    _is_nested = True
+    works_on_shards: ClassVar[bool] = False
+
+    _: KW_ONLY
+    selectors: Annotated[Any, "array-like"] = ("cegb", "elimination")
+    ranker: Any = None
+    leaves: Annotated[Any, "array-like"] = (4, 15)
+    measure: str | Measure = "ndcg@10"
+    convention: ConventionChoice = "standard"
+
+    def reasons(self) -> list[str]:
+        """For each selected feature, which selector has chosen it, and after how many others."""
+        check_is_fitted(self)
+        return [f"{self.method_} {rank}" for rank in range(1, 1 + len(self.selected_))]
+
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+        data, n, varies = in_memory(source), choices.n_features, varying_features(source)
+        data.check_finite()
+        ranker, numbers = self._trees(), self._leaves()
+        judges = held_out.get("eval_set")
+        folds = [Fold(data, in_memory(judges))] if judges is not None else self._halves(data)
+        self.sizes_ = [size for leaves in numbers for size in self._sized(ranker, leaves, folds)]
+        self.size_ = TreeSize(ranker.num_leaves, ranker.n_estimators, float("nan"))
+        if self.sizes_:
+            self.size_ = self.sizes_[first_of_best(np.array([one.value for one in self.sizes_]))]
+        small, large = self._members()
+        is_small = bool(self.sizes_) and self.size_.num_leaves == numbers[0]
+        member = small if is_small else self._sized_member(large, ranker)
+        [ranked] = self._lists([member], data, choices, n, held_out)
+        self.method_ = ranked.name
+        return self._follow(ranked.features, varies, choices)
+
+    def _members(self) -> Iterator[ListMember]:
+        members = list(super()._members())
+        if len(members) != 2:
+            raise ValueError(
+                "selectors should be two, one for small trees and one for large ones; "
+                f"got {len(members)}"
+            )
+        yield from members
+
+    def _sized_member(self, member: ListMember, ranker: LambdaMART) -> ListMember:
+        """Give elimination trees of the best size."""
+        if member.name != "elimination":
+            return member
+        sized = _resized(ranker, self.size_.num_leaves, self.size_.n_estimators)
+        usual = {"ranker": sized, "step": 0.3, "importance": "gain"}
+        return member._replace(parameters=usual | member.parameters)
+
+    def _trees(self) -> LambdaMART:
+        if self.ranker is None:
+            return LambdaMART(num_leaves=15)
+        if not isinstance(self.ranker, LambdaMART):
+            raise ValueError(
+                f"ranker should be a LambdaMART, got {type(self.ranker).__name__}: use elimination "
+                "for other rankers"
+            )
+        return clone(self.ranker)
+
+    def _leaves(self) -> list[int]:
+        try:
+            numbers = sorted({int(leaves) for leaves in self.leaves})
+        except (TypeError, ValueError):
+            numbers = []
+        if not numbers or numbers[0] < 2:
+            raise ValueError(f"leaves should be numbers from 2 on, got {self.leaves!r:.60}")
+        return numbers
+
+    def _halves(self, data: RankingData) -> list[Fold]:
+        """Both ways to train on one half and rank the other; none if a half teaches nothing."""
+        if len(counted_queries(data)) < 2:
+            return []
+        folds = make_folds(data, 2, self.random_state)
+        return folds if all(_differ(fold.train) for fold in folds) else []
+
+    def _sized(self, ranker: LambdaMART, leaves: int, folds: list[Fold]) -> Iterator[TreeSize]:
+        """Trees of a number of leaves, few to many."""
+        measure = parse_measure(self.measure)
+        numbers = sorted({int(np.ceil(share * ranker.n_estimators)) for share in _SHARES})
+        values, weights = [], []
+        for train, test in folds:
+            trained = _resized(ranker, leaves, ranker.n_estimators).fit(train)
+            by_number = []
+            for number in numbers:
+                trained.best_iteration_ = number
+                scores = trained.predict(test)
+                judged = evaluate(test.y, scores, test.qid, [measure], self.convention)
+                by_number.append(judged.per_query[measure.name])
+            values.append(by_number)
+            weights.append(
+                np.ones(test.n_queries) if test.query_weights is None else test.query_weights
+            )
+        if folds:
+            sign = 1.0 if measure.greater_is_better else -1.0
+            means = np.average(np.hstack(values), axis=1, weights=np.concatenate(weights))
+            for number, mean in zip(numbers, means.tolist(), strict=True):
+                yield TreeSize(leaves, number, sign * mean)
+
+
+def _resized(ranker: LambdaMART, leaves: int, trees: int) -> LambdaMART:
+    return clone(ranker).set_params(num_leaves=leaves, n_estimators=trees)
+
+
+def _differ(data: RankingData) -> bool:
+    """Whether some query has documents of different labels."""
+    starts = data.query_ptr[:-1]
+    return bool((np.maximum.reduceat(data.y, starts) > np.minimum.reduceat(data.y, starts)).any())
