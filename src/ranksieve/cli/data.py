@@ -19,7 +19,7 @@ from ranksieve.cli.options import (
     option,
     show_result,
 )
-from ranksieve.cli.sources import missing_policy, open_training_data
+from ranksieve.cli.sources import check_output, missing_policy, open_training_data
 from ranksieve.text import on_one_line, printable, quantity
 
 if TYPE_CHECKING:
@@ -51,13 +51,11 @@ def inspect(
     import json
 
     from ranksieve.datasets.opening import title_of
-    from ranksieve.io.files import check_replaceable
     from ranksieve.progress import progress_bar
     from ranksieve.report.sheets.inspection import inspection_sheets
     from ranksieve.sums.inspection import inspect as inspect_source
 
-    if html is not None:
-        check_replaceable(html, data or [])
+    check_output(html, data)
     how = reading.how | {"missing": reading.missing}
     with progress_bar(), open_training_data(data, demo, dask, workers, verify, **how) as source:
         found = inspect_source(source, measure, convention)
@@ -138,11 +136,15 @@ def convert(
     Shards are for data larger than memory and for Dask clusters. Data of any size can be converted
     to shards, because it is streamed. Feature logs must fit into memory.
     """
-    from ranksieve.datasets.opening import paths_of, read_whole
+    from ranksieve.datasets.opening import are_shards, files_of, paths_of, read_whole
     from ranksieve.io.selection import read_selection
     from ranksieve.progress import progress_bar
 
     sources = paths_of(sources)
+    is_directory = destination.suffix in ("", ".shards")
+    if not is_directory:
+        files = sources if are_shards(sources) else files_of(sources)
+        check_output(destination, files, selected, judgments)
     kept = None if selected is None else read_selection(selected)
     policy = missing_policy(reading.missing, kept)
     stored: dict[str, Any] = {"sparse": sparse} | ({} if dtype is None else {"dtype": dtype})
@@ -153,7 +155,7 @@ def convert(
             log = log if policy is None else log.with_missing(policy)
         elif unjudged != "drop":
             raise typer.BadParameter("--unjudged is for feature logs: it needs --judgments")
-        if destination.suffix in ("", ".shards"):
+        if is_directory:
             if scale != "none":
                 raise typer.BadParameter(
                     "--scale writes only text or Parquet: scale first, then convert that to shards"

@@ -24,7 +24,13 @@ from ranksieve.cli.options import (
 )
 from ranksieve.cli.rehearsal import rehearse
 from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
-from ranksieve.cli.sources import missing_policy, open_for, open_training_data, open_validation_data
+from ranksieve.cli.sources import (
+    check_output,
+    missing_policy,
+    open_for,
+    open_training_data,
+    open_validation_data,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +98,6 @@ def train(
     of the training data.
     """
     from ranksieve.datasets.opening import title_of
-    from ranksieve.io.files import check_replaceable
     from ranksieve.io.selection import read_selection
     from ranksieve.metrics import get_convention
     from ranksieve.progress import progress_bar
@@ -109,8 +114,8 @@ def train(
     method = RANKERS.find(name)
     own = ranker_parameters(method, settings or [], seed, parameters)
     ranker = method.make(**own)
+    check_output(out, data, evaluate_on, selected, parameters)
     if out is not None:
-        check_replaceable(out, [*(data or []), evaluate_on, selected, parameters])
         _check_savable(ranker)
     selection = None if selected is None else read_selection(selected)
     how = reading.how | {"missing": missing_policy(reading.missing, selection)}
@@ -162,14 +167,12 @@ def predict(
     Writes one score per line, in the order of the data's rows, as evaluate expects them. Without
     --missing, missing values are treated as they were in the training data.
     """
-    from ranksieve.io.files import check_replaceable
     from ranksieve.io.scores import write_scores
     from ranksieve.progress import progress_bar
     from ranksieve.rankers import load_model
 
     ranker = load_model(model)
-    if out is not None:
-        check_replaceable(out, [model, *data])
+    check_output(out, data, model)
     with progress_bar():
         scores = _scores(ranker, data, reading)
     if out is not None:

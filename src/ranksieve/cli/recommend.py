@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ranksieve.cli.interruption import resumable
-from ranksieve.cli.option_groups import Reading, Splitting
+from ranksieve.cli.option_groups import Reading, ReadingRows, Splitting
 from ranksieve.cli.options import (
     Budget,
     ConventionName,
@@ -207,7 +207,7 @@ def check(
         typer.Argument(metavar="NEW_DATA", help="New data, as files or a directory of shards."),
     ],
     form: Format = "terminal",
-    reading: Reading = Reading(),
+    reading: ReadingRows = ReadingRows(),
 ) -> None:
     """Check on new data whether recommended features are still enough.
 

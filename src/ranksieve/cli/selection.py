@@ -38,7 +38,7 @@ from ranksieve.cli.settings import (
     ranker_parameters,
     read_costs,
 )
-from ranksieve.cli.sources import open_training_data, open_validation_data
+from ranksieve.cli.sources import check_output, open_training_data, open_validation_data
 
 if TYPE_CHECKING:
     from ranksieve.base import RankSelector
@@ -135,7 +135,6 @@ def select(
     With --out, convert --selection and train --selection apply the selection to other files.
     """
     from ranksieve.datasets.opening import title_of
-    from ranksieve.io.files import check_replaceable
     from ranksieve.io.selection import write_selection
     from ranksieve.progress import progress_bar
     from ranksieve.report.formats.printing import show_sheets
@@ -148,7 +147,9 @@ def select(
         show_sheets([registry_sheet(SELECTORS)], form)
         return
     allow_own_code(method, ranker)
-    found = SELECTORS.find(method or _default_method(costs or group_costs, budget))
+    found = SELECTORS.find(
+        _default_method(costs or group_costs, budget) if method is None else method
+    )
     own = parameters_of(SELECTORS, found, settings or [], seed)
     paid = {"costs": read_costs(costs, group_costs), "budget": budget}
     given = choice_parameters(include, exclude, groups, count)
@@ -161,8 +162,7 @@ def select(
         raise typer.BadParameter("--ranker-param and --ranker-params need --ranker")
     if evaluate_on is not None:
         _check_held_out(found)
-    if out is not None:
-        check_replaceable(out, data or [])
+    check_output(out, data, evaluate_on, groups, costs, group_costs, parameters)
     trial = dict(found.trial) | own
     wait_for_kernels = rehearse(found, data, lambda few: make_method(found, 2, **trial).fit(few))
     with progress_bar(), ExitStack() as stack:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -177,10 +178,19 @@ def open_for(ranker: Ranker, data: list[Path], reading: ReadingRows) -> Iterator
 
 
 def _numbers(names: Any) -> list[int] | None:
-    """Columns of features that are named by their numbers in a file with more features."""
-    if names is None or not all(name.isascii() and name.isdigit() for name in names):
+    """Columns of features that are named by their numbers (from 1) in a file with more features."""
+    if names is None or not all(re.fullmatch("[1-9][0-9]{0,9}", name) for name in names):
         return None
     return [int(name) - 1 for name in names]
+
+
+def check_output(out: Path | None, data: list[Path] | None, *others: Path | None) -> None:
+    """Raise a DataError if the output cannot be written, or would replace one of the inputs."""
+    from ranksieve.datasets.opening import paths_of
+    from ranksieve.io.files import check_replaceable
+
+    if out is not None:
+        check_replaceable(out, [*paths_of(data or []), *others])
 
 
 def missing_policy(given: str | None, selection: Selection | None) -> Missing | None:

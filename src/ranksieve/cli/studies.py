@@ -11,6 +11,7 @@ from ranksieve.cli.interruption import resumable
 from ranksieve.cli.option_groups import Reading, Splitting
 from ranksieve.cli.options import DaskAddress, DaskWorkers, Exclude, Groups, Include, option
 from ranksieve.cli.settings import allow_own_code, choice_parameters
+from ranksieve.text import on_one_line
 
 _Data = Annotated[
     list[Path] | None,
@@ -314,11 +315,15 @@ def _add_parameters(wanted: dict[str, Any], settings: list[str], grids: list[str
 
     for what, texts in (("parameters", settings), ("grids", grids)):
         own = wanted.setdefault(what, {})
+        seen: set[str] = set()
         for text in texts:
             place, equals, value = text.partition("=")
             method, dot, name = place.partition(".")
             if not (equals and dot and method and name):
                 raise typer.BadParameter(f"{text!r} should be METHOD.NAME=VALUE")
+            if place in seen:
+                raise typer.BadParameter(f"{on_one_line(place)} is given twice")
+            seen.add(place)
             values = [parse_value(part) for part in value.split(",")]
             own.setdefault(method, {})[name] = (
                 values if what == "grids" else parse_setting(name, value)

@@ -148,7 +148,7 @@ def explain_os_error(error: Exception) -> str:
         return "the compressed file is truncated"
     if isinstance(error, (gzip.BadGzipFile, zlib.error)) or "decompress" in str(error):
         return f"the compressed file is damaged ({error})"
-    return str(error)
+    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 READ_ERRORS = (OSError, EOFError, zlib.error, LongLineError)
