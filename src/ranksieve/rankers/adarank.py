@@ -229,7 +229,7 @@ class AdaRank(LinearRanker):
     def _boost(
         self, workers: Workers, total: float, n_features: int, chosen: Rounds
     ) -> list[tuple[int, float, float]]:
-        """Yield rounds as (feature, alpha, value of the model); larger values are better."""
+        """Return rounds as (feature, alpha, value of the model); larger values are better."""
         rounds: list[tuple[int, float, float]] = []
         taken: set[int] = set()
         weight, sums = workers.sum("sums")

@@ -59,8 +59,8 @@ class Trials:
         self.block, self.columns = block, Columns(block.X)
         self.measured = Measured(block, measure, convention)
         self.weights = self.measured.weights
-        self.tells = vary_within_queries(self.measured.prepared.worth, block.query_ptr)
-        self.tells &= self.weights > 0
+        self.is_informative = vary_within_queries(self.measured.prepared.worth, block.query_ptr)
+        self.is_informative &= self.weights > 0
         self.scores = np.zeros(len(block.y))
 
     def begin(self, coef: np.ndarray) -> float:
@@ -98,7 +98,7 @@ class Trials:
                 self.scores,
                 self.ranking.order,
                 self.values,
-                self.tells,
+                self.is_informative,
             ),
             prepared.on_lists(self.measured.average_ties),
             self.block.query_ptr,

@@ -144,10 +144,10 @@ class SimilarityStatistic:
             X = _break_ties(X * directions, chunk.query_ptr, keeps)
             directions = np.ones(len(directions))
         first = 0
-        how = Comparison(directions, self.method, self.absolute, _MOST_BY_BITS, keeps)
+        comparison = Comparison(directions, self.method, self.absolute, _MOST_BY_BITS, keeps)
         weights = self.weights[chunk.queries]
         while first < len(chunk.query_ptr) - 1:
-            first = add_similarity[way](X, chunk.query_ptr, weights, first, how, upper)
+            first = add_similarity[way](X, chunk.query_ptr, weights, first, comparison, upper)
             if first < 0:
                 self.block.check_finite()
             way = BY_SORTING if way == BY_BITS else BY_BITS
@@ -234,12 +234,13 @@ def feature_similarity(
     >>> feature_similarity(data, "tau_b").round(3).tolist()
     [[1.0, 0.333, 0.816], [0.333, 1.0, 0.816], [0.816, 0.816, 1.0]]
     """
-    how = Similarity.of(similarity)
-    if callable(how.method):
-        return _as_matrix(how.method(source), source.n_features)
+    similarity = Similarity.of(similarity)
+    method, ties = similarity.method, similarity.ties
+    if callable(method):
+        return _as_matrix(method(source), source.n_features)
     signs = _as_directions(directions, source.n_features)
-    absolute = how.absolute and how.method != "concordance"  # concordance is never negative
-    return _mean_similarity(source, how.method, signs, absolute, how.ties)
+    absolute = similarity.absolute and method != "concordance"  # concordance is never negative
+    return _mean_similarity(source, method, signs, absolute, ties)
 
 
 @shared

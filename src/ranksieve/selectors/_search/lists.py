@@ -17,7 +17,7 @@ from ranksieve.selectors.registry import SELECTORS, make_method
 
 _MEMBERS = """
     selectors : sequence of selectors
-        Two or more, each by its published name, as ``module:object``, or as an object: a selector
+        One or more, each by its published name, as ``module:object``, or as an object: a selector
         of this library, of scikit-learn or of your own. A pair (name, object) gives it a name.
     parameters : dict, optional
         Parameters of selectors by their names, such as ``{"cegb": {"n_estimators": 20}}``.
@@ -80,8 +80,8 @@ class ListsSelector(HeldOutSelector):
         for member in members:
             seeds = dict.fromkeys(member.method.seeds, self.random_state)
             selector = member.make(length, seeds, include)
-            beside = held_out if member.method.uses_held_out_data else {}
-            chosen = selector.fit(source, **beside).selected_
+            evaluation = held_out if member.method.uses_held_out_data else {}
+            chosen = selector.fit(source, **evaluation).selected_
             lists.append(RankedList(member.name, tuple(chosen[:length].tolist())))
             advance(1)
         return lists

@@ -81,7 +81,7 @@ class BestOf(ListsSelector):
     -----
     No single method suits all data: penalties (``cegb``) do best if features are noisy copies of
     each other, elimination if they work only together. Takes the trainings of the selectors, and
-    one for each list and size: with the defaults about 20 for 50 features, and 22 for 140. Lists
+    one for each list and size: with the defaults about 19 for 50 features, and 21 for 140. Lists
     are made without the held-out queries. Shards are read into memory.
 
     Examples

@@ -34,7 +34,7 @@ class TreeSize(NamedTuple):
     n_estimators : int
         Number of trees.
     value : float
-        Mean of the measure over held-out queries, turned so that larger is better.
+        Mean of the measure over held-out queries, negated if smaller is better.
     """
 
     num_leaves: int
@@ -44,26 +44,26 @@ class TreeSize(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class TreeElimination(EliminationSelector):
-    """Train boosted trees as large as the data can bear, remove what they use least, train again.
+    """Train boosted trees of a suitable size, remove the features they use least, and train again.
 
-    Large trees find features that help only together, but where labels are noisy or queries few,
-    most of their splits are noise, and their gain with them. So the size comes first: trees of
-    each number of leaves are trained on one half of the queries and rank the other half with
-    fewer or more of the trees, and vice versa. Elimination by gain then uses the size that ranks
-    held-out queries best.
+    Large trees find features that help only together; but if labels are noisy or queries are few,
+    most of their splits fit noise, and so does their gain. The size of the trees is therefore
+    chosen first: trees of each number of leaves are trained on one half of the queries and rank the
+    other half, with fewer or more of the trees, and vice versa. Elimination by gain then uses the
+    size that ranks held-out queries best.
 
     Parameters
     ----------
     ranker : LambdaMART, optional
-        Trees of which ``num_leaves`` and ``n_estimators`` are chosen; ``n_estimators`` is the
-        largest number to try. 100 trees by default.
+        Trees whose ``num_leaves`` and ``n_estimators`` are chosen; the given ``n_estimators``, 100
+        by default, is the largest number to try.
     n_features_to_select : int, float, "best", "one_se" or "tolerance"
         As in :class:`SequentialSelector`. The size of trees is chosen once, by all queries.
     leaves : sequence of int
         Numbers of leaves to compare.
     step, importance, measure, cv, tol, convention, ties, checkpoint, random_state
-        As in :class:`EliminationSelector`; the measure and the seed of folds also serve to choose
-        the size.
+        As in :class:`EliminationSelector`; the size of trees is chosen by the same measure, and its
+        halves of the queries by the same seed.
     {choices}
     {verbose}
 
@@ -74,18 +74,18 @@ class TreeElimination(EliminationSelector):
     path_, fits_, values_, ranking_
         As in :class:`EliminationSelector`.
     sizes_ : list of TreeSize
-        Each size that was compared: ``num_leaves``, ``n_estimators`` and ``value``. Empty if there
-        was no choice: one query, or a half of the queries without different labels.
+        Each size that was compared: ``num_leaves``, ``n_estimators`` and ``value``. Empty if sizes
+        cannot be compared: with a single query, or if labels do not differ in half of the queries.
     size_ : TreeSize
-        The size of the trees that eliminate; of equals the smallest.
+        Size of the trees by which features are eliminated; the smallest of equals.
     ranker_ : LambdaMART
         As given, trained on the selected features of all data.
 
     Notes
     -----
-    Takes two trainings for each of ``leaves`` and, with the default step, 16 or fewer for 140
-    features, 12 for 50. An ``eval_set`` takes the place of the halves. Trees on half of the queries
-    bear a little less than those on all.
+    Takes two trainings for each of ``leaves`` and, with the default step, at most 15 for 140
+    features, and 12 for 50. An ``eval_set`` takes the place of the halves. The best size for half
+    of the queries is slightly smaller than that for all.
 
     For LGBMRanker, XGBoost and CatBoost, train your ranker on what this selects, or use
     :class:`EliminationSelector` around it, which takes any ranker as it is.
@@ -156,7 +156,7 @@ class TreeElimination(EliminationSelector):
         return found
 
     def _halves(self, data: RankingData) -> list[Fold]:
-        """Both ways to train on one half and rank the other; none if a half teaches nothing."""
+        """Both ways to train on one half and rank the other; none if labels in a half are equal."""
         if len(counted_queries(data)) < 2:
             return []
         folds = make_folds(data, 2, self.random_state)
