@@ -94,7 +94,7 @@ class TestStatements:
         found = dict(curves("OHSUMED").findings())
         assert len(found) == 4
         # 1 to 10 and 12 features, of which CHI is above all features with 2.
-        assert found["CHI is below all features with fewer than 15"] == (
+        assert found["with fewer than 15 features, CHI is below all features"] == (
             "below with 10 of 11 numbers of features",
             False,
         )
@@ -141,7 +141,7 @@ class TestStatements:
         found = dict(curves("MQ2008").findings())
         assert list(found) == [
             LOSS,
-            "selection gains at least 1 % over all features: best of each",
+            "selection gains at least 1 % over all features: best of each method",
         ]
         text = " ".join(" ".join(shown(curves("MQ2008"))).split())
         assert "What the GAS paper says of its collections, and what is found on MQ2008" in text
@@ -191,7 +191,7 @@ class TestOtherCollections:
         assert "[NDCG@10 by number of features with ranknet on ours]" in page
         assert (kept / "tables" / "curves-ranknet-ndcg10.tex").exists()
         assert "NDCG@1 of ranksvm on test queries, by the number of features: means over" in page
-        assert "dealt out to three parts, which train, tune and test in all six orders." in page
+        assert "divided into three parts, which train, tune and test in all six orders." in page
         for measure in few:
             curves = found["study"]["curves"][RANKER][measure]
             assert list(curves) == list(SELECTORS)

@@ -75,12 +75,12 @@ def values_at(k: int, printed: Mapping[str, float], at_least: Sequence[str], nea
     """Check that with ``k`` features, some selectors reach printed values and others are near."""
 
     def find(curves: Curves) -> Finding:
-        found = {name: curves.of[name][k] for name in printed}
+        ours = {name: curves.of[name][k] for name in printed}
         holds = all(
-            found[name] >= value if name in at_least else abs(found[name] - value) <= near
+            ours[name] >= value if name in at_least else abs(ours[name] - value) <= near
             for name, value in printed.items()
         )
-        return Finding(", ".join(f"{name} {value:.3f}" for name, value in found.items()), holds)
+        return Finding(", ".join(f"{name} {value:.3f}" for name, value in ours.items()), holds)
 
     return find
 

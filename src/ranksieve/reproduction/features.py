@@ -31,10 +31,10 @@ class Features(NamedTuple):
     def of(cls, data: RankingData, convention: str) -> Features:
         """Measure and cluster the features of some data."""
         importance = Importance("map", convention=convention)
-        found = Hierarchical("silhouette", importance=importance, similarity="concordance")
-        found.fit(data)
-        sizes = np.bincount(found.clusters_[found.clusters_ >= 0])
-        return cls(found.importance_, sorted(sizes.tolist(), reverse=True))
+        selector = Hierarchical("silhouette", importance=importance, similarity="concordance")
+        clusters = selector.fit(data).clusters_
+        sizes = np.bincount(clusters[clusters >= 0])
+        return cls(selector.importance_, sorted(sizes.tolist(), reverse=True))
 
 
 FindInFeatures = Callable[[Features], Finding]
