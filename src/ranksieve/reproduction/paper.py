@@ -38,7 +38,7 @@ class FoldAtHand(NamedTuple):
 
     Attributes
     ----------
-    index : int
+    position : int
         0-based index of the fold.
     data : StudyFold
     facts : CollectionFacts
@@ -48,7 +48,7 @@ class FoldAtHand(NamedTuple):
         Cache of results that several methods use on the same fold.
     """
 
-    index: int
+    position: int
     data: StudyFold
     facts: CollectionFacts
     settings: Mapping[str, Mapping[str, Sequence[Any]]]

@@ -165,8 +165,8 @@ def _run_on_folds(paper: Paper, at_hand: AtHand, names: Sequence[str]) -> dict[s
     advance = track("Methods", len(at_hand.sources) * len(names))
     results: dict[str, list[TrainedMethod]] = {name: [] for name in names}
     values: dict[str, list[dict[str, float]]] = {name: [] for name in names}
-    for index, fold in enumerate(at_hand.folds()):
-        at = FoldAtHand(index, fold, facts, settings, {})
+    for position, fold in enumerate(at_hand.folds()):
+        at = FoldAtHand(position, fold, facts, settings, {})
         for name in names:
             train = paper.candidates[name].train
             assert train is not None

@@ -40,7 +40,7 @@ def train_ranker(name: str, candidate: PaperMethod, at: FoldAtHand) -> TrainedMe
     fold, published = at.data, at.settings.get(name)
     chosen: dict[str, Any]
     if published:
-        chosen = {parameter: values[at.index] for parameter, values in published.items()}
+        chosen = {parameter: values[at.position] for parameter, values in published.items()}
         ranker = make_ranker(name, **settings | chosen).fit(fold.train)
     elif RANKERS[name].grid:
         choices = list(ParameterGrid(RANKERS[name].grid))
