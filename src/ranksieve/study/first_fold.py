@@ -165,5 +165,8 @@ def _parse(record: dict[str, Any], n_features: int) -> FirstFold:
         records.get_numbers(record, "importance", n_features),
         compared,
         records.get_numbers(record, "similarity", len(compared), len(compared)),
-        {str(name): str(told) for name, told in records.get(record, "versions", dict).items()},
+        {
+            str(name): str(version)
+            for name, version in records.get(record, "versions", dict).items()
+        },
     )
