@@ -257,9 +257,14 @@ def _mean_similarity(
 
 
 def _as_matrix(given: Any, n_features: int) -> np.ndarray:
-    matrix = np.asarray(given, dtype=np.float64)
+    try:
+        matrix = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("similarity must return a matrix of finite numbers") from None
     if matrix.shape != (n_features, n_features):
         raise DataError(f"similarity has shape {matrix.shape}, but there are {n_features} features")
+    if not np.isfinite(matrix).all():
+        raise DataError("similarity must return a matrix of finite numbers")
     return matrix
 
 
