@@ -49,8 +49,8 @@ _CHOICES = """
         feature. A feature in no list is a group by itself.
         {grouped}
     count : {"features", "groups"}
-        What ``n_features_to_select`` counts. If features, groups are selected in order as long as
-        they have no more features together.
+        What ``n_features_to_select`` counts. If it counts features, groups are selected in order as
+        long as all of their features fit into that number.
 """
 
 

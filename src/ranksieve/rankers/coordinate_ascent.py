@@ -220,10 +220,10 @@ class CoordinateAscent(LinearRanker):
         self.best_restart_ = first_of_best(trained if validation is None else sign * held_out)
         best = ascents[self.best_restart_]
         self.coef_ = best.coef
-        shown = (lambda value: value) if sign > 0 else (lambda value: 1 - value)
-        self.rounds_ = [move._replace(measure=shown(move.measure)) for move in best.moves]
+        original = (lambda value: value) if sign > 0 else (lambda value: 1 - value)
+        self.rounds_ = [move._replace(measure=original(move.measure)) for move in best.moves]
         self.restarts_ = [
-            Restart(shown(value), None if validation is None else float(reached))
+            Restart(original(value), None if validation is None else float(reached))
             for value, reached in zip(trained.tolist(), held_out, strict=True)
         ]
 

@@ -119,12 +119,15 @@ def _train_part(
     run: list[int],
     parameters: dict[str, Any],
     n_trees: int,
-    place: tuple[list[str], int, _Port],
+    peer: tuple[list[str], int, _Port],
 ) -> str | None:
-    """Train together with the other workers; the first one returns the model as text."""
+    """Train together with the other workers; the first one returns the model as text.
+
+    ``peer`` has the addresses of all workers, the position of this one, and its port.
+    """
     import lightgbm
 
-    machines, rank, port = place
+    machines, rank, port = peer
     opened = stored.open_on_worker()
     data = dataset_of([opened.block(number) for number in run])
     network = {

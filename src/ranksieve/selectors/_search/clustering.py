@@ -86,10 +86,6 @@ class ClusterFilter(SimilarityFilter):
         Features are sorted by decreasing importance. Labels are 0, 1, ..., without gaps.
         """
 
-    def _cluster_counts(self, n: int) -> range:
-        """Numbers of clusters to choose from, for ``n`` features."""
-        return cluster_counts(n, self.max_clusters)
-
     def reasons(self) -> list[str]:
         """For each selected feature, which others are in its cluster."""
         check_is_fitted(self)

@@ -15,7 +15,6 @@ from ranksieve.selectors._search.contributions import shap_within_queries
 from ranksieve.sums.columns import Columns
 
 Kind = Literal["auto", "coef", "gain", "permutation", "shap"]
-KINDS = ("auto", "coef", "gain", "permutation", "shap")
 _REPEATS = 5
 
 

@@ -7,11 +7,14 @@ from dataclasses import KW_ONLY, dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from ranksieve.base import Choices, RankSelector
 from ranksieve.engine import Source
 from ranksieve.parameters import FeatureCount, Seed
 from ranksieve.progress import track
 from ranksieve.registry import Method
+from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.parts import HeldOutSelector
 from ranksieve.selectors.registry import SELECTORS, make_method
 
@@ -85,6 +88,14 @@ class ListsSelector(HeldOutSelector):
             lists.append(RankedList(member.name, tuple(chosen[:length].tolist())))
             advance(1)
         return lists
+
+    def _complete(self, order: list[int], varies: np.ndarray, choices: Choices) -> list[int]:
+        """Select features in this order, then the others, constant ones last; set ``path_``."""
+        others = np.setdiff1d(np.arange(choices.n_features), order)
+        others = others[np.argsort(~varies[others], kind="stable")]
+        chosen = choices.in_order([*order, *others])
+        self.path_ = [Step(feature, float(self.scores_[feature])) for feature in chosen]
+        return chosen
 
     def _members(self) -> Iterator[ListMember]:
         """The selectors whose lists to combine; raises a ValueError for an unknown name."""

@@ -20,7 +20,6 @@ from ranksieve.rankers.adapter import as_ranker
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method
-from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.held_out import make_folds
 from ranksieve.selectors._search.lists import ListMember, ListsSelector, RankedList
 from ranksieve.significance.samples import Sample
@@ -136,10 +135,7 @@ class BestOf(ListsSelector):
         order = [feature for feature in self.lists_[best].features if varies[feature]]
         self.scores_ = np.zeros(n)
         self.scores_[order] = np.linspace(1, 0, len(order), endpoint=False)
-        rest = np.setdiff1d(np.arange(n), order)
-        chosen = choices.in_order([*order, *rest[np.argsort(~varies[rest], kind="stable")]])
-        self.path_ = [Step(feature, float(self.scores_[feature])) for feature in chosen]
-        return chosen
+        return self._complete(order, varies, choices)
 
     def _members(self) -> Iterator[ListMember]:
         defaults = _DEFAULT_PARAMETERS if tuple(self.selectors) == _DEFAULT_SELECTORS else {}
@@ -165,7 +161,7 @@ class BestOf(ListsSelector):
     def _sizes(self, n_features: int) -> list[int]:
         """Numbers of features with which lists are evaluated, ascending."""
         sizes = list(self.sizes)
-        if not sizes or not all(isinstance(size, Integral) and size >= 1 for size in sizes):
+        if not sizes or not all(isinstance(size, Integral) and int(size) >= 1 for size in sizes):
             raise ValueError(f"sizes must be whole numbers of at least 1, got {self.sizes!r:.60}")
         return sorted({min(int(size), n_features) for size in sizes})
 
