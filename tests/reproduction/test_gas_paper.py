@@ -81,12 +81,12 @@ class TestFeatures:
 
     def test_sentences(self):
         found = Features(np.array([0.05, 0.09, 0.1, 0.3]), [5, 2, 2, 1])
-        assert weak_alone(0.1, 1)(found) == ("2 of 4 features", True)
-        assert not weak_alone(0.1, 2)(found).holds
-        assert blocks_at_least(4)(found) == ("4 blocks, the largest of 5, 2, 2 features", True)
-        assert not blocks_at_least(5)(found).holds
-        assert two_blocks_hold(0.7)(found).holds
-        assert not two_blocks_hold(0.71)(found).holds
+        assert weak_alone(found, 0.1, 1) == ("2 of 4 features", True)
+        assert not weak_alone(found, 0.1, 2).holds
+        assert blocks_at_least(found, 4) == ("4 blocks, the largest of 5, 2, 2 features", True)
+        assert not blocks_at_least(found, 5).holds
+        assert two_blocks_hold(found, 0.7).holds
+        assert not two_blocks_hold(found, 0.71).holds
 
 
 class TestStatements:

@@ -12,6 +12,8 @@ paper are .gov (TD2004) with 44 features and OHSUMED with 26; later releases of 
 
 from __future__ import annotations
 
+from functools import partial
+
 from ranksieve.reproduction.curves import (
     below_all,
     best_gains,
@@ -27,48 +29,57 @@ from ranksieve.study.results import BASE, RANDOM
 
 _GAS = ("gas-e", "gas-l")
 _ALL_FOUR = (*_GAS, "ig", "chi")
+_WITH_4_FEATURES = {"gas-l": 0.30, "gas-e": 0.30, "ig": 0.28, "chi": 0.25}
 _LOSS = Statement(
     "GAS-L is at least as good as GAS-E in most cases, but not significantly better",
-    reaches("gas-l", "gas-e"),
+    partial(reaches, selector="gas-l", other="gas-e"),
 )
 STATEMENTS = {
     "TD2004": (
         Statement(
             "with 4 features, GAS-L and GAS-E are above 0.30, IG has 0.28, CHI 0.25",
-            values_at(4, {"gas-l": 0.30, "gas-e": 0.30, "ig": 0.28, "chi": 0.25}, _GAS, 0.02),
+            partial(values_at, k=4, printed=_WITH_4_FEATURES, at_least=_GAS, near=0.02),
         ),
         Statement(
             "with 6 features, GAS is as good as all features or better",
-            gains_at(6, _ALL_FOUR, _GAS, least=0.0),
+            partial(gains_at, k=6, selectors=_ALL_FOUR, of=_GAS, least=0.0),
         ),
         Statement(
             "with 18 features, GAS is about 15 % above all features",
-            gains_at(18, _ALL_FOUR, _GAS, least=10.0, most=20.0),
+            partial(gains_at, k=18, selectors=_ALL_FOUR, of=_GAS, least=10.0, most=20.0),
         ),
         Statement(
             "more than 18 features bring no further gain: best of these compared with 18",
-            no_more_gain(18, _GAS, by=2.0),
+            partial(no_more_gain, after=18, selectors=_GAS, by=2.0),
         ),
         Statement(
             "selection can gain more than 10 % over all features: best of each method",
-            best_gains(44, _ALL_FOUR, least=10.0),
+            partial(best_gains, selectors=_ALL_FOUR, least=10.0),
         ),
         _LOSS,
-        FeatureStatement("more than 10 features alone have a MAP below 0.1", weak_alone(0.1, 10)),
-        FeatureStatement("similar features form many blocks", blocks_at_least(5)),
+        FeatureStatement(
+            "more than 10 features alone have a MAP below 0.1",
+            partial(weak_alone, below=0.1, more_than=10),
+        ),
+        FeatureStatement("similar features form many blocks", partial(blocks_at_least, least=5)),
     ),
     "OHSUMED": (
-        Statement("with fewer than 15 features, CHI is below all features", below_all("chi", 15)),
+        Statement(
+            "with fewer than 15 features, CHI is below all features",
+            partial(below_all, selector="chi", fewer_than=15),
+        ),
         Statement(
             "with fewer than 5 features, IG and GAS are good: best compared with all features",
-            best_gains(4, ("ig", *_GAS), least=0.0),
+            partial(best_gains, selectors=("ig", *_GAS), least=0.0, most_features=4),
         ),
         Statement(
             "GAS is 1 to 2 % above IG and above all features: best of each method",
-            gains_of_best(_GAS, "ig", least=0.5, most=2.5),
+            partial(gains_of_best, selectors=_GAS, other="ig", least=0.5, most=2.5),
         ),
         _LOSS,
-        FeatureStatement("similar features form two large blocks", two_blocks_hold(2 / 3)),
+        FeatureStatement(
+            "similar features form two large blocks", partial(two_blocks_hold, share=2 / 3)
+        ),
     ),
 }
 """Statements of the paper.
@@ -80,7 +91,7 @@ GENERAL = (
     _LOSS,
     Statement(
         "selection gains at least 1 % over all features: best of each method",
-        best_gains(10_000, _ALL_FOUR, least=1.0),
+        partial(best_gains, selectors=_ALL_FOUR, least=1.0),
     ),
 )
 """Statements of the paper about both collections."""
