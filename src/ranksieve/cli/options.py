@@ -120,6 +120,17 @@ Budget = Annotated[
         min=0,
     ),
 ]
+Scale = Annotated[
+    str | None,
+    option(
+        "HOW",
+        "Scale features within each query: none, min-max or standard. Default: none, but "
+        "min-max for the demo.",
+    ),
+]
+NoFigures = Annotated[
+    bool, typer.Option("--no-figures", help="Write only tables. Default: also draw figures.")
+]
 RankerParameters = Annotated[
     Path | None,
     option(

@@ -18,7 +18,9 @@ from ranksieve.cli.options import (
     DaskWorkers,
     Format,
     GroupCosts,
+    NoFigures,
     RankerParameters,
+    Scale,
     option,
     show_result,
 )
@@ -90,10 +92,6 @@ _Folds = Annotated[
         min=3,
     ),
 ]
-_Scale = Annotated[
-    str | None,
-    option("HOW", "Scale features within each query: none, min-max or standard. Default: none."),
-]
 _Seed = Annotated[int, option("N", "Random seed.", min=0)]
 _Time = Annotated[
     str | None,
@@ -106,9 +104,6 @@ _Time = Annotated[
 _Out = Annotated[
     Path,
     option("DIR", "Directory of the ledger, the answer, models, tables and figures."),
-]
-_NoFigures = Annotated[
-    bool, typer.Option("--no-figures", help="Write only tables. Default: also draw figures.")
 ]
 
 
@@ -131,11 +126,11 @@ def recommend(
     level: _Level = 0.95,
     folds: _Folds = None,
     convention: ConventionName = "standard",
-    scale: _Scale = None,
+    scale: Scale = None,
     seed: _Seed = 0,
     time: _Time = None,
     out: _Out = Path("recommendation"),
-    no_figures: _NoFigures = False,
+    no_figures: NoFigures = False,
     form: Format = "terminal",
     splitting: Splitting = Splitting(),
     reading: Reading = Reading(),

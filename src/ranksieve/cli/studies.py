@@ -9,7 +9,16 @@ import typer
 
 from ranksieve.cli.interruption import resumable
 from ranksieve.cli.option_groups import Reading, Splitting
-from ranksieve.cli.options import DaskAddress, DaskWorkers, Exclude, Groups, Include, option
+from ranksieve.cli.options import (
+    DaskAddress,
+    DaskWorkers,
+    Exclude,
+    Groups,
+    Include,
+    NoFigures,
+    Scale,
+    option,
+)
 from ranksieve.cli.settings import allow_own_code, choice_parameters
 from ranksieve.text import on_one_line
 
@@ -68,14 +77,6 @@ _Protocol = Annotated[
         "How to split the queries: letor (the folds of a collection), split (that of --test or a "
         "column), kfold:N or six-trials. Default: letor or split if the data comes with a split, "
         "otherwise kfold:5.",
-    ),
-]
-_Scale = Annotated[
-    str | None,
-    option(
-        "HOW",
-        "Scale features within each query: none, min-max or standard. Default: none, but "
-        "min-max for the demo.",
     ),
 ]
 _Choose = Annotated[
@@ -141,9 +142,6 @@ _Plan = Annotated[
     option("FILE", "TOML file with these settings; options take precedence. Default: none."),
 ]
 _Out = Annotated[Path, option("DIR", "Directory for the ledger, the tables and the figures.")]
-_NoFigures = Annotated[
-    bool, typer.Option("--no-figures", help="Write only tables. Default: also draw figures.")
-]
 
 
 def compare(
@@ -158,7 +156,7 @@ def compare(
     tune: _Tune = None,
     convention: _Convention = None,
     protocol: _Protocol = None,
-    scale: _Scale = None,
+    scale: Scale = None,
     choose: _Choose = None,
     seeds: _Seeds = None,
     seed: _Seed = None,
@@ -168,7 +166,7 @@ def compare(
     ranker_parameters: _RankerParameters = None,
     plan: _Plan = None,
     out: _Out = Path("study"),
-    no_figures: _NoFigures = False,
+    no_figures: NoFigures = False,
     splitting: Splitting = Splitting(),
     reading: Reading = Reading(),
     dask: DaskAddress = None,
