@@ -167,14 +167,7 @@ def _cut(source: Source, columns: np.ndarray) -> Source:
 
 
 def make_choices(selector: Any, source: Source) -> Choices:
-    """Resolve the parameters of a selector that constrain its features.
-
-    Parameters
-    ----------
-    selector : RankSelector
-        Selector with parameters ``include``, ``exclude``, ``groups`` and ``count``.
-    source : RankingData or opened shards
-    """
+    """Resolve ``include``, ``exclude``, ``groups``, ``count`` and the number of a selector."""
     n, counts_groups = source.n_features, selector.count == "groups"
     if counts_groups and selector.groups is None:
         raise DataError("count='groups' needs groups: pass features that are selected together")

@@ -44,14 +44,7 @@ class Restart(NamedTuple):
 
 
 class Trials:
-    """Statistic: keeps scores of documents, and measures them for changed weights.
-
-    Parameters
-    ----------
-    block : Block
-    measure, convention
-        As in :class:`ranksieve.sums.importance.ImportanceStatistic`.
-    """
+    """Statistic: keeps scores of documents, and measures them for changed weights."""
 
     title = "Coordinate ascent"
 

@@ -23,10 +23,7 @@ _UBJSON = b"{L"  # and the length of a name
 def read_library_model(path: PathLike) -> Ranker | None:
     """Read LightGBM's text or XGBoost's JSON; None if the file is neither.
 
-    Raises
-    ------
-    DataError
-        If the library cannot read the file, or is not installed.
+    Raises a DataError if the library cannot read the file, or is not installed.
     """
     try:
         with open_regular(path) as file:

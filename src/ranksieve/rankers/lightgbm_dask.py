@@ -32,23 +32,10 @@ _NETWORK = re.compile(r"^\[(machines|num_machines|local_listen_port): .*\]\n", r
 
 
 def train_on_workers(shards: Shards, parameters: dict[str, Any], n_trees: int) -> Any:
-    """Train on the workers of a Dask cluster that hold the shards.
+    """Train on the workers of a Dask cluster that hold the shards, and return a Booster.
 
-    Parameters
-    ----------
-    shards : Shards
-        Shards opened with a client.
-    parameters : dict
-        Parameters of LightGBM, except for threads and the network.
-    n_trees : int
-
-    Returns
-    -------
-    lightgbm.Booster
-
-    Notes
-    -----
-    Rows stay on their workers, which exchange histograms of features x bins numbers for each split
+    ``parameters`` are those of LightGBM, except for threads and the network. Rows stay on their
+    workers, which exchange histograms of features x bins numbers for each split
     of a tree, whatever the number of rows. Calls on one cluster wait for each other.
     """
     import lightgbm

@@ -97,17 +97,8 @@ class Similarity(ParameterValue):
 class SimilarityStatistic:
     """Statistic: each query's similarity of all pairs of features.
 
-    Parameters
-    ----------
-    block : Block
-    method : str
-        A key of ``SIMILARITIES``.
-    directions : float array of shape (features,)
-        1, or -1 for a feature whose small values are good.
-    absolute : bool
-        Whether to take the absolute value of each query's similarity.
-    ties : {"tied", "stable"}
-        Whether equal values are tied, or in the order of the rows.
+    The parameters are those of :func:`feature_similarity`; ``method`` is a key of ``SIMILARITIES``,
+    and ``directions`` (features,) has a number for each feature.
     """
 
     title = "Similarity"

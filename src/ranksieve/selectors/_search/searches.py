@@ -130,14 +130,8 @@ def forward_paying(
 ) -> list[Fit]:
     """Search forward in several ways to spend, and keep the path with the smallest error.
 
-    Parameters
-    ----------
-    make : callable
-        Makes a model without features. Models made before are no longer used.
-    bounds : Bounds
-    ways : sequence of Spending
-    by_last : bool
-        Whether the error of a path is that of its last model, or else that of its best one.
+    ``make`` makes a model without features; models made before are no longer used. The error of a
+    path is that of its last model if ``by_last``, else that of its best one.
     """
     paths = []
     for spending in ways:
