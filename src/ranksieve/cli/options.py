@@ -38,7 +38,7 @@ ConventionName = Annotated[
         "NAME",
         "Metric convention, because programs compute measures differently: standard, letor3, "
         "letor4, mslr, lightgbm, xgboost, ranklib, trec or sklearn. With NAME:2, only labels of "
-        "2 and more count as relevant.",
+        "2 or more count as relevant.",
     ),
 ]
 DaskAddress = Annotated[

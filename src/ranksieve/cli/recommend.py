@@ -54,17 +54,23 @@ _Margin = Annotated[
 ]
 _Keep = Annotated[
     list[str] | None,
-    option("NAMES", "Features that must be kept, separated by commas. Default: none."),
+    option(
+        "NAMES", "Features that must be kept, separated by commas. May be repeated. Default: none."
+    ),
 ]
 _Exclude = Annotated[
     list[str] | None,
-    option("NAMES", "Features to leave out, as if they were not in the data. Default: none."),
+    option(
+        "NAMES",
+        "Features to leave out, as if they were not in the data. May be repeated. Default: none.",
+    ),
 ]
 _Confirm = Annotated[
     list[Path] | None,
     option(
         "FILE",
-        "Other queries, for a single test of the recommended features. Default: none.",
+        "Other queries, for a single test of the recommended features. May be repeated. Default: "
+        "none.",
     ),
 ]
 _Selectors = Annotated[
@@ -92,7 +98,7 @@ _Folds = Annotated[
         min=3,
     ),
 ]
-_Seed = Annotated[int, option("N", "Random seed.", min=0)]
+_Seed = Annotated[int, option("N", "Random seed of all divisions and methods.", min=0)]
 _Time = Annotated[
     str | None,
     option(
@@ -240,8 +246,6 @@ def _source(
         reading = replace(reading, drop=None)
     else:
         drop = []
-    if splitting.resamples is not None:
-        raise typer.BadParameter("--resamples is for compare; recommend has its own parts")
     wanted: dict[str, Any] = {}
     source = take_source(wanted, data, splitting, reading)
     if source is None:

@@ -97,7 +97,6 @@ def take_source(
     given = {
         "split": splitting.rule,
         "pool": splitting.pool or None,
-        "resamples": splitting.resamples,
         "columns": reading.columns or None,
     }
     if reading.columns and "columns" in wanted:

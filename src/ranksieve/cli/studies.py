@@ -137,6 +137,16 @@ _RankerParameters = Annotated[
         "--ranker-params",
     ),
 ]
+_Resamples = Annotated[
+    int | None,
+    option(
+        "N",
+        "If there is only one split: select and train on N resamples of the training queries "
+        "(four in five, without replacement), to estimate stability and uncertainty. Default: "
+        "once, on all training queries.",
+        min=2,
+    ),
+]
 _Plan = Annotated[
     Path | None,
     option("FILE", "TOML file with these settings; options take precedence. Default: none."),
@@ -164,6 +174,7 @@ def compare(
     settings: _Settings = None,
     grids: _Grids = None,
     ranker_parameters: _RankerParameters = None,
+    resamples: _Resamples = None,
     plan: _Plan = None,
     out: _Out = Path("study"),
     no_figures: NoFigures = False,
@@ -191,6 +202,7 @@ def compare(
         "choose": choose,
         "seeds": seeds,
         "seed": seed,
+        "resamples": resamples,
         "baselines": False if no_baselines else None,
     }
     from ranksieve.cli.sources import take_source
