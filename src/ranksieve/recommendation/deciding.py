@@ -174,6 +174,7 @@ def recommend(
     source = open_for_study(data, split=split, pool=pool, **options)
     division = _prepare(divide(source, folds, seed, **options), plan, missing)
     work = Work(plan, division, Rule(rule, margin, budget), level, costs)
+    other_queries = None if confirm is None else work.read_other_queries(confirm, options)
     with ExitStack() as stack:
         directory = Path(tempfile.mkdtemp(prefix="ranksieve-") if out is None else out)
         if out is None:
@@ -192,7 +193,7 @@ def recommend(
         except OutOfTimeError:
             work.notes.append("There was no time to examine single features.")
     claimed = work.claim(choices)
-    confirmed = None if confirm is None else work.confirm(chosen, confirm, options)
+    confirmed = None if other_queries is None else work.confirm(chosen, other_queries)
     work.notes += notes_about_time(time, choices, limit)
     name = title_of_data(data) if title is None else title
     answer = work.answer(name, chosen, facts, claimed, confirmed)
