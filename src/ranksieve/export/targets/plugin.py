@@ -61,8 +61,8 @@ _UPLOAD = """Create the feature set, which has only the features that the model 
     (the content of featureset.json)
 
 """
-_EXISTING = """No feature set was given. In the first call, replace `{set}` with the name of one of your
-feature sets that has the features below.
+_EXISTING = """No feature set was given. In the first call, replace `{set}` with the name of one
+of your feature sets that has the features below.
 
 """
 
