@@ -56,15 +56,18 @@ def inspect(
     from ranksieve.sums.inspection import inspect as inspect_source
 
     check_output(html, data)
-    how = reading.how | {"missing": reading.missing}
-    with progress_bar(), open_training_data(data, demo, dask, workers, verify, **how) as source:
-        found = inspect_source(source, measure, convention)
+    read_options = reading.read_options | {"missing": reading.missing}
+    with (
+        progress_bar(),
+        open_training_data(data, demo, dask, workers, verify, **read_options) as source,
+    ):
+        inspection = inspect_source(source, measure, convention)
     if html is not None:
         from ranksieve.report.page.inspection import write_inspection_page
 
-        write_inspection_page(title_of(data), found, html, context.obj)
-    sheets = inspection_sheets(title_of(data), found, top)
-    show_result(sheets, form, json.dumps(found.to_record(), indent=2))
+        write_inspection_page(title_of(data), inspection, html, context.obj)
+    sheets = inspection_sheets(title_of(data), inspection, top)
+    show_result(sheets, form, json.dumps(inspection.to_record(), indent=2))
     if html is not None and form == "terminal":
         typer.echo(f"\nThe page is in {on_one_line(str(html))}")
 
@@ -165,7 +168,7 @@ def convert(
         else:
             data = log
             if data is None:
-                data = read_whole(sources, **reading.how, **stored)
+                data = read_whole(sources, **reading.read_options, **stored)
                 data = data if policy is None else data.with_missing(policy)
             written = _write_file(data, sources, destination, kept, scale)
     _print_size(written, destination)
@@ -190,8 +193,8 @@ def _write_shards(
         check_no_columns(reading.columns, sources[0], "shards")
         _rewrite_shards(sources[0], destination, missing, **stored)
     else:
-        how = reading.how | stored | {"missing": missing}
-        shards.convert_to_shards(files_of(sources), destination, **how)
+        read_options = reading.read_options | stored | {"missing": missing}
+        shards.convert_to_shards(files_of(sources), destination, **read_options)
     return shards.open_shards(destination)
 
 
@@ -284,7 +287,7 @@ def evaluate(
     from ranksieve.report.sheets.evaluation import evaluation_sheet
 
     with progress_bar():
-        loaded = read_whole([data], **reading.how)
+        loaded = read_whole([data], **reading.read_options)
     values = read_scores(scores)
     if len(values) != loaded.n_rows:
         raise DataError(

@@ -106,7 +106,7 @@ def export(
         data = None
         if verify:
             data = stack.enter_context(open_for(ranker, verify, reading))
-        found = export_model(
+        exported = export_model(
             ranker,
             to,
             out,
@@ -117,4 +117,4 @@ def export(
             name=name or model.name.partition(".")[0],
             costs=priced,
         )
-    show_sheets(export_sheets(found), form)
+    show_sheets(export_sheets(exported), form)

@@ -118,18 +118,20 @@ def train(
     if out is not None:
         _check_savable(ranker)
     selection = None if selected is None else read_selection(selected)
-    how = reading.how | {"missing": missing_policy(reading.missing, selection)}
+    read_options = reading.read_options | {"missing": missing_policy(reading.missing, selection)}
     if selection is not None and reading.n_features is None:
-        how["n_features"] = selection.n_features_given
+        read_options["n_features"] = selection.n_features_given
     trial = dict(method.trial) | own
     wait_for_kernels = rehearse(
         method, data, lambda few: _measure(method.make(**trial).fit(few), few, convention)
     )
     with progress_bar(), ExitStack() as stack:
-        source = stack.enter_context(open_training_data(data, demo, dask, workers, verify, **how))
+        source = stack.enter_context(
+            open_training_data(data, demo, dask, workers, verify, **read_options)
+        )
         parts = {title_of(data): source}
         if evaluate_on is not None:
-            validation = open_validation_data(evaluate_on, source, verify, **reading.how)
+            validation = open_validation_data(evaluate_on, source, verify, **reading.read_options)
             parts[str(evaluate_on)] = stack.enter_context(validation)
         if selection is not None:
             for place, part in parts.items():

@@ -88,7 +88,7 @@ class ReadingRows:
         return Columns(self.label, self.qid, self.doc_id, self.weight, drop, features)
 
     @property
-    def how(self) -> dict[str, Any]:
+    def read_options(self) -> dict[str, Any]:
         """Arguments of the functions that open data."""
         return {
             "columns": self.columns,

@@ -222,12 +222,12 @@ def check(
     from ranksieve.report.formats.terminal import show
     from ranksieve.report.sheets.recommendation import check_sheets
 
-    found = run(directory, data, **reading.how)
+    result = run(directory, data, **reading.read_options)
     if form == "terminal":
-        show(found.sentence)
+        show(result.sentence)
         show("")
-    show_result(check_sheets(found), form, json.dumps(found.to_record(), indent=2))
-    if found.is_broken:
+    show_result(check_sheets(result), form, json.dumps(result.to_record(), indent=2))
+    if result.is_broken:
         raise typer.Exit(1)
 
 

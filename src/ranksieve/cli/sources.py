@@ -153,7 +153,7 @@ def open_for(ranker: Ranker, data: list[Path], reading: ReadingRows) -> Iterator
 
     from ranksieve.datasets.opening import are_table_files, open_source, paths_of
 
-    paths, how = paths_of(data), reading.how
+    paths, read_options = paths_of(data), reading.read_options
     names: Any = getattr(ranker, "feature_names_in_", None)
     trained = getattr(ranker, "missing_", None)
     indicated = trained.indicated if trained else ()  # files have no indicators
@@ -163,14 +163,14 @@ def open_for(ranker: Ranker, data: list[Path], reading: ReadingRows) -> Iterator
         names = None
         selection = getattr(ranker, "selection_", None)
         n_features = ranker.n_features_in_ if selection is None else selection.n_features_in
-        how["n_features"] = n_features - len(indicated)
+        read_options["n_features"] = n_features - len(indicated)
     elif names is not None:
-        how["columns"] = replace(reading.columns, features=names.tolist())
+        read_options["columns"] = replace(reading.columns, features=names.tolist())
     if columns is not None:  # the total number of features is unknown
-        with open_source(paths, **how | {"n_features": None}) as source:
+        with open_source(paths, **read_options | {"n_features": None}) as source:
             wide = source.n_features > max(columns)
-        how["n_features"] = None if wide else max(columns) + 1
-    with open_source(paths, **how) as source:
+        read_options["n_features"] = None if wide else max(columns) + 1
+    with open_source(paths, **read_options) as source:
         if names is not None or columns is not None:  # columns may be in any order
             source = source.take_features(columns if names is None else names)
         yield source
