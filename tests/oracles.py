@@ -384,15 +384,16 @@ def pairs_of(
 
     ``weights`` has a weight for each query, in order; ``copy_of`` the query that each is a copy of.
     """
-    differences, targets = [np.zeros(len(X[0]))], [0.0]
-    for place, other in enumerate(sorted(set(qid))):
-        rows = [row for row, own in enumerate(qid) if own == other]
+    X, y, qid = np.asarray(X), np.asarray(y), np.asarray(qid)
+    differences, targets = [np.zeros((1, X.shape[1]))], [np.zeros(1)]
+    for place, other in enumerate(np.unique(qid).tolist()):
         if ((other if copy_of is None else copy_of[place]) == query) == inside:
             weight = 1.0 if weights is None else float(weights[place])
-            for i, j in itertools.product(rows, repeat=2):
-                differences.append((X[i] - X[j]) * math.sqrt(weight / (2 * len(rows))))
-                targets.append((y[i] - y[j]) * math.sqrt(weight / (2 * len(rows))))
-    return np.array(differences), np.array(targets)
+            rows = np.flatnonzero(qid == other)
+            i, j = np.repeat(rows, len(rows)), np.tile(rows, len(rows))  # all pairs
+            differences.append((X[i] - X[j]) * math.sqrt(weight / (2 * len(rows))))
+            targets.append((y[i] - y[j]) * math.sqrt(weight / (2 * len(rows))))
+    return np.concatenate(differences), np.concatenate(targets)
 
 
 def backfitting_errors(

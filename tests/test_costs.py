@@ -241,6 +241,12 @@ def test_tables_that_are_wrong(tmp_path):
         (lambda: FeatureCosts({"a": 1}, {}, {"g": 1}), "no feature is in group 'g'"),
         (lambda: FeatureCosts.of([1, 2], ["a"]), "one number for each of 1 features"),
         (lambda: FeatureCosts.of([[1]], ["a"]), "one number for each of 1 features"),
+        (lambda: FeatureCosts.of([[1], [1, 2]], ["a", "b"]), "cost of feature 'a' is not a number"),
+        (lambda: FeatureCosts({"a": 1}, groups=3), "costs: groups must be a mapping by name"),
+        (
+            lambda: FeatureCosts.of({"features": {"a": 1}, "group_costs": [1]}, ["a"]),
+            "costs: group_costs must be a mapping by name",
+        ),
         (lambda: FeatureCosts.of([np.nan], ["a"]), "the cost of feature 'a' is not a number"),
         (lambda: FeatureCosts.of({"b": 1}, ["a"]), "the data has no feature named 'b'"),
         (lambda: FeatureCosts.of({}, ["a"]), "feature 'a' has no cost"),

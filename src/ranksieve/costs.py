@@ -17,6 +17,7 @@ from ranksieve.data import DataError
 from ranksieve.data.frames import is_frame
 from ranksieve.io.entries import Entry, entries_of_frame, read_entries
 from ranksieve.io.records import PathLike
+from ranksieve.text import quantity
 
 _FEATURES, _GROUPS = ("feature", "cost"), ("group", "cost")
 _PARTS = ("features", "groups", "group_costs")
@@ -117,10 +118,13 @@ class FeatureCosts:
     _places: Mapping[tuple[str, str], str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        groups = {str(name): str(group) for name, group in dict(self.groups).items()}
+        for part in _PARTS:
+            if not isinstance(given := getattr(self, part), Mapping):
+                raise DataError(f"costs: {part} must be a mapping by name, got {given!r:.60}")
+        groups = {str(name): str(group) for name, group in self.groups.items()}
         object.__setattr__(self, "groups", groups)
         for part, what in (("features", "feature"), ("group_costs", "group")):
-            given = dict(getattr(self, part))
+            given = getattr(self, part)
             costs = {str(n): _cost(c, what, n, self._place(what, n)) for n, c in given.items()}
             object.__setattr__(self, part, costs)
         self._check_groups()
@@ -215,9 +219,10 @@ class FeatureCosts:
         return {part: dict(getattr(self, part)) for part in _PARTS}
 
     def __repr__(self) -> str:
-        n, m = len(self.features), len(self.group_costs)
-        several = f", {m} group{'s' if m > 1 else ''}" if m else ""
-        return f"{type(self).__name__}({n} feature{'' if n == 1 else 's'}{several})"
+        counts = quantity(len(self.features), "feature")
+        if self.group_costs:
+            counts += f", {quantity(len(self.group_costs), 'group')}"
+        return f"{type(self).__name__}({counts})"
 
     @classmethod
     def _of_entries(cls, features: Sequence[Entry], groups: Sequence[Entry]) -> FeatureCosts:
@@ -316,7 +321,7 @@ def _is_record(given: Mapping[Any, Any]) -> bool:
 
 
 def _as_column(given: Any, n_features: int) -> list[Any]:
-    column = np.asarray(given)
+    column = np.asarray(given, dtype=object)
     if column.ndim != 1 or len(column) != n_features:
         raise DataError(
             f"costs must have one number for each of {n_features} features, but the shape is "

@@ -71,3 +71,19 @@ def every(number: int, what: str) -> str:
     ('the one random order', 'all 20 random orders')
     """
     return f"the one {what}" if number == 1 else f"all {quantity(number, what)}"
+
+
+def parse_number(text: str) -> float | None:
+    """Parse a number as in data files; None if it is not one.
+
+    Underscores between digits, which ``float`` accepts, are not part of a number.
+
+    Examples
+    --------
+    >>> parse_number("-1e3"), parse_number("1_000"), parse_number("nan")
+    (-1000.0, None, nan)
+    """
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None

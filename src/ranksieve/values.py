@@ -31,7 +31,7 @@ class ParameterValue:
         return [part.name for part in fields(cls)]
 
     @classmethod
-    def of(cls, given: Any, usual: Any = None) -> Self:
+    def of(cls, given: Any, default: Any = None) -> Self:
         """Make a value from what a user gives.
 
         Parameters
@@ -39,22 +39,22 @@ class ParameterValue:
         given : value, mapping or anything else
             A value is returned unchanged. A mapping has some of the parts. Anything else is the
             first part.
-        usual : value or its first part, optional
+        default : value or its first part, optional
             Provides the parts that are not given.
         """
         if isinstance(given, cls):
             return given
         parts = given if isinstance(given, Mapping) else {cls.parts()[0]: given}
-        if usual is None:
+        if default is None:
             return cls(**parts)
-        return cls.of(usual).replace(**parts)
+        return cls.of(default).replace(**parts)
 
     @classmethod
     def given_to(cls, estimator: Any) -> Self:
         """Return an estimator's parameter of this name, completed by the default of its class."""
         name = cls.__name__.lower()
-        usual = inspect.signature(type(estimator)).parameters[name].default
-        return cls.of(getattr(estimator, name), usual)
+        default = inspect.signature(type(estimator)).parameters[name].default
+        return cls.of(getattr(estimator, name), default)
 
     def replace(self, **parts: Any) -> Self:
         """Return a copy with other parts; raise a ValueError if there is no such part."""
@@ -66,13 +66,13 @@ class ParameterValue:
                 )
         return replace(self, **parts)
 
-    def changed_from(self, usual: Self, name: str) -> dict[str, Any]:
-        """Parts that differ from the usual ones, by the names of their parameters."""
+    def changed_from(self, default: Self, name: str) -> dict[str, Any]:
+        """Parts that differ from the default ones, by the names of their parameters."""
         first = self.parts()[0]
         return {
             name if part == first else f"{name}.{part}": getattr(self, part)
             for part in self.parts()
-            if getattr(self, part) != getattr(usual, part)
+            if getattr(self, part) != getattr(default, part)
         }
 
     def __repr__(self) -> str:

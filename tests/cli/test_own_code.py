@@ -180,7 +180,7 @@ class TestCompare:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (["--rankers", "somebody:number"], "3 is no ranker: expected"),
+            (["--rankers", "somebody:number"], "3 is not a ranker: expected"),
             (["--rankers", "somebody:Colum"], "there is no 'Colum'; choose from Broken, Column"),
             (["--rankers", "nobody:Column"], "No module named 'nobody'"),
             (

@@ -134,7 +134,7 @@ def test_drop_leaves_columns_and_features_out(runs, files, tmp_path):
         (("--margin", "0"), "1% or 0.01"),
         (("--time", "soon"), "90s, 10m or 2h"),
         (("--group-costs", "x.csv"), "needs --costs"),
-        (("--resamples", "3"), "--resamples is for compare"),
+        (("--resamples", "3"), "No such option: --resamples"),
         (("--keep", "nope"), "nope"),
     ],
 )

@@ -674,4 +674,4 @@ def test_several_methods_together(run, planted, tmp_path, monkeypatch):
     assert "ig 1" in output
     status, _, errors = run("select", "data.txt", "--method", "borda", "--param", "selectors=[1]")
     assert status == 1
-    assert "1 is no selector" in errors
+    assert "1 is not a selector" in errors

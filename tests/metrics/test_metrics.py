@@ -372,7 +372,7 @@ def test_names(text, measure):
         ("p", "needs a cutoff"),
         ("mean-ndcg@5", "no cutoff"),
         ("ndcg(rel=2)@5", "has no option 'rel'"),
-        ("map(rel=x)", "'x' is not a number"),
+        ("map(rel=x)", "'x' is not a finite number"),
         ("mrr-", "no variant with '-'"),
         ("", "unknown measure"),
     ],

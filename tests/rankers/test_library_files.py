@@ -55,7 +55,7 @@ def changed(text: str, name: str, value: str, place: int = 0) -> str:
         ("right_child", "-99", "do not form a tree"),
         ("split_feature", "2000000000", "'split_feature' has 2000000000, but should be in 0.."),
         ("split_feature", "-1", "'split_feature' has -1"),
-        ("num_leaves", "100000000", "there are fewer values"),
+        ("num_leaves", "100000000", "there are fewer leaf values"),
         ("num_tree_per_iteration", "0", "several scores"),
         ("leaf_value", "nan", "'leaf_value' should be 6 finite numbers"),
         ("leaf_value", "1e999", "too large"),
@@ -65,7 +65,7 @@ def changed(text: str, name: str, value: str, place: int = 0) -> str:
             "3",
             "'cat_boundaries' should be",
         ),  # a set of categories that there is not
-        ("max_feature_idx", "3", "names of 4 features"),
+        ("max_feature_idx", "3", "4 feature names"),
     ],
 )
 def test_damaged_text_of_lightgbm_is_refused(text, tmp_path, name, value, message):
@@ -81,9 +81,9 @@ def test_damaged_text_of_lightgbm_is_refused(text, tmp_path, name, value, messag
 def test_sizes_of_trees_are_those_of_the_text(data, text):
     whole = lightgbm.Booster(model_str=text).model_to_string()
     check_text(whole)
-    with pytest.raises(DataError, match="'tree_sizes' are not the sizes"):
+    with pytest.raises(DataError, match="'tree_sizes' does not match the trees"):
         check_text(changed(whole, "tree_sizes", "999999999"))
-    with pytest.raises(DataError, match="not a whole text model"):
+    with pytest.raises(DataError, match="not a complete text model"):
         check_text(whole.replace("shrinkage", "\0shrinkage"))
 
 
@@ -120,7 +120,7 @@ def test_all_that_lightgbm_writes_is_read(parameters):
         ("right_children", 1, "do not form a tree"),
         ("split_indices", 2**31 - 1, "'split_indices' should be in 0.."),
         ("parents", -1, "'parents' should be whole numbers"),
-        ("parents", 2, "'parents' are not those of the children"),
+        ("parents", 2, "'parents' do not match the children"),
         ("split_conditions", None, "'split_conditions' should be"),
         ("default_left", 7, "'default_left' should be"),
     ],
@@ -145,11 +145,11 @@ def test_ids_and_groups_of_trees_of_xgboost(document):
         return json.dumps(record)
 
     check_json(damaged(lambda model: None))
-    with pytest.raises(DataError, match="each tree should have another 'id'"):
+    with pytest.raises(DataError, match="the 'id' of each tree should be"):
         check_json(damaged(lambda model: model["trees"][2].update(id=0)))
     with pytest.raises(DataError, match="'tree_info' should be"):
         check_json(damaged(lambda model: model["tree_info"].__setitem__(0, 5)))
-    with pytest.raises(DataError, match="'iteration_indptr' should go up"):
+    with pytest.raises(DataError, match="'iteration_indptr' should ascend"):
         check_json(damaged(lambda model: model["iteration_indptr"].__setitem__(-1, 1)))
     with pytest.raises(DataError, match="nested too deeply"):
         check_json(document.replace('"trees":', f'"x":{"[" * 5000}{"]" * 5000},"trees":', 1))
@@ -171,8 +171,8 @@ def test_trees_within_our_models_are_checked_too(data, tmp_path):
     LambdaMART(n_estimators=3, num_leaves=6, min_child_samples=5).fit(data).save_model(path)
     good = json.loads(path.read_text())
     for name, value, message in (
-        ("best_iteration", 2**40, "best number of trees"),
-        ("best_iteration", -3, "best number of trees"),
+        ("best_iteration", 2**40, "but there are 3 trees"),
+        ("best_iteration", -3, "but there are 3 trees"),
         ("booster", good["learned"]["booster"].replace("\nleft_child=1", "\nleft_child=0", 1), "."),
         ("booster", good["learned"]["booster"] + "{", "LightGBM cannot read"),
     ):

@@ -140,16 +140,21 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            (lambda e: e.pop("alone"), "it should have"),
-            (lambda e: e["alone"]["values"].pop(), "'values' should be 6 finite numbers"),
+            (lambda e: e.pop("alone"), "cannot read the evidence: KeyError"),
+            (lambda e: e["alone"]["values"].pop(), "'alone' should have numbers for 6 features"),
             (lambda e: e["likeness"]["features"].append(9), "features that the data does not have"),
             (lambda e: e["likeness"]["values"].pop(), "a row for each feature"),
-            (lambda e: e["outcomes"][0]["with_all"].pop(), "'with_all' should be"),
-            (lambda e: e["outcomes"][0]["with_all"].__setitem__(0, "0.5"), "should be numbers"),
+            (lambda e: e["outcomes"][0]["with_all"].pop(), "a value for each query"),
+            (lambda e: e["outcomes"][0].update(weights=[1.0]), "a value for each query"),
+            (
+                lambda e: e["outcomes"][0]["with_all"].__setitem__(0, "0.5"),
+                r"outcomes\.0\.with_all\.0 should be float, not '0.5'",
+            ),
             (lambda e: e["outcomes"][0].update(features=[0, 0]), "the data does not have"),
-            (lambda e: e["outcomes"][0].update(queries=[1]), "list of texts"),
-            (lambda e: e["spent"].append({}), "it should have"),
-            (lambda e: e.update(command=[1]), "list of texts"),
+            (lambda e: e["outcomes"][0].update(queries=[1]), r"queries\.0 should be str"),
+            (lambda e: e["spent"].append({}), "cannot read the evidence: TypeError"),
+            (lambda e: e.update(command=[1]), r"command\.0 should be str, not 1"),
+            (lambda e: e.update(more=1), "cannot read the evidence: TypeError"),
         ],
     )
     def test_evidence_that_cannot_be_is_refused(self, answer, directory, tmp_path, change, message):

@@ -568,6 +568,21 @@ def test_a_single_query_judges(data, tmp_path):
     assert load_recommendation(tmp_path).to_record() == answer.to_record()
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"level": 0.4}, "level must lie between 0.5 and 1"),
+        ({"time": np.nan}, "the time limit must be at least 0 seconds, got nan"),
+        ({"confirm": "nowhere.txt"}, "nowhere.txt"),
+        ({"confirm": planted()}, "query"),
+    ],
+)
+def test_wrong_settings_cost_no_work(data, tmp_path, settings, message):
+    with pytest.raises(ValueError, match=message):
+        recommend(data, out=tmp_path / "out", **QUICK, **settings)
+    assert not (tmp_path / "out").exists()
+
+
 class TestCheck:
     def test_dropped_features_are_no_help(self, data, tmp_path):
         assert recommend(data, drop=["6"], out=tmp_path, **QUICK).names == ["5"]

@@ -235,3 +235,9 @@ class TestOtherCollections:
             ValueError, match="ranker 'ranknet' is not in this paper; its rankers are ranksvm"
         ):
             reproduce("fs-ed", directory, rankers=["ranknet"])
+        with pytest.raises(ValueError, match="reading 'closest' is not .*; it has no readings to"):
+            reproduce("fs-ed", directory, reading="closest")
+        with pytest.raises(ValueError, match="method 'top' is not in this paper; its methods are"):
+            reproduce("gas", directory, methods=["top"])
+        with pytest.raises(ValueError, match="unknown paper 'fsed'; choose from greedy-rankrls, "):
+            reproduce("fsed", directory)

@@ -81,12 +81,12 @@ class TestFeatures:
 
     def test_sentences(self):
         found = Features(np.array([0.05, 0.09, 0.1, 0.3]), [5, 2, 2, 1])
-        assert weak_alone(0.1, 1)(found) == ("2 of 4 features", True)
-        assert not weak_alone(0.1, 2)(found).holds
-        assert blocks_at_least(4)(found) == ("4 blocks, the largest of 5, 2, 2 features", True)
-        assert not blocks_at_least(5)(found).holds
-        assert two_blocks_hold(0.7)(found).holds
-        assert not two_blocks_hold(0.71)(found).holds
+        assert weak_alone(found, 0.1, 1) == ("2 of 4 features", True)
+        assert not weak_alone(found, 0.1, 2).holds
+        assert blocks_at_least(found, 4) == ("4 blocks, the largest of 5, 2, 2 features", True)
+        assert not blocks_at_least(found, 5).holds
+        assert two_blocks_hold(found, 0.7).holds
+        assert not two_blocks_hold(found, 0.71).holds
 
 
 class TestStatements:
@@ -94,7 +94,7 @@ class TestStatements:
         found = dict(curves("OHSUMED").findings())
         assert len(found) == 4
         # 1 to 10 and 12 features, of which CHI is above all features with 2.
-        assert found["CHI is below all features with fewer than 15"] == (
+        assert found["with fewer than 15 features, CHI is below all features"] == (
             "below with 10 of 11 numbers of features",
             False,
         )
@@ -141,7 +141,7 @@ class TestStatements:
         found = dict(curves("MQ2008").findings())
         assert list(found) == [
             LOSS,
-            "selection gains at least 1 % over all features: best of each",
+            "selection gains at least 1 % over all features: best of each method",
         ]
         text = " ".join(" ".join(shown(curves("MQ2008"))).split())
         assert "What the GAS paper says of its collections, and what is found on MQ2008" in text
@@ -191,7 +191,7 @@ class TestOtherCollections:
         assert "[NDCG@10 by number of features with ranknet on ours]" in page
         assert (kept / "tables" / "curves-ranknet-ndcg10.tex").exists()
         assert "NDCG@1 of ranksvm on test queries, by the number of features: means over" in page
-        assert "dealt out to three parts, which train, tune and test in all six orders." in page
+        assert "divided into three parts, which train, tune and test in all six orders." in page
         for measure in few:
             curves = found["study"]["curves"][RANKER][measure]
             assert list(curves) == list(SELECTORS)

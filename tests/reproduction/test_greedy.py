@@ -179,7 +179,7 @@ class TestCommand:
 
     def test_methods_that_are_only_printed_are_explained(self, run, result):
         _, output, _ = run("reproduce", "greedy-rankrls", "--data", "anywhere")
-        assert "which reproduce rankers trains as ranksvm-struct" in " ".join(output.split())
+        assert "reproduce rankers trains it as ranksvm-struct" in " ".join(output.split())
 
     def test_differences_are_marked(self, run, result):
         result.outcomes[FULL].values["P@10"][0][0] = 0.25

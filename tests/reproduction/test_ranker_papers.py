@@ -21,7 +21,7 @@ MEANS, ON_FOLDS = letor.MEANS["MQ2008"], letor.ON_FOLDS["MQ2008"]
 MQ2008 = CollectionFacts("MQ2008", "MQ2008", "letor4", 784, 46)
 
 AVERAGED = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "MAP")
-WITH_TARGETS = [name for name, row in ROWS.items() if row.asked is not None]
+WITH_TARGETS = [name for name, row in ROWS.items() if row.tolerance is not None]
 
 
 @pytest.fixture
@@ -229,7 +229,7 @@ class TestTables:
         words = " ".join(" ".join(lines).split())
         for name in ("ranksvm-struct", "lambdarank"):
             assert ROWS[name].note in words
-        assert "LETOR's numbers of rounds; thresholds at equal distances" in words
+        assert "LETOR's numbers of rounds; evenly spaced thresholds" in words
 
     def test_no_difference_has_no_sign_of_its_own(self):
         lines = shown(made_up(["ranksvm"], ranksvm=-0.00001))
@@ -313,7 +313,9 @@ class TestOtherCollections:
         # What LETOR's runs had on MQ2008 is chosen by validation elsewhere.
         rounds = [chosen["best_round"] for chosen in found["methods"]["rankboost"]["chosen"]]
         assert all(1 <= number <= 600 for number in rounds)
-        assert found["methods"]["rankboost"]["note"].startswith("numbers of rounds by validation;")
+        assert found["methods"]["rankboost"]["note"].startswith(
+            "numbers of rounds chosen by validation;"
+        )
 
     def test_its_tables(self):
         result = made_up(facts=CollectionFacts("ours", None, "standard", 45, 7))
@@ -324,7 +326,7 @@ class TestOtherCollections:
         assert "diff" not in text
         assert "As near as asked:" not in text
         assert "Nothing is published about ours: its numbers have no verdict." in text
-        assert "C by validation; hinge, solved exactly" in text
+        assert "C chosen by validation; hinge, solved exactly" in text
 
     def test_the_convention_is_everywhere(self, run, tmp_path):
         command = ["reproduce", "rankers", "--data", write_collection(tmp_path / "ours")]

@@ -146,7 +146,7 @@ def test_a_part_of_the_queries_is_held_out(parts, everywhere):
     order = np.random.RandomState(3).permutation(60)
     held_out = np.sort(order[:12])
     rest = np.setdiff1d(np.arange(60), held_out)
-    selector = SimulatedAnnealing(3, validation_fraction=0.2, n_steps=100, random_state=3)
+    selector = SimulatedAnnealing(3, validation_fraction=0.2, n_steps=40, random_state=3)
     selector.fit(everywhere(train, shard_bytes=20_000))
     chosen, trained_on = selector.selected_, train.take_queries(rest)
     expected = value_of(trained_on, train.take_queries(held_out), chosen)

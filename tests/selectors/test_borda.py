@@ -241,7 +241,7 @@ class TestChoices:
         ({"selectors": []}, "selectors is empty"),
         ({"selectors": ["nothing"]}, "unknown method 'nothing'"),
         ({"selectors": "top"}, "selectors"),
-        ({"selectors": [3]}, "is no selector"),
+        ({"selectors": [3]}, "is not a selector"),
         (
             {"selectors": ["top"], "parameters": {"ig": {}}},
             "no selector is named 'ig'; the selectors are",

@@ -489,6 +489,8 @@ class TestLists:
         for groups in ({"one": 0.5}, [[0], 0.5]):
             with pytest.raises(DataError, match="groups: 0.5 is neither a name nor an index"):
                 feature_groups(groups, ["a", "b"])
+        with pytest.raises(DataError, match="is not a label or a list of features"):
+            feature_groups([{}, 1], ["a", "b"])
 
     def test_names_are_shown_on_one_line(self):
         X, y, qid = np.arange(8.0).reshape(4, 2), [0, 1, 0, 1], [1, 1, 2, 2]

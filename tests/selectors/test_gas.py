@@ -88,6 +88,9 @@ def test_a_function_can_be_the_similarity(planted):
     data, _ = planted
     gas = GAS(3, c=1, similarity=lambda source: np.eye(source.n_features)).fit(data)
     np.testing.assert_array_equal(gas.selected_, GAS(3, c=0).fit(data).selected_)
+    for wrong in (np.full((data.n_features,) * 2, np.nan), [[1], [2, 3]], "abc"):
+        with pytest.raises(DataError, match="must return a matrix of finite numbers"):
+            GAS(3, similarity=lambda source, wrong=wrong: wrong).fit(data)
 
 
 @st.composite

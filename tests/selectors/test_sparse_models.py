@@ -293,3 +293,7 @@ class TestLifeRank:
     def test_more_components_than_features(self, data):
         with pytest.raises(DataError, match="n_components=99, but there are 9 features"):
             LifeRank(99).fit(data)
+
+    def test_equal_labels(self, data):
+        with pytest.raises(DataError, match="all documents of each query have equal labels"):
+            LifeRank(2).fit(RankingData(data.X, np.zeros(data.n_rows), data.qid))

@@ -141,6 +141,9 @@ class TestSequential:
             assert selector.values_.shape == (2, data.n_queries)
         with pytest.raises(DataError, match="in both the training part and the held-out part"):
             SequentialSelector(RankRLS(), 2, cv=[([0, 1], [1, 2])]).fit(data)
+        for wrong in (1, "ab", ([0],), ([0], [1], [2]), ([0], [999]), ([-1], [0]), ([0.5], [1])):
+            with pytest.raises(DataError, match="cv: a fold should be a split, or a pair of lists"):
+                SequentialSelector(RankRLS(), 2, cv=[wrong]).fit(data)
 
     def test_the_number_of_threads_changes_nothing(self, planted):
         data, _ = planted

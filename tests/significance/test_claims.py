@@ -301,7 +301,7 @@ def test_values_that_cannot_be_compared(function):
         function([0.1, 0.2], [0.1, 0.2, 0.3])
     with pytest.raises(DataError, match="2 weights for the values of 3 queries"):
         function([0.1, 0.2, 0.3], [0.1, 0.2, 0.3], weights=[1, 1])
-    with pytest.raises(DataError, match="at least 1 must be above 0"):
+    with pytest.raises(DataError, match="at least 1 must be positive"):
         function([0.1, 0.2], [0.1, 0.2], weights=[0, 0])
     with pytest.raises(ValueError, match=r"level must lie between 0\.5 and 1"):
         function([0.1, 0.2], [0.1, 0.2], level=0.4)
@@ -313,5 +313,7 @@ def test_settings_that_make_no_sense():
         claim_non_inferiority(b, b, margin=1.0)
     with pytest.raises(ValueError, match=r"power must be at least 0\.5"):
         queries_needed(b, b, power=0.3)
+    with pytest.raises(ValueError, match=r"power must be at least 0\.5"):
+        queries_needed(b, b, power=2, loss=0.5)  # would be infinite
     with pytest.raises(ValueError, match="n_queries must be at least 1"):
         showable_margin(b, b, n_queries=0)

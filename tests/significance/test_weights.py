@@ -166,7 +166,7 @@ def test_one_query_with_all_the_weight_shows_nothing():
     [
         (np.ones(3), "3 weights for the values of 4 queries"),
         ([1.0, 1.0, 1.0, -1.0], "must not be negative"),
-        ([1.0, 0.0, 0.0, 0.0], "at least 2 must be above 0"),
+        ([1.0, 0.0, 0.0, 0.0], "at least 2 must be positive"),
         ([1.0, 1.0, 1.0, np.nan], "weights has nan at position 3"),
     ],
 )

@@ -438,10 +438,10 @@ class Demanding(Column):
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ([object()], "is no ranker: expected a ranker of ranksieve"),
-        ([KMeans()], "is no ranker: .* got the clusterer KMeans, which cannot rank"),
-        ([LogisticRegression()], "is no ranker: .* got the classifier LogisticRegression"),
-        ([StandardScaler()], "is no ranker: .*; got StandardScaler"),
+        ([object()], "is not a ranker: expected a ranker of ranksieve"),
+        ([KMeans()], "is not a ranker: .* got the clusterer KMeans, which cannot rank"),
+        ([LogisticRegression()], "is not a ranker: .* got the classifier LogisticRegression"),
+        ([StandardScaler()], "is not a ranker: .*; got StandardScaler"),
         ([("mine", Column()), ("mine", Column(1))], "two rankers are called 'mine': give each"),
         ([("mine", Column()), ("Mine", Column(1))], "called 'Mine' and 'mine', which is the same"),
         ([("ranksvm", Column())], "'ranksvm' is a published name .*: choose another name"),
@@ -464,7 +464,7 @@ class Demanding(Column):
         (["nowhere.at_all:Ranker"], "cannot be imported .*No module named 'nowhere'"),
         (["sklearn.linear_model:Rigde"], "there is no 'Rigde'; choose from ARDRegression, "),
         (["sklearn.linear_model:"], "should be MODULE:OBJECT, such as"),
-        (["sklearn.cluster:KMeans"], "is no ranker: .* got the clusterer KMeans"),
+        (["sklearn.cluster:KMeans"], "is not a ranker: .* got the clusterer KMeans"),
         (["mine=sklearn.linear_model:Ridge", ("mine", Column())], "two rankers are called 'mine'"),
     ],
 )
@@ -476,10 +476,10 @@ def test_rankers_that_cannot_be_are_told(entries, message):
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ([object()], "is no selector: expected a selector of ranksieve or scikit-learn, or"),
-        ([Ridge()], "is no selector: .*; got Ridge, which predicts; is it a ranker?"),
-        ([LGBMRanker()], "is no selector: .*; got LGBMRanker, which predicts; is it a ranker?"),
-        ([RankSVM()], "is no selector: .*; got RankSVM, which predicts; is it a ranker?"),
+        ([object()], "is not a selector: expected a selector of ranksieve or scikit-learn, or"),
+        ([Ridge()], "is not a selector: .*; got Ridge, which predicts; is it a ranker?"),
+        ([LGBMRanker()], "is not a selector: .*; got LGBMRanker, which predicts; is it a ranker?"),
+        ([RankSVM()], "is not a selector: .*; got RankSVM, which predicts; is it a ranker?"),
         ([VarianceThreshold()], "'VarianceThreshold' takes no number of features, but a study"),
         ([("a", Spread()), ("a", Spread())], "two selectors are called 'a': give each a name"),
         ([SelectKBest(lambda X, y: 0)], "score_func=<function .* of SelectKBest cannot be written"),

@@ -1,6 +1,7 @@
 """Similarity of features against counting by hand and SciPy, wherever the data lives."""
 
 import warnings
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -30,12 +31,17 @@ def rankings(draw):
     return RankingData(X, np.zeros(len(X)), np.repeat(np.arange(len(lengths)), lengths))
 
 
-@pytest.fixture(params=["dense", "sparse", "float32"])
-def data(request):
+@cache
+def in_form(form):
     ranking, _ = make_ranking(12, docs_per_query=(1, 9), n_noise=2, n_constant=1, tied=0.5)
     X = ranking.X.astype(np.float32)  # so that all have the same values
-    X = {"dense": X.astype(float), "sparse": sparse.csr_matrix(X), "float32": X}[request.param]
+    X = {"dense": X.astype(float), "sparse": sparse.csr_matrix(X), "float32": X}[form]
     return RankingData(X, ranking.y, ranking.qid)
+
+
+@pytest.fixture(params=["dense", "sparse", "float32"])
+def data(request):
+    return in_form(request.param)
 
 
 @pytest.fixture(params=["bits", "sorting"])
@@ -54,6 +60,12 @@ def naive(data, method, **options):
     return oracles.similarity(X, qid, getattr(oracles, method), **options)
 
 
+@cache
+def naive_of_data(method, absolute):
+    """The same for all forms of the data."""
+    return naive(in_form("dense"), method, absolute=absolute)
+
+
 def counts(count, columns):
     values = np.ascontiguousarray(columns.T)
     agree, shared = np.full((2, len(columns), len(columns)), -1)
@@ -65,9 +77,8 @@ def test_is_the_mean_of_what_counting_pairs_gives(everywhere, data):
     source = everywhere(data, shard_bytes=600)
     for method, absolute in product(SIMILARITIES, [False, True]):
         ours = feature_similarity(source, Similarity(method, absolute=absolute))
-        np.testing.assert_allclose(
-            ours, naive(data, method, absolute=absolute), rtol=0, atol=1e-14, err_msg=method
-        )
+        expected = naive_of_data(method, absolute)
+        np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-14, err_msg=method)
         np.testing.assert_array_equal(ours, ours.T)
 
 

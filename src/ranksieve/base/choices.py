@@ -70,11 +70,11 @@ class Choices:
         """Included features, which come first, in this order."""
         return self.features_of(self.start)
 
-    def features_of(self, places: Iterable[int]) -> list[int]:
+    def features_of(self, positions: Iterable[int]) -> list[int]:
         """Features of some groups."""
         if self.groups is None:
-            return list(places)
-        return [feature for place in places for feature in self.groups[place]]
+            return list(positions)
+        return [feature for position in positions for feature in self.groups[position]]
 
     def leaders(self, values: np.ndarray, varies: np.ndarray) -> np.ndarray:
         """Feature with the largest value in each group, among those that vary if there are any."""
@@ -104,27 +104,27 @@ class Choices:
         order = self.features_of(range(len(sizes)))
         return np.asarray(function.reduceat(values[order], np.cumsum([0, *sizes[:-1]])))
 
-    def size_of(self, places: Collection[int]) -> int:
+    def size_of(self, positions: Collection[int]) -> int:
         """Number of some groups or of their features, whichever ``k`` counts."""
-        return len(places if self.counts_groups else self.features_of(places))
+        return len(positions if self.counts_groups else self.features_of(positions))
 
-    def fits(self, places: Collection[int]) -> bool:
+    def fits(self, positions: Collection[int]) -> bool:
         """Whether the size of some groups is at most the number to select."""
-        return self.size_of(places) <= self.k
+        return self.size_of(positions) <= self.k
 
-    def is_full(self, places: Collection[int]) -> bool:
+    def is_full(self, positions: Collection[int]) -> bool:
         """Whether the size of some groups is at least the number to select."""
-        return self.size_of(places) >= self.k
+        return self.size_of(positions) >= self.k
 
-    def take(self, places: Sequence[int]) -> list[int]:
+    def take(self, positions: Sequence[int]) -> list[int]:
         """First groups of an order, as many as fit into the number to select."""
         if self.groups is None or self.counts_groups:
-            return list(places)[: self.k]
-        sizes = np.cumsum([len(self.groups[place]) for place in places])
-        taken = list(places)[: int(np.searchsorted(sizes, self.k, side="right"))]
-        if not taken and len(places):
+            return list(positions)[: self.k]
+        sizes = np.cumsum([len(self.groups[position]) for position in positions])
+        taken = list(positions)[: int(np.searchsorted(sizes, self.k, side="right"))]
+        if not taken and len(positions):
             raise DataError(
-                f"the first group to select has {len(self.groups[places[0]])} features, but "
+                f"the first group to select has {len(self.groups[positions[0]])} features, but "
                 f"n_features_to_select is {self.k}: raise it, or count groups (count='groups')"
             )
         return taken
@@ -133,8 +133,8 @@ class Choices:
         """Positions of the groups of some features, in the order of their first features."""
         if self.groups is None:
             return list(features)
-        place_of = {f: place for place, group in enumerate(self.groups) for f in group}
-        return list(dict.fromkeys(place_of[feature] for feature in features))
+        position_of = {f: position for position, group in enumerate(self.groups) for f in group}
+        return list(dict.fromkeys(position_of[feature] for feature in features))
 
     def in_order(self, order: Iterable[int], worthy: np.ndarray | None = None) -> list[int]:
         """Features to select, given an order of all; a group takes the position of its first one.
@@ -142,12 +142,12 @@ class Choices:
         Included features come first. With ``worthy``, a mask of features, the selection ends with
         the last group that has a worthy feature, whatever ``k``.
         """
-        places = list(dict.fromkeys([*self.start, *self.groups_of(order)]))
+        positions = list(dict.fromkeys([*self.start, *self.groups_of(order)]))
         if worthy is None:
-            return self.features_of(self.take(places))
+            return self.features_of(self.take(positions))
         n_start, kept = len(self.start), self.any_of(worthy)
-        others = [place for place in places[n_start:] if kept[place]]
-        return self.features_of(places[:n_start] + others)
+        others = [position for position in positions[n_start:] if kept[position]]
+        return self.features_of(positions[:n_start] + others)
 
     def cut(self, source: Source) -> Source:
         """Remove the excluded features from a source."""
@@ -167,14 +167,7 @@ def _cut(source: Source, columns: np.ndarray) -> Source:
 
 
 def make_choices(selector: Any, source: Source) -> Choices:
-    """Resolve the parameters of a selector that constrain its features.
-
-    Parameters
-    ----------
-    selector : RankSelector
-        Selector with parameters ``include``, ``exclude``, ``groups`` and ``count``.
-    source : RankingData or opened shards
-    """
+    """Resolve ``include``, ``exclude``, ``groups``, ``count`` and the number of a selector."""
     n, counts_groups = source.n_features, selector.count == "groups"
     if counts_groups and selector.groups is None:
         raise DataError("count='groups' needs groups: pass features that are selected together")
@@ -208,16 +201,16 @@ def _without(groups: list[Group] | None, columns: np.ndarray) -> list[Group] | N
     """Groups of the features that are not excluded, with indices among these."""
     if groups is None:
         return None
-    place_of = {int(column): place for place, column in enumerate(columns)}
-    kept = [tuple(place_of[f] for f in group if f in place_of) for group in groups]
+    position_of = {int(column): position for position, column in enumerate(columns)}
+    kept = [tuple(position_of[f] for f in group if f in position_of) for group in groups]
     return [group for group in kept if group]
 
 
 def _too_many_included(choices: Choices) -> str:
     if choices.counts_groups:
-        found = quantity(len(choices.start), "group")
+        listed = quantity(len(choices.start), "group")
     else:
-        found = quantity(len(choices.include), "feature")
+        listed = quantity(len(choices.include), "feature")
     whole = "" if choices.groups is None or choices.counts_groups else " in whole groups"
     verb = "is" if choices.k == 1 else "are"
-    return f"include lists {found}{whole}, but {choices.k} {verb} to be selected"
+    return f"include lists {listed}{whole}, but {choices.k} {verb} to be selected"

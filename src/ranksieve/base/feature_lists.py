@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -96,5 +96,7 @@ def feature_groups(groups: Any, names: Sequence[str] | np.ndarray) -> list[Group
         )
     by_label: dict[Any, list[int]] = {}
     for feature, label in enumerate(listed):
+        if not isinstance(label, Hashable):
+            raise DataError(f"groups: {label!r:.60} is not a label or a list of features")
         by_label.setdefault(label, []).append(feature)
     return [tuple(group) for group in by_label.values()]

@@ -10,18 +10,10 @@ from ranksieve.base.choices import Choices
 
 
 class PerFeature(NamedTuple):
-    """Layout of a fitted attribute with values per feature.
+    """Layout of a fitted attribute with values per feature."""
 
-    Attributes
-    ----------
-    axes : tuple of int
-        Axes of the array that correspond to features.
-    fill : number
-        Value of excluded features.
-    """
-
-    axes: tuple[int, ...] = (0,)
-    fill: float = np.nan
+    axes: tuple[int, ...] = (0,)  # axes of the array that correspond to features
+    fill: float = np.nan  # value of excluded features
 
     def widen(self, values: np.ndarray, choices: Choices) -> np.ndarray:
         """Array with entries for all features, including excluded ones."""

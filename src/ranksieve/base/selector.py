@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sized
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from textwrap import fill
+from textwrap import wrap
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -49,8 +49,8 @@ _CHOICES = """
         feature. A feature in no list is a group by itself.
         {grouped}
     count : {"features", "groups"}
-        What ``n_features_to_select`` counts. If features, groups are selected in order as long as
-        they have no more features together.
+        What ``n_features_to_select`` counts. If it counts features, groups are selected in order as
+        long as all of their features fit into that number.
 """
 
 
@@ -149,14 +149,13 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        for name, why, how in (
+        for name, why_not, sentence in (
             ("given", cls.no_include, cls.given),
             ("grouped", cls.no_groups, cls.grouped),
         ):
-            sentence = fill(f"Not supported: {why}" if why else how, 92).replace(
-                "\n", "\n" + 8 * " "
-            )
-            cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", sentence)
+            lines = wrap(f"Not supported: {why_not}" if why_not else sentence, 92)
+            text = ("\n" + 8 * " ").join(lines)
+            cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", text)
 
     @property
     def is_nested(self) -> bool:

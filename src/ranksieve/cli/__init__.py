@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import Annotated, NoReturn
 
@@ -41,6 +42,7 @@ for _command in (
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; report errors of the input without a traceback."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  it may be closed
     if isinstance(sys.stdout, TextIOWrapper):  # escape characters that its encoding lacks
         sys.stdout.reconfigure(errors="backslashreplace")
     import_quickly()
@@ -49,18 +51,30 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         with show_notes_on_stderr():
             given = sys.argv[1:] if arguments is None else arguments
-            app(given, prog_name="ranksieve", obj=["ranksieve", *given])
+            try:
+                app(given, prog_name="ranksieve", obj=["ranksieve", *given])
+            finally:
+                sys.stdout.flush()  # report errors here, not when the interpreter ends
     except ValueError as error:  # bad data, or an unknown measure, convention or method
         _fail(str(error))
     except MemoryError as error:
         _fail(f"not enough memory: {error}")
     except BrokenPipeError:  # the reader of the output has closed it
-        sys.stderr.close()
+        _discard_output()
         sys.exit(1)
-    except OSError as error:  # a name that is too long, a file that has vanished
-        if error.filename is None:
+    except OSError as error:  # a name that is too long, a file that has vanished, a full disk
+        if error.strerror is None:
             raise
+        if error.filename is None:
+            _discard_output()
+            _fail(error.strerror)
         _fail(f"{os.fsdecode(error.filename)}: {error.strerror}")
+
+
+def _discard_output() -> None:
+    """Send buffered output to nowhere, so that the interpreter does not try to write it again."""
+    with suppress(OSError):  # output that is not a file has no number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str) -> NoReturn:

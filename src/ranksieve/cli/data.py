@@ -19,7 +19,7 @@ from ranksieve.cli.options import (
     option,
     show_result,
 )
-from ranksieve.cli.sources import missing_policy, open_training_data
+from ranksieve.cli.sources import check_output, missing_policy, open_training_data
 from ranksieve.text import on_one_line, printable, quantity
 
 if TYPE_CHECKING:
@@ -51,22 +51,23 @@ def inspect(
     import json
 
     from ranksieve.datasets.opening import title_of
-    from ranksieve.io.files import check_replaceable
     from ranksieve.progress import progress_bar
     from ranksieve.report.sheets.inspection import inspection_sheets
     from ranksieve.sums.inspection import inspect as inspect_source
 
-    if html is not None:
-        check_replaceable(html, data or [])
-    how = reading.how | {"missing": reading.missing}
-    with progress_bar(), open_training_data(data, demo, dask, workers, verify, **how) as source:
-        found = inspect_source(source, measure, convention)
+    check_output(html, data)
+    read_options = reading.read_options | {"missing": reading.missing}
+    with (
+        progress_bar(),
+        open_training_data(data, demo, dask, workers, verify, **read_options) as source,
+    ):
+        inspection = inspect_source(source, measure, convention)
     if html is not None:
         from ranksieve.report.page.inspection import write_inspection_page
 
-        write_inspection_page(title_of(data), found, html, context.obj)
-    sheets = inspection_sheets(title_of(data), found, top)
-    show_result(sheets, form, json.dumps(found.to_record(), indent=2))
+        write_inspection_page(title_of(data), inspection, html, context.obj)
+    sheets = inspection_sheets(title_of(data), inspection, top)
+    show_result(sheets, form, json.dumps(inspection.to_record(), indent=2))
     if html is not None and form == "terminal":
         typer.echo(f"\nThe page is in {on_one_line(str(html))}")
 
@@ -138,11 +139,15 @@ def convert(
     Shards are for data larger than memory and for Dask clusters. Data of any size can be converted
     to shards, because it is streamed. Feature logs must fit into memory.
     """
-    from ranksieve.datasets.opening import paths_of, read_whole
+    from ranksieve.datasets.opening import are_shards, files_of, paths_of, read_whole
     from ranksieve.io.selection import read_selection
     from ranksieve.progress import progress_bar
 
     sources = paths_of(sources)
+    is_directory = destination.suffix in ("", ".shards")
+    if not is_directory:
+        files = sources if are_shards(sources) else files_of(sources)
+        check_output(destination, files, selected, judgments)
     kept = None if selected is None else read_selection(selected)
     policy = missing_policy(reading.missing, kept)
     stored: dict[str, Any] = {"sparse": sparse} | ({} if dtype is None else {"dtype": dtype})
@@ -153,7 +158,7 @@ def convert(
             log = log if policy is None else log.with_missing(policy)
         elif unjudged != "drop":
             raise typer.BadParameter("--unjudged is for feature logs: it needs --judgments")
-        if destination.suffix in ("", ".shards"):
+        if is_directory:
             if scale != "none":
                 raise typer.BadParameter(
                     "--scale writes only text or Parquet: scale first, then convert that to shards"
@@ -163,7 +168,7 @@ def convert(
         else:
             data = log
             if data is None:
-                data = read_whole(sources, **reading.how, **stored)
+                data = read_whole(sources, **reading.read_options, **stored)
                 data = data if policy is None else data.with_missing(policy)
             written = _write_file(data, sources, destination, kept, scale)
     _print_size(written, destination)
@@ -188,8 +193,8 @@ def _write_shards(
         check_no_columns(reading.columns, sources[0], "shards")
         _rewrite_shards(sources[0], destination, missing, **stored)
     else:
-        how = reading.how | stored | {"missing": missing}
-        shards.convert_to_shards(files_of(sources), destination, **how)
+        read_options = reading.read_options | stored | {"missing": missing}
+        shards.convert_to_shards(files_of(sources), destination, **read_options)
     return shards.open_shards(destination)
 
 
@@ -282,7 +287,7 @@ def evaluate(
     from ranksieve.report.sheets.evaluation import evaluation_sheet
 
     with progress_bar():
-        loaded = read_whole([data], **reading.how)
+        loaded = read_whole([data], **reading.read_options)
     values = read_scores(scores)
     if len(values) != loaded.n_rows:
         raise DataError(

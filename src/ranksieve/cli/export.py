@@ -10,6 +10,7 @@ import typer
 
 from ranksieve.cli.option_groups import ReadingRows
 from ranksieve.cli.options import Format, option
+from ranksieve.cli.settings import read_costs
 from ranksieve.cli.sources import open_for
 
 
@@ -87,7 +88,6 @@ def export(
     Search engines get only the features that the model uses. Nothing is written unless the model
     can run on the target and, with --verify, ranks documents in the same order.
     """
-    from ranksieve.costs import FeatureCosts
     from ranksieve.export import TARGETS, export_model
     from ranksieve.export.targets.registry import find_target
     from ranksieve.rankers import load_model
@@ -100,12 +100,13 @@ def export(
     if model is None or out is None or not to:
         raise typer.BadParameter("MODEL, --to TARGET and --out DIR are required")
     find_target(to)
+    priced = read_costs(costs, group_costs)
     ranker = load_model(model)
     with ExitStack() as stack:
         data = None
         if verify:
             data = stack.enter_context(open_for(ranker, verify, reading))
-        found = export_model(
+        exported = export_model(
             ranker,
             to,
             out,
@@ -114,6 +115,6 @@ def export(
             verify=data,
             tolerate=tolerate,
             name=name or model.name.partition(".")[0],
-            costs=None if costs is None else FeatureCosts.read(costs, group_costs),
+            costs=priced,
         )
-    show_sheets(export_sheets(found), form)
+    show_sheets(export_sheets(exported), form)

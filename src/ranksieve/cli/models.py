@@ -24,7 +24,13 @@ from ranksieve.cli.options import (
 )
 from ranksieve.cli.rehearsal import rehearse
 from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
-from ranksieve.cli.sources import missing_policy, open_for, open_training_data, open_validation_data
+from ranksieve.cli.sources import (
+    check_output,
+    missing_policy,
+    open_for,
+    open_training_data,
+    open_validation_data,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +98,6 @@ def train(
     of the training data.
     """
     from ranksieve.datasets.opening import title_of
-    from ranksieve.io.files import check_replaceable
     from ranksieve.io.selection import read_selection
     from ranksieve.metrics import get_convention
     from ranksieve.progress import progress_bar
@@ -109,22 +114,24 @@ def train(
     method = RANKERS.find(name)
     own = ranker_parameters(method, settings or [], seed, parameters)
     ranker = method.make(**own)
+    check_output(out, data, evaluate_on, selected, parameters)
     if out is not None:
-        check_replaceable(out, [*(data or []), evaluate_on, selected, parameters])
         _check_savable(ranker)
     selection = None if selected is None else read_selection(selected)
-    how = reading.how | {"missing": missing_policy(reading.missing, selection)}
+    read_options = reading.read_options | {"missing": missing_policy(reading.missing, selection)}
     if selection is not None and reading.n_features is None:
-        how["n_features"] = selection.n_features_given
+        read_options["n_features"] = selection.n_features_given
     trial = dict(method.trial) | own
     wait_for_kernels = rehearse(
         method, data, lambda few: _measure(method.make(**trial).fit(few), few, convention)
     )
     with progress_bar(), ExitStack() as stack:
-        source = stack.enter_context(open_training_data(data, demo, dask, workers, verify, **how))
+        source = stack.enter_context(
+            open_training_data(data, demo, dask, workers, verify, **read_options)
+        )
         parts = {title_of(data): source}
         if evaluate_on is not None:
-            validation = open_validation_data(evaluate_on, source, verify, **reading.how)
+            validation = open_validation_data(evaluate_on, source, verify, **reading.read_options)
             parts[str(evaluate_on)] = stack.enter_context(validation)
         if selection is not None:
             for place, part in parts.items():
@@ -162,14 +169,12 @@ def predict(
     Writes one score per line, in the order of the data's rows, as evaluate expects them. Without
     --missing, missing values are treated as they were in the training data.
     """
-    from ranksieve.io.files import check_replaceable
     from ranksieve.io.scores import write_scores
     from ranksieve.progress import progress_bar
     from ranksieve.rankers import load_model
 
     ranker = load_model(model)
-    if out is not None:
-        check_replaceable(out, [model, *data])
+    check_output(out, data, model)
     with progress_bar():
         scores = _scores(ranker, data, reading)
     if out is not None:

@@ -88,7 +88,7 @@ class ReadingRows:
         return Columns(self.label, self.qid, self.doc_id, self.weight, drop, features)
 
     @property
-    def how(self) -> dict[str, Any]:
+    def read_options(self) -> dict[str, Any]:
         """Arguments of the functions that open data."""
         return {
             "columns": self.columns,
@@ -143,14 +143,18 @@ class Splitting:
         ),
     ] = None
     time_column: Annotated[
-        str | None, option("NAME", "Column with dates, times or numbers, for --test-queries-after.")
+        str | None,
+        option(
+            "NAME",
+            "Column with dates, times or numbers, for --test-queries-after. Default: none.",
+        ),
     ] = None
     test_queries_after: Annotated[
         str | None,
         option(
             "TIME",
             "Test on the queries whose rows are all after this date (from the next day on), time "
-            "or number, and train on the others. Needs --time-column.",
+            "or number, and train on the others. Needs --time-column. Default: none.",
         ),
     ] = None
     pool: Annotated[
@@ -161,16 +165,6 @@ class Splitting:
             "several files, which could be a split.",
         ),
     ] = False
-    resamples: Annotated[
-        int | None,
-        option(
-            "N",
-            "If there is only one split: select and train on N resamples of the training queries "
-            "(four in five, without replacement), to estimate stability and uncertainty. Default: "
-            "once, on all training queries.",
-            min=2,
-        ),
-    ] = None
 
     @property
     def rule(self) -> SplitRule | None:

@@ -38,7 +38,7 @@ ConventionName = Annotated[
         "NAME",
         "Metric convention, because programs compute measures differently: standard, letor3, "
         "letor4, mslr, lightgbm, xgboost, ranklib, trec or sklearn. With NAME:2, only labels of "
-        "2 and more count as relevant.",
+        "2 or more count as relevant.",
     ),
 ]
 DaskAddress = Annotated[
@@ -119,6 +119,17 @@ Budget = Annotated[
         "Largest total cost of the selected features, in the unit of --costs. Default: no limit.",
         min=0,
     ),
+]
+Scale = Annotated[
+    str | None,
+    option(
+        "HOW",
+        "Scale features within each query: none, min-max or standard. Default: none, but "
+        "min-max for the demo.",
+    ),
+]
+NoFigures = Annotated[
+    bool, typer.Option("--no-figures", help="Write only tables. Default: also draw figures.")
 ]
 RankerParameters = Annotated[
     Path | None,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ranksieve.cli.interruption import resumable
-from ranksieve.cli.option_groups import Reading, Splitting
+from ranksieve.cli.option_groups import Reading, ReadingRows, Splitting
 from ranksieve.cli.options import (
     Budget,
     ConventionName,
@@ -18,7 +18,9 @@ from ranksieve.cli.options import (
     DaskWorkers,
     Format,
     GroupCosts,
+    NoFigures,
     RankerParameters,
+    Scale,
     option,
     show_result,
 )
@@ -52,17 +54,23 @@ _Margin = Annotated[
 ]
 _Keep = Annotated[
     list[str] | None,
-    option("NAMES", "Features that must be kept, separated by commas. Default: none."),
+    option(
+        "NAMES", "Features that must be kept, separated by commas. May be repeated. Default: none."
+    ),
 ]
 _Exclude = Annotated[
     list[str] | None,
-    option("NAMES", "Features to leave out, as if they were not in the data. Default: none."),
+    option(
+        "NAMES",
+        "Features to leave out, as if they were not in the data. May be repeated. Default: none.",
+    ),
 ]
 _Confirm = Annotated[
     list[Path] | None,
     option(
         "FILE",
-        "Other queries, for a single test of the recommended features. Default: none.",
+        "Other queries, for a single test of the recommended features. May be repeated. Default: "
+        "none.",
     ),
 ]
 _Selectors = Annotated[
@@ -90,11 +98,7 @@ _Folds = Annotated[
         min=3,
     ),
 ]
-_Scale = Annotated[
-    str | None,
-    option("HOW", "Scale features within each query: none, min-max or standard. Default: none."),
-]
-_Seed = Annotated[int, option("N", "Random seed.", min=0)]
+_Seed = Annotated[int, option("N", "Random seed of all divisions and methods.", min=0)]
 _Time = Annotated[
     str | None,
     option(
@@ -106,9 +110,6 @@ _Time = Annotated[
 _Out = Annotated[
     Path,
     option("DIR", "Directory of the ledger, the answer, models, tables and figures."),
-]
-_NoFigures = Annotated[
-    bool, typer.Option("--no-figures", help="Write only tables. Default: also draw figures.")
 ]
 
 
@@ -131,11 +132,11 @@ def recommend(
     level: _Level = 0.95,
     folds: _Folds = None,
     convention: ConventionName = "standard",
-    scale: _Scale = None,
+    scale: Scale = None,
     seed: _Seed = 0,
     time: _Time = None,
     out: _Out = Path("recommendation"),
-    no_figures: _NoFigures = False,
+    no_figures: NoFigures = False,
     form: Format = "terminal",
     splitting: Splitting = Splitting(),
     reading: Reading = Reading(),
@@ -207,7 +208,7 @@ def check(
         typer.Argument(metavar="NEW_DATA", help="New data, as files or a directory of shards."),
     ],
     form: Format = "terminal",
-    reading: Reading = Reading(),
+    reading: ReadingRows = ReadingRows(),
 ) -> None:
     """Check on new data whether recommended features are still enough.
 
@@ -221,12 +222,12 @@ def check(
     from ranksieve.report.formats.terminal import show
     from ranksieve.report.sheets.recommendation import check_sheets
 
-    found = run(directory, data, **reading.how)
+    result = run(directory, data, **reading.read_options)
     if form == "terminal":
-        show(found.sentence)
+        show(result.sentence)
         show("")
-    show_result(check_sheets(found), form, json.dumps(found.to_record(), indent=2))
-    if found.is_broken:
+    show_result(check_sheets(result), form, json.dumps(result.to_record(), indent=2))
+    if result.is_broken:
         raise typer.Exit(1)
 
 
@@ -245,8 +246,6 @@ def _source(
         reading = replace(reading, drop=None)
     else:
         drop = []
-    if splitting.resamples is not None:
-        raise typer.BadParameter("--resamples is for compare; recommend has its own parts")
     wanted: dict[str, Any] = {}
     source = take_source(wanted, data, splitting, reading)
     if source is None:

@@ -38,7 +38,7 @@ from ranksieve.cli.settings import (
     ranker_parameters,
     read_costs,
 )
-from ranksieve.cli.sources import open_training_data, open_validation_data
+from ranksieve.cli.sources import check_output, open_training_data, open_validation_data
 
 if TYPE_CHECKING:
     from ranksieve.base import RankSelector
@@ -135,7 +135,6 @@ def select(
     With --out, convert --selection and train --selection apply the selection to other files.
     """
     from ranksieve.datasets.opening import title_of
-    from ranksieve.io.files import check_replaceable
     from ranksieve.io.selection import write_selection
     from ranksieve.progress import progress_bar
     from ranksieve.report.formats.printing import show_sheets
@@ -148,41 +147,42 @@ def select(
         show_sheets([registry_sheet(SELECTORS)], form)
         return
     allow_own_code(method, ranker)
-    found = SELECTORS.find(method or _default_method(costs or group_costs, budget))
-    own = parameters_of(SELECTORS, found, settings or [], seed)
+    chosen = SELECTORS.find(
+        _default_method(costs or group_costs, budget) if method is None else method
+    )
+    from_settings = parameters_of(SELECTORS, chosen, settings or [], seed)
     paid = {"costs": read_costs(costs, group_costs), "budget": budget}
-    given = choice_parameters(include, exclude, groups, count)
-    given |= {name: value for name, value in paid.items() if value is not None}
-    selector = _make_selector(found, k, own, given)
+    from_options = choice_parameters(include, exclude, groups, count)
+    from_options |= {name: value for name, value in paid.items() if value is not None}
+    selector = _make_selector(chosen, k, from_settings, from_options)
     if ranker is not None:
-        inside = _make_ranker(found, ranker, ranker_settings or [], parameters)
+        inside = _make_ranker(chosen, ranker, ranker_settings or [], parameters)
         selector.set_params(ranker=inside)
     elif ranker_settings or parameters:
         raise typer.BadParameter("--ranker-param and --ranker-params need --ranker")
     if evaluate_on is not None:
-        _check_held_out(found)
-    if out is not None:
-        check_replaceable(out, data or [])
-    trial = dict(found.trial) | own
-    wait_for_kernels = rehearse(found, data, lambda few: make_method(found, 2, **trial).fit(few))
+        _check_held_out(chosen)
+    check_output(out, data, evaluate_on, groups, costs, group_costs, parameters)
+    trial = dict(chosen.trial) | from_settings
+    wait_for_kernels = rehearse(chosen, data, lambda few: make_method(chosen, 2, **trial).fit(few))
     with progress_bar(), ExitStack() as stack:
-        how = reading.how | {"missing": reading.missing}
-        opened = open_training_data(data, demo, dask, workers, verify, **how)
+        read_options = reading.read_options | {"missing": reading.missing}
+        opened = open_training_data(data, demo, dask, workers, verify, **read_options)
         source = stack.enter_context(opened)
         held_out: dict[str, Any] = {}
         if evaluate_on is not None:
-            validation = open_validation_data(evaluate_on, source, verify, **reading.how)
+            validation = open_validation_data(evaluate_on, source, verify, **reading.read_options)
             held_out["eval_set"] = stack.enter_context(validation)
         wait_for_kernels()
-        with explain_errors(found):
+        with explain_errors(chosen):
             selector.fit(source, **held_out)
         files = [str(path) for path in data] if data else [title_of(data)]
-        selection = record_selection(selector, source, found.name, files)
+        selection = record_selection(selector, source, chosen.name, files)
     if out is not None:
         write_selection(selection, out)
-    changed = _changed_parameters(found, selector)
+    changed = _changed_parameters(chosen, selector)
     counted = Counted(getattr(selector, "n_groups_", None), selector.count == "groups")
-    sheet = selection_sheet(title_of(data), selection, changed, counted, given.get("costs"))
+    sheet = selection_sheet(title_of(data), selection, changed, counted, from_options.get("costs"))
     show_result([sheet], form, selection.to_json())
 
 
@@ -194,19 +194,21 @@ def _default_method(costs: Any, budget: float | None) -> str:
 
 
 def _make_selector(
-    method: Method, k: str | None, own: dict[str, Any], given: dict[str, Any]
+    method: Method, k: str | None, from_settings: dict[str, Any], from_options: dict[str, Any]
 ) -> RankSelector:
-    """Make a selector from parameters of --param (``own``) and of other options (``given``)."""
+    """Make a selector with the parameters of --param and those of other options."""
     from ranksieve.selectors.registry import SELECTORS, make_method
 
-    check_takes_costs(SELECTORS, method, given)
-    for name in given:
-        if name in own:
+    check_takes_costs(SELECTORS, method, from_options)
+    for name in from_options:
+        if name in from_settings:
             raise ValueError(f"{name} is given twice, by --{name} and by --param {name}")
         SELECTORS.check_parameters(method, [name])
-    if k is None and "budget" in given:
+    if k is None and "budget" in from_options:
         k = "best"  # the best number within the budget
-    return make_method(method, None if k is None else _parse_number(k), **own, **given)
+    return make_method(
+        method, None if k is None else _parse_number(k), **from_settings, **from_options
+    )
 
 
 def _make_ranker(method: Method, name: str, settings: list[str], file: Path | None) -> Ranker:

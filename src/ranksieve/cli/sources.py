@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -96,7 +97,6 @@ def take_source(
     given = {
         "split": splitting.rule,
         "pool": splitting.pool or None,
-        "resamples": splitting.resamples,
         "columns": reading.columns or None,
     }
     if reading.columns and "columns" in wanted:
@@ -153,7 +153,7 @@ def open_for(ranker: Ranker, data: list[Path], reading: ReadingRows) -> Iterator
 
     from ranksieve.datasets.opening import are_table_files, open_source, paths_of
 
-    paths, how = paths_of(data), reading.how
+    paths, read_options = paths_of(data), reading.read_options
     names: Any = getattr(ranker, "feature_names_in_", None)
     trained = getattr(ranker, "missing_", None)
     indicated = trained.indicated if trained else ()  # files have no indicators
@@ -163,24 +163,33 @@ def open_for(ranker: Ranker, data: list[Path], reading: ReadingRows) -> Iterator
         names = None
         selection = getattr(ranker, "selection_", None)
         n_features = ranker.n_features_in_ if selection is None else selection.n_features_in
-        how["n_features"] = n_features - len(indicated)
+        read_options["n_features"] = n_features - len(indicated)
     elif names is not None:
-        how["columns"] = replace(reading.columns, features=names.tolist())
+        read_options["columns"] = replace(reading.columns, features=names.tolist())
     if columns is not None:  # the total number of features is unknown
-        with open_source(paths, **how | {"n_features": None}) as source:
+        with open_source(paths, **read_options | {"n_features": None}) as source:
             wide = source.n_features > max(columns)
-        how["n_features"] = None if wide else max(columns) + 1
-    with open_source(paths, **how) as source:
+        read_options["n_features"] = None if wide else max(columns) + 1
+    with open_source(paths, **read_options) as source:
         if names is not None or columns is not None:  # columns may be in any order
             source = source.take_features(columns if names is None else names)
         yield source
 
 
 def _numbers(names: Any) -> list[int] | None:
-    """Columns of features that are named by their numbers in a file with more features."""
-    if names is None or not all(name.isascii() and name.isdigit() for name in names):
+    """Columns of features that are named by their numbers (from 1) in a file with more features."""
+    if names is None or not all(re.fullmatch("[1-9][0-9]{0,9}", name) for name in names):
         return None
     return [int(name) - 1 for name in names]
+
+
+def check_output(out: Path | None, data: list[Path] | None, *others: Path | None) -> None:
+    """Raise a DataError if the output cannot be written, or would replace one of the inputs."""
+    from ranksieve.datasets.opening import paths_of
+    from ranksieve.io.files import check_replaceable
+
+    if out is not None:
+        check_replaceable(out, [*paths_of(data or []), *others])
 
 
 def missing_policy(given: str | None, selection: Selection | None) -> Missing | None:

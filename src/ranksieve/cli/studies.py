@@ -9,8 +9,18 @@ import typer
 
 from ranksieve.cli.interruption import resumable
 from ranksieve.cli.option_groups import Reading, Splitting
-from ranksieve.cli.options import DaskAddress, DaskWorkers, Exclude, Groups, Include, option
+from ranksieve.cli.options import (
+    DaskAddress,
+    DaskWorkers,
+    Exclude,
+    Groups,
+    Include,
+    NoFigures,
+    Scale,
+    option,
+)
 from ranksieve.cli.settings import allow_own_code, choice_parameters
+from ranksieve.text import on_one_line
 
 _Data = Annotated[
     list[Path] | None,
@@ -67,14 +77,6 @@ _Protocol = Annotated[
         "How to split the queries: letor (the folds of a collection), split (that of --test or a "
         "column), kfold:N or six-trials. Default: letor or split if the data comes with a split, "
         "otherwise kfold:5.",
-    ),
-]
-_Scale = Annotated[
-    str | None,
-    option(
-        "HOW",
-        "Scale features within each query: none, min-max or standard. Default: none, but "
-        "min-max for the demo.",
     ),
 ]
 _Choose = Annotated[
@@ -135,14 +137,21 @@ _RankerParameters = Annotated[
         "--ranker-params",
     ),
 ]
+_Resamples = Annotated[
+    int | None,
+    option(
+        "N",
+        "If there is only one split: select and train on N resamples of the training queries "
+        "(four in five, without replacement), to estimate stability and uncertainty. Default: "
+        "once, on all training queries.",
+        min=2,
+    ),
+]
 _Plan = Annotated[
     Path | None,
     option("FILE", "TOML file with these settings; options take precedence. Default: none."),
 ]
 _Out = Annotated[Path, option("DIR", "Directory for the ledger, the tables and the figures.")]
-_NoFigures = Annotated[
-    bool, typer.Option("--no-figures", help="Write only tables. Default: also draw figures.")
-]
 
 
 def compare(
@@ -157,7 +166,7 @@ def compare(
     tune: _Tune = None,
     convention: _Convention = None,
     protocol: _Protocol = None,
-    scale: _Scale = None,
+    scale: Scale = None,
     choose: _Choose = None,
     seeds: _Seeds = None,
     seed: _Seed = None,
@@ -165,9 +174,10 @@ def compare(
     settings: _Settings = None,
     grids: _Grids = None,
     ranker_parameters: _RankerParameters = None,
+    resamples: _Resamples = None,
     plan: _Plan = None,
     out: _Out = Path("study"),
-    no_figures: _NoFigures = False,
+    no_figures: NoFigures = False,
     splitting: Splitting = Splitting(),
     reading: Reading = Reading(),
     dask: DaskAddress = None,
@@ -192,6 +202,7 @@ def compare(
         "choose": choose,
         "seeds": seeds,
         "seed": seed,
+        "resamples": resamples,
         "baselines": False if no_baselines else None,
     }
     from ranksieve.cli.sources import take_source
@@ -314,11 +325,15 @@ def _add_parameters(wanted: dict[str, Any], settings: list[str], grids: list[str
 
     for what, texts in (("parameters", settings), ("grids", grids)):
         own = wanted.setdefault(what, {})
+        seen: set[str] = set()
         for text in texts:
             place, equals, value = text.partition("=")
             method, dot, name = place.partition(".")
             if not (equals and dot and method and name):
                 raise typer.BadParameter(f"{text!r} should be METHOD.NAME=VALUE")
+            if place in seen:
+                raise typer.BadParameter(f"{on_one_line(place)} is given twice")
+            seen.add(place)
             values = [parse_value(part) for part in value.split(",")]
             own.setdefault(method, {})[name] = (
                 values if what == "grids" else parse_setting(name, value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from fnmatch import fnmatchcase
 from typing import Any, NoReturn
@@ -76,13 +76,19 @@ class Columns:
     features: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).copy().items():
-            if name in ("drop", "features"):
-                value = (value,) if isinstance(value, str) else tuple(value)
-                object.__setattr__(self, name, value)
-            for text in value if isinstance(value, tuple) else (value,):
-                if not isinstance(text, str) and (text is not None or isinstance(value, tuple)):
-                    raise ValueError(f"{name} must name a column, got {text!r:.60}")
+        for role in _WORDS:
+            name = getattr(self, role)
+            if name is not None and not isinstance(name, str):
+                raise ValueError(f"{role} must name a column, got {name!r:.60}")
+        for role in ("drop", "features"):
+            names = getattr(self, role)
+            names = (names,) if isinstance(names, str) else names
+            if not isinstance(names, Iterable):
+                raise ValueError(f"{role} must name columns, got {names!r:.60}")
+            object.__setattr__(self, role, tuple(names))
+            for name in getattr(self, role):
+                if not isinstance(name, str):
+                    raise ValueError(f"{role} must name a column, got {name!r:.60}")
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> Columns:

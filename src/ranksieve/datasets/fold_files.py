@@ -53,9 +53,9 @@ def fold_reader(
     return partial(_read_texts, fold, read_options)
 
 
-def _read_tables(tables: Tables, fold: FoldFiles, how: dict[str, Any]) -> Fold:
+def _read_tables(tables: Tables, fold: FoldFiles, options: dict[str, Any]) -> Fold:
     def read(paths: tuple[Path, ...]) -> RankingData:
-        return tables.read([file for file in tables.files if file.path in paths], **how)
+        return tables.read([file for file in tables.files if file.path in paths], **options)
 
     return read(fold.train), read(fold.vali) if fold.vali else None, read(fold.test)
 

@@ -100,18 +100,18 @@ def open_source(
         yield data
 
 
-def open_in_memory(source: Any = None, **how: Any) -> RankingData | Collection:
+def open_in_memory(source: Any = None, **options: Any) -> RankingData | Collection:
     """Open data like :func:`open_data`, but read shards into memory."""
-    data = open_data(source, **how)
+    data = open_data(source, **options)
     if not isinstance(data, Shards):
         return data
     with nullcontext() if data is source else data:
         return data.read()
 
 
-def read_whole(source: Any = None, **how: Any) -> RankingData:
+def read_whole(source: Any = None, **options: Any) -> RankingData:
     """Read all queries into memory; the parts of a collection's first fold are joined."""
-    with open_source(source, **how) as data:
+    with open_source(source, **options) as data:
         return data.read() if isinstance(data, Shards) else data
 
 

@@ -157,7 +157,7 @@ class SplitByTime:
     def _time(self, value: Any) -> datetime:
         try:
             return _moment(value)[0]
-        except (AttributeError, ValueError):
+        except (AttributeError, ValueError, OverflowError):
             raise DataError(
                 f"column {self.column!r} has {value!r:.60}, which is neither a date or time (ISO "
                 "8601) nor a number"
@@ -223,8 +223,10 @@ def _bound(after: Any) -> tuple[np.datetime64, bool]:
     """Start of the next day, or the given time; and whether it is a whole day."""
     try:
         moment, is_day = _moment(after if not isinstance(after, int) else str(after))
+        return np.datetime64(moment + timedelta(days=is_day), "us"), is_day
+    except OverflowError:
+        raise DataError(f"{after!r} is too early or too late for a date") from None
     except (AttributeError, ValueError):
         raise DataError(
             f"{after!r} is not a date or time; write it like 2026-01-31 or 2026-01-31T12:00"
         ) from None
-    return np.datetime64(moment + timedelta(days=is_day), "us"), is_day

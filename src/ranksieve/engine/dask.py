@@ -218,8 +218,8 @@ class DaskWorkers(Workers):
                     break
             except Exception as error:
                 # The scheduler may notice the loss later than we do.
-                told = isinstance(error, (OSError, RuntimeError)) and "Actor" in str(error)
-                if told or place.worker not in self._client.nthreads():
+                is_lost = isinstance(error, (OSError, RuntimeError)) and "Actor" in str(error)
+                if is_lost or place.worker not in self._client.nthreads():
                     break
                 raise
         raise _LostWorkerError

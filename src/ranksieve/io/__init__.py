@@ -55,12 +55,12 @@ def open_tables(
 
 
 def read_data(
-    paths: Sequence[Path], columns: Columns | None = None, *, judgments: Any = None, **how: Any
+    paths: Sequence[Path], columns: Columns | None = None, *, judgments: Any = None, **options: Any
 ) -> RankingData:
     """Read files of one format, recognized by their names: Parquet, CSV, TSV, or else LETOR text.
 
-    With ``judgments`` they are feature logs. ``columns`` is for Parquet and CSV; ``how`` is passed
-    to :func:`read_letor`, and its ``sparse`` and ``dtype`` also to other readers.
+    With ``judgments`` they are feature logs. ``columns`` is for Parquet and CSV. ``options`` are
+    those of :func:`read_letor`; other readers get ``sparse`` and ``dtype`` of them.
     """
     from ranksieve.data.errors import DataError
     from ranksieve.io.feature_logs import read_feature_log
@@ -68,7 +68,7 @@ def read_data(
 
     if judgments is not None:
         check_no_columns(columns, paths[0], "feature logs")
-        return read_feature_log(paths, judgments, **stored_options(how))[0]
+        return read_feature_log(paths, judgments, **stored_options(options))[0]
     for path in filter(is_feature_log, paths):
         raise DataError(
             f"{path}: a feature log needs judgments: ranksieve convert {path} data.parquet "
@@ -76,13 +76,13 @@ def read_data(
         )
     if not are_tables(paths):
         check_no_columns(columns, paths[0], "LETOR text")
-        return read_letor(paths, **how)
-    return open_tables(paths, columns).read(**stored_options(how))
+        return read_letor(paths, **options)
+    return open_tables(paths, columns).read(**stored_options(options))
 
 
-def stored_options(how: dict[str, Any]) -> dict[str, Any]:
+def stored_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options of :func:`read_letor` that other readers also take: how values are stored."""
-    return {name: how[name] for name in ("sparse", "dtype") if how.get(name)}
+    return {name: options[name] for name in ("sparse", "dtype") if options.get(name)}
 
 
 def check_no_columns(columns: Columns | None, place: Any, what: str) -> None:

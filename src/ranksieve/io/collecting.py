@@ -13,10 +13,11 @@ from ranksieve.data.inputs import group_rows
 
 
 def check_dtype(dtype: Any) -> np.dtype[Any]:
-    """The type of feature values; a ValueError if it is another than float64 or float32."""
-    if np.dtype(dtype) not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
-    return np.dtype(dtype)
+    """Return a type of feature values; raise a ValueError unless it is float64 or float32."""
+    for known in (np.dtype(np.float32), np.dtype(np.float64)):
+        if dtype == known:
+            return known
+    raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
 
 
 def rows_for(dtype: np.dtype[Any], sparse: bool, total: int) -> DenseRows | SparseRows:

@@ -12,10 +12,9 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns, check_named
 from ranksieve.data.frames import kind_of
 from ranksieve.io.files import (
-    READ_ERRORS,
     PathLike,
     as_paths,
-    explain_os_error,
+    explain_read_errors,
     open_decompressed,
     open_regular,
     total_size,
@@ -154,7 +153,7 @@ class DelimitedTable:
 
         convert = pc.ConvertOptions(column_types=types, include_columns=[*(types or ())])
         try:
-            with open_regular(self.path) as file:
+            with explain_read_errors(self.path), open_regular(self.path) as file:
                 reader = pc.open_csv(
                     pa.PythonFile(_WholeBlocks(open_decompressed(file, self.path)), mode="r"),
                     # Errors have row numbers only with a single thread, which is as fast.
@@ -170,8 +169,6 @@ class DelimitedTable:
             raise DataError(f"{self.path}: {self._explain(str(error))}") from None
         except UnicodeDecodeError:
             raise DataError(f"{self.path}: row 1: not UTF-8 text") from None
-        except READ_ERRORS as error:
-            raise DataError(f"{self.path}: {explain_os_error(error)}") from error
 
     def _explain(self, message: str) -> str:
         if match := _CONVERTING.match(message):

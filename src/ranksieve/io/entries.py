@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ranksieve.data import DataError
 from ranksieve.data.frames import arrow_columns, is_frame
-from ranksieve.io.files import READ_ERRORS, explain_os_error, open_decompressed, open_regular
+from ranksieve.io.files import explain_read_errors, open_decompressed, open_regular
 from ranksieve.io.parquet import explain_parquet_errors
 from ranksieve.io.records import PathLike
 
@@ -60,15 +60,13 @@ def read_entries(
     if path.suffix in (".parquet", ".pq"):
         return _entries_of_table(_read_parquet(path), str(path), needed, optional)
     try:
-        with open_regular(path) as file:
+        with explain_read_errors(path), open_regular(path) as file:
             text = io.TextIOWrapper(open_decompressed(file, path), encoding="utf-8-sig", newline="")
             delimiter = "\t" if ".tsv" in path.suffixes[-2:] else ","
             rows = csv.reader(text, delimiter=delimiter, strict=True)
             return list(_entries_of_rows(rows, path, needed, optional))
     except UnicodeDecodeError:
         raise DataError(f"{path}: not UTF-8 text") from None
-    except READ_ERRORS as error:
-        raise DataError(f"{path}: {explain_os_error(error)}") from error
 
 
 def entries_of_frame(

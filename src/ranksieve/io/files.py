@@ -60,12 +60,6 @@ def open_regular(path: PathLike) -> IO[bytes]:
     return Path(path).open("rb")
 
 
-def read_regular(path: PathLike) -> bytes:
-    """Read the bytes of a regular file; raise a NotAFileError for anything else."""
-    with open_regular(path) as file:
-        return file.read()
-
-
 @contextmanager
 def open_text(path: Path) -> Iterator[IO[bytes]]:
     """Open text that is read once: a file, a pipe or a terminal, but no other device."""
@@ -148,10 +142,25 @@ def explain_os_error(error: Exception) -> str:
         return "the compressed file is truncated"
     if isinstance(error, (gzip.BadGzipFile, zlib.error)) or "decompress" in str(error):
         return f"the compressed file is damaged ({error})"
-    return str(error)
+    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 READ_ERRORS = (OSError, EOFError, zlib.error, LongLineError)
+
+
+@contextmanager
+def explain_read_errors(path: PathLike) -> Iterator[None]:
+    """Context manager that turns errors of reading a file into a DataError with its name."""
+    try:
+        yield
+    except READ_ERRORS as error:
+        raise DataError(f"{path}: {explain_os_error(error)}") from error
+
+
+def read_file(path: PathLike) -> bytes:
+    """Read a regular file; raise a DataError with its name if that fails."""
+    with explain_read_errors(path), open_regular(path) as file:
+        return file.read()
 
 
 def read_numbered_lines(

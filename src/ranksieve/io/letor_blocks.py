@@ -50,8 +50,8 @@ class Grammar:
     def make(cls, n_features: int | None, dtype: Any, sparse: bool, zero_based: bool) -> Grammar:
         """Check the options of a reader."""
         kind = check_dtype(dtype)
-        if n_features is not None and n_features < 1:
-            raise ValueError(f"n_features must be at least 1, got {n_features}")
+        if n_features is not None and not 1 <= n_features <= kernel.MAX_INDEX:
+            raise ValueError(f"n_features must be from 1 to {kernel.MAX_INDEX:,}, got {n_features}")
         return cls(n_features, kind, sparse, 0 if zero_based else 1)
 
     @property

@@ -13,7 +13,7 @@ from threading import RLock
 from typing import IO, Any, ClassVar
 
 from ranksieve.data import DataError
-from ranksieve.io.files import READ_ERRORS, explain_os_error, fcntl, open_regular
+from ranksieve.io.files import explain_read_errors, fcntl, open_regular
 
 
 class RecordLog(ABC):
@@ -85,11 +85,8 @@ class RecordLog(ABC):
 
     def refresh(self) -> None:
         """Read lines that other processes have written."""
-        try:
-            with self._one_thread, open_regular(self.path) as file:
-                self._take(file)
-        except READ_ERRORS as error:
-            raise DataError(f"{self.path}: {explain_os_error(error)}") from error
+        with self._one_thread, explain_read_errors(self.path), open_regular(self.path) as file:
+            self._take(file)
 
     def _differs(self, name: str, found: Any, wanted: Any) -> str:
         """Message for a file whose head differs."""

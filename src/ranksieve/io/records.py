@@ -15,13 +15,7 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
-from ranksieve.io.files import (
-    READ_ERRORS,
-    PathLike,
-    explain_os_error,
-    read_regular,
-    replace_on_success,
-)
+from ranksieve.io.files import PathLike, read_file, replace_on_success
 
 _DEPTH = 100
 _TOO_DEEP = "lists or objects are nested too deeply"
@@ -41,11 +35,11 @@ _KINDS = {
 def read_record(path: PathLike) -> Any:
     """Read JSON; raise a DataError with the file, the line and the reason."""
     try:
-        return parse_record(read_regular(path))
+        return parse_record(read_file(path))
     except json.JSONDecodeError as error:
         raise DataError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
-    except READ_ERRORS as error:
-        raise DataError(f"{path}: {explain_os_error(error)}") from error
+    except DataError:
+        raise
     except ValueError as error:
         raise DataError(f"{path}: not JSON: {error}") from None
 
@@ -138,6 +132,13 @@ def checksum_of(record: dict[str, Any]) -> str:
 def matches_checksum(record: dict[str, Any], key: str = "checksum") -> bool:
     """Whether the checksum under this key matches the rest of the record."""
     return record[key] == checksum_of({k: v for k, v in record.items() if k != key})
+
+
+def check_checksum(record: dict[str, Any]) -> None:
+    """Raise a DataError unless a record has the checksum of the rest of it."""
+    get(record, "checksum", str)
+    if not matches_checksum(record):
+        raise DataError("it is damaged: its checksum is not that of its content")
 
 
 def check_format(record: Any, name: str, newest: int, what: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.io.files import compressed_writer, place_of, read_numbered_lines, replace_on_success
+from ranksieve.text import parse_number
 
 
 def read_scores(path: str | os.PathLike[str]) -> np.ndarray:
@@ -30,15 +31,14 @@ def read_scores(path: str | os.PathLike[str]) -> np.ndarray:
 
 
 def _score(words: list[bytes], place: str) -> float:
-    text = words[-1].decode("utf-8", "backslashreplace")[:40]
     if len(words) not in (1, 3):
         raise DataError(f"{place}: expected one score per line, found {len(words)} words")
-    try:
-        score = float(words[-1])
-    except ValueError:
-        raise DataError(f"{place}: the score is not a number: {text!r}") from None
+    text = words[-1].decode("utf-8", "backslashreplace")
+    score = parse_number(text)
+    if score is None:
+        raise DataError(f"{place}: the score is not a number: {text[:40]!r}")
     if not np.isfinite(score):
-        raise DataError(f"{place}: the score must be finite: {text!r}")
+        raise DataError(f"{place}: the score must be finite: {text[:40]!r}")
     return score
 
 

@@ -89,6 +89,8 @@ def evaluate(
     if isinstance(measures, (str, Measure, type)):
         measures = [measures]
     parsed = [parse_measure(measure) for measure in measures]
+    if not parsed:
+        raise ValueError("there is no measure to evaluate")
     labels = _finite_column(y, "y")
     values = _finite_column(scores, "scores")
     if len(values) != len(labels):

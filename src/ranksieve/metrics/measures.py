@@ -289,6 +289,11 @@ class ERR(Measure):
     max_grade: int = 4
     label: ClassVar[str] = "ERR"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.max_grade <= 1000:
+            raise ValueError(f"ERR: max_grade must be from 1 to 1000, got {self.max_grade}")
+
     def _prepare(self, labels: _Labels, convention: Convention) -> Prepared:
         if labels.y.min() < 0 or labels.y.max() > self.max_grade:
             raise DataError(

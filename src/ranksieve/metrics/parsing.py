@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import fields
 from typing import Any
 
 from ranksieve.metrics.measures import ERR, MAP, MRR, NDCG, MeanNDCG, Measure, P, PairwiseError
+from ranksieve.text import parse_number
 
 MEASURES: dict[str, type[Measure]] = {
     "ndcg": NDCG,
@@ -59,7 +61,7 @@ def parse_measure(measure: str | Measure | type[Measure]) -> Measure:
 
 
 def _number(text: str, measure: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"measure {measure!r}: {text!r} is not a number") from None
+    number = parse_number(text)
+    if number is None or not math.isfinite(number):
+        raise ValueError(f"measure {measure!r}: {text!r} is not a finite number")
+    return number

@@ -225,11 +225,11 @@ class RankerAdapter(Ranker):
         """Unfitted copy of the estimator, with the number of threads and the log set."""
         library, given = library_of(self.estimator), self._given_parameters()
         fresh = library.copy_unfitted(self.estimator)
-        unsaid = {} if self.verbose else library.silence(given)
+        settings = {} if self.verbose else library.silence(given)
         if library.threads and library.threads not in given:
-            unsaid[library.threads] = openmp_thread_count()
-        if unsaid:
-            fresh.set_params(**unsaid)
+            settings[library.threads] = openmp_thread_count()
+        if settings:
+            fresh.set_params(**settings)
         return fresh
 
     def _fit_unfitted(self, fit: Callable[[Any], None], source: Source) -> None:

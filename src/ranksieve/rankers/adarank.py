@@ -35,16 +35,8 @@ class AdaRankRound(NamedTuple):
 class QueryValues:
     """Statistic: keeps the value of each feature on each query, and the weights of the queries.
 
-    Parameters
-    ----------
-    block : Block
-    measure, convention
-        As in :class:`ranksieve.sums.importance.ImportanceStatistic`.
-    both : bool
-        Whether to also keep values of ascending order, as further candidates after those of
-        descending order.
-    multiply : bool
-        Whether weights are multiplied from round to round, as in RankLib.
+    If ``both``, values of ascending order are further candidates, after those of descending order.
+    If ``multiply``, weights are multiplied from round to round, as in RankLib.
     """
 
     title = "AdaRank"
@@ -229,7 +221,7 @@ class AdaRank(LinearRanker):
     def _boost(
         self, workers: Workers, total: float, n_features: int, chosen: Rounds
     ) -> list[tuple[int, float, float]]:
-        """Yield rounds as (feature, alpha, value of the model); larger values are better."""
+        """Return rounds as (feature, alpha, value of the model); larger values are better."""
         rounds: list[tuple[int, float, float]] = []
         taken: set[int] = set()
         weight, sums = workers.sum("sums")

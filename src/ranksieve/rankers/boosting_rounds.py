@@ -38,14 +38,7 @@ class GrowingModel(Measured):
 class Rounds:
     """Finds the best round of a growing model on held-out queries, and decides when to stop.
 
-    Parameters
-    ----------
-    validation : Source or None
-        Held-out queries; without them, there is no best round.
-    measure, convention, ties
-        See :mod:`ranksieve.metrics`.
-    early_stopping_rounds : int or None
-        Stop after this many rounds without an improvement; None never stops.
+    Without validation data there is no best round. None for ``early_stopping_rounds`` never stops.
     """
 
     def __init__(

@@ -44,14 +44,7 @@ class Restart(NamedTuple):
 
 
 class Trials:
-    """Statistic: keeps scores of documents, and measures them for changed weights.
-
-    Parameters
-    ----------
-    block : Block
-    measure, convention
-        As in :class:`ranksieve.sums.importance.ImportanceStatistic`.
-    """
+    """Statistic: keeps scores of documents, and measures them for changed weights."""
 
     title = "Coordinate ascent"
 
@@ -59,8 +52,8 @@ class Trials:
         self.block, self.columns = block, Columns(block.X)
         self.measured = Measured(block, measure, convention)
         self.weights = self.measured.weights
-        self.tells = vary_within_queries(self.measured.prepared.worth, block.query_ptr)
-        self.tells &= self.weights > 0
+        self.is_informative = vary_within_queries(self.measured.prepared.worth, block.query_ptr)
+        self.is_informative &= self.weights > 0
         self.scores = np.zeros(len(block.y))
 
     def begin(self, coef: np.ndarray) -> float:
@@ -98,7 +91,7 @@ class Trials:
                 self.scores,
                 self.ranking.order,
                 self.values,
-                self.tells,
+                self.is_informative,
             ),
             prepared.on_lists(self.measured.average_ties),
             self.block.query_ptr,
@@ -220,10 +213,10 @@ class CoordinateAscent(LinearRanker):
         self.best_restart_ = first_of_best(trained if validation is None else sign * held_out)
         best = ascents[self.best_restart_]
         self.coef_ = best.coef
-        shown = (lambda value: value) if sign > 0 else (lambda value: 1 - value)
-        self.rounds_ = [move._replace(measure=shown(move.measure)) for move in best.moves]
+        original = (lambda value: value) if sign > 0 else (lambda value: 1 - value)
+        self.rounds_ = [move._replace(measure=original(move.measure)) for move in best.moves]
         self.restarts_ = [
-            Restart(shown(value), None if validation is None else float(reached))
+            Restart(original(value), None if validation is None else float(reached))
             for value, reached in zip(trained.tolist(), held_out, strict=True)
         ]
 

@@ -228,6 +228,7 @@ class LambdaMART(Ranker):
                 f"the trees of LightGBM have {self.booster_.num_feature()} features, not "
                 f"{self.n_features_in_}"
             )
-        if not 0 <= best <= self.booster_.num_trees():
-            raise DataError(f"the best number of trees is {best}, which there are not")
+        n_trees = self.booster_.num_trees()
+        if not 0 <= best <= n_trees:
+            raise DataError(f"'best_iteration' is {best}, but there are {n_trees} trees")
         self.best_iteration_ = best

@@ -309,7 +309,7 @@ def library_of(estimator: Any) -> Library:
     """
     kinds = _kinds(estimator)
     if "lightgbm.DaskLGBMRanker" in kinds:
-        raise TypeError("DaskLGBMRanker needs its own data; LambdaMART trains on a Dask cluster")
+        raise TypeError("DaskLGBMRanker needs Dask collections: use LambdaMART on a Dask cluster")
     found = [_LIBRARIES[kind] for kind in kinds if kind in _LIBRARIES]
     homes = {kind.partition(".")[0] for kind in kinds}
     makers = [library for library in _LIBRARIES.values() if library.name.partition(".")[0] in homes]

@@ -11,7 +11,7 @@ from ranksieve.data import DataError
 from ranksieve.data.feature_names import as_names
 from ranksieve.io.files import READ_ERRORS, explain_os_error, open_regular
 from ranksieve.io.records import PathLike
-from ranksieve.rankers.adapter import RankerAdapter, as_ranker
+from ranksieve.rankers.adapter import as_ranker
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.libraries import find_library_class, library_of
 
@@ -23,10 +23,7 @@ _UBJSON = b"{L"  # and the length of a name
 def read_library_model(path: PathLike) -> Ranker | None:
     """Read LightGBM's text or XGBoost's JSON; None if the file is neither.
 
-    Raises
-    ------
-    DataError
-        If the library cannot read the file, or is not installed.
+    Raises a DataError if the library cannot read the file, or is not installed.
     """
     try:
         with open_regular(path) as file:
@@ -55,15 +52,12 @@ def read_library_model(path: PathLike) -> Ranker | None:
 
 
 def _restore(estimator: Any, text: str) -> Ranker:
-    library = library_of(estimator)
-    library.restore(estimator, text)
+    library_of(estimator).restore(estimator, text)
     ranker = as_ranker(estimator)
-    assert isinstance(ranker, RankerAdapter)
-    ranker.n_features_in_ = library.n_features(estimator)
-    known = getattr(ranker, "feature_names_in_", None)
-    names = None if known is None else as_names(known, ranker.n_features_in_)
-    if known is not None and names is None:
-        del ranker.feature_names_in_  # placeholders such as Column_0
-    elif names is not None:
-        ranker.feature_names_in_ = np.asarray(names, dtype=object)
+    if hasattr(ranker, "feature_names_in_"):
+        names = as_names(ranker.feature_names_in_, ranker.n_features_in_)
+        if names is None:
+            del ranker.feature_names_in_  # placeholders such as Column_0
+        else:
+            ranker.feature_names_in_ = np.asarray(names, dtype=object)
     return ranker

@@ -32,23 +32,10 @@ _NETWORK = re.compile(r"^\[(machines|num_machines|local_listen_port): .*\]\n", r
 
 
 def train_on_workers(shards: Shards, parameters: dict[str, Any], n_trees: int) -> Any:
-    """Train on the workers of a Dask cluster that hold the shards.
+    """Train on the workers of a Dask cluster that hold the shards, and return a Booster.
 
-    Parameters
-    ----------
-    shards : Shards
-        Shards opened with a client.
-    parameters : dict
-        Parameters of LightGBM, except for threads and the network.
-    n_trees : int
-
-    Returns
-    -------
-    lightgbm.Booster
-
-    Notes
-    -----
-    Rows stay on their workers, which exchange histograms of features x bins numbers for each split
+    ``parameters`` are those of LightGBM, except for threads and the network. Rows stay on their
+    workers, which exchange histograms of features x bins numbers for each split
     of a tree, whatever the number of rows. Calls on one cluster wait for each other.
     """
     import lightgbm
@@ -119,12 +106,15 @@ def _train_part(
     run: list[int],
     parameters: dict[str, Any],
     n_trees: int,
-    place: tuple[list[str], int, _Port],
+    peer: tuple[list[str], int, _Port],
 ) -> str | None:
-    """Train together with the other workers; the first one returns the model as text."""
+    """Train together with the other workers; the first one returns the model as text.
+
+    ``peer`` has the addresses of all workers, the position of this one, and its port.
+    """
     import lightgbm
 
-    machines, rank, port = place
+    machines, rank, port = peer
     opened = stored.open_on_worker()
     data = dataset_of([opened.block(number) for number in run])
     network = {

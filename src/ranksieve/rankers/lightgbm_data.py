@@ -39,20 +39,11 @@ def blocks_of(source: Source) -> list[Block]:
 
 
 def dataset_of(blocks: Iterable[Block], reference: Any = None) -> Any:
-    """Make a LightGBM Dataset from adjacent blocks.
-
-    Parameters
-    ----------
-    blocks : iterable of Block
-    reference : lightgbm.Dataset, optional
-        Dataset whose bins to use.
-    """
+    """Make a LightGBM Dataset from adjacent blocks, with the bins of ``reference`` if given."""
     import lightgbm
 
     blocks = list(blocks)
-    X: Any = [
-        to_library_format(block.X) for block in blocks
-    ]  # LightGBM joins arrays without a copy
+    X: Any = [to_library_format(block.X) for block in blocks]  # arrays are joined without a copy
     if blocks[0].is_sparse:
         X = sparse.vstack(X, format="csr")
     counts = [np.diff(block.query_ptr) for block in blocks]

@@ -11,6 +11,7 @@ from ranksieve.data import RankingData
 from ranksieve.rankers.lightgbm_data import to_library_format
 from ranksieve.rankers.refits import Refits
 from ranksieve.registry.foreign import row_weights
+from ranksieve.sums.columns import Columns
 from ranksieve.sums.labels import check_labels_differ
 from ranksieve.threads import limit_threads_for
 
@@ -128,7 +129,8 @@ def _loses_values(data: RankingData, parameters: Mapping[str, Any]) -> bool:
         return False
     # Conflicts that are rare in all rows may be absent from a sample, but not four times as many.
     most = most if n <= sampled else 4 * (most + 10) * -(-n // sampled)
-    usual = np.array([_usual_value(column) for column in _columns(data)])
+    columns = Columns(data.X)
+    usual = np.array([_usual_value(columns[feature]) for feature in range(data.n_features)])
     together = sum((m.T @ m for m in _marks(data, usual)), np.zeros((len(usual),) * 2))
     np.fill_diagonal(together, 0)
     return bool(((together > 0) & (together <= most)).any())
@@ -141,13 +143,6 @@ def _usual_value(column: np.ndarray) -> float:
 
 def _equal(values: np.ndarray, usual: Any) -> np.ndarray:
     return (values == usual) | (np.isnan(values) & np.isnan(usual))
-
-
-def _columns(data: RankingData) -> Iterator[np.ndarray]:
-    X = data.X.tocsc() if data.is_sparse else data.X
-    for feature in range(data.n_features):
-        column = X[:, [feature]]
-        yield (column.toarray() if data.is_sparse else column)[:, 0]
 
 
 def _marks(data: RankingData, usual: np.ndarray) -> Iterator[np.ndarray]:

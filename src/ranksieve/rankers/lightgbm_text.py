@@ -42,14 +42,16 @@ def check_text(text: str) -> None:
     """Raise a DataError unless the trees of a model are valid and use existing features."""
     body, end, rest = text.partition("\nend of trees\n")
     if not end or not text.startswith("tree\n") or "\0" in text:
-        raise DataError("not a whole text model of LightGBM: it should go from 'tree' to the end")
+        raise DataError(
+            "not a complete text model of LightGBM: it should reach from 'tree' to 'end of trees'"
+        )
     head, *trees = body.split("\nTree=")
     n_features = _check_head(head, [len(f"Tree={tree}\n".encode()) for tree in trees])
     for number, tree in enumerate(trees):
         name, _, lines = tree.partition("\n")
         try:
             if name != str(number):
-                raise DataError(f"its number is {name!r:.20}")
+                raise DataError(f"it is numbered {name!r:.20}")
             _check_tree(_settings(lines.rstrip("\n")), n_features)
         except DataError as error:
             raise DataError(f"tree {number}: {error}") from None
@@ -67,12 +69,11 @@ def _check_head(head: str, sizes: list[int]) -> int:
         raise DataError("the model has several scores for each row, not one")
     n_features = int(_integers(facts, "max_feature_idx", 1)[0]) + 1
     if n_features < 1 or len(facts.get("feature_names", "").split(" ")) != n_features:
-        raise DataError(f"there should be names of {n_features} features")
+        raise DataError(f"there should be {n_features} feature names")
     # LightGBM splits the text by these sizes without checking them.
     if "tree_sizes" in facts and _integers(facts, "tree_sizes", len(sizes)).tolist() != sizes:
         raise DataError(
-            "'tree_sizes' are not the sizes of the trees; if these were changed on purpose, leave "
-            "that line out"
+            "'tree_sizes' does not match the trees; if you changed these, remove that line"
         )
     return n_features
 
@@ -91,7 +92,7 @@ def _settings(text: str, alone: Collection[str] = ()) -> dict[str, str]:
 def _check_tree(tree: Mapping[str, str], n_features: int) -> None:
     n_leaves = int(_integers(tree, "num_leaves", 1)[0])
     if n_leaves < 1 or n_leaves > len(tree.get("leaf_value", "")):
-        raise DataError(f"'num_leaves' is {n_leaves}, but there are fewer values")
+        raise DataError(f"'num_leaves' is {n_leaves}, but there are fewer leaf values")
     _numbers(tree, "leaf_value", n_leaves)
     n_splits = n_leaves - 1
     for names, count in ((_OF_SPLITS, n_splits), (_OF_LEAVES, n_leaves)):
@@ -137,9 +138,9 @@ def _check_categories(tree: Mapping[str, str], thresholds: np.ndarray) -> None:
     words = _integers(tree, "cat_threshold", int(bounds[-1]))
     _check_range(words, "cat_threshold", 2**32)
     if bounds[0] != 0 or (np.diff(bounds) < 0).any():
-        raise DataError("'cat_boundaries' should go up from 0")
+        raise DataError("'cat_boundaries' should ascend from 0")
     if (thresholds != np.floor(thresholds)).any():
-        raise DataError("a split on categories has no number of a set")
+        raise DataError("the threshold of a categorical split should be the index of a set")
     _check_range(thresholds, "threshold", n_sets)
 
 

@@ -18,8 +18,6 @@ from ranksieve.registry import Method, OwnMethod
 from ranksieve.text import on_one_line
 
 LIGHTGBM, XGBOOST, CATBOOST = "LGBMRanker", "XGBRanker", "CatBoostRanker"
-
-
 _LARGEST = 1e300
 
 
@@ -33,17 +31,9 @@ class FileParameters(NamedTuple):
 def read_parameters(path: Path) -> FileParameters:
     """Read parameters from JSON, or from a model of LightGBM, XGBoost, CatBoost or this library.
 
-    Parameters
-    ----------
-    path : Path
-        JSON with parameters by name; a text model of LightGBM; ``booster.save_config()`` of
-        XGBoost, whose models lack most parameters; a model of CatBoost (.cbm or JSON); or a file
-        that ``save_model`` wrote.
-
-    Raises
-    ------
-    DataError
-        If the file is none of these.
+    The file is JSON with parameters by name; a text model of LightGBM; ``booster.save_config()`` of
+    XGBoost, whose models lack most parameters; a model of CatBoost (.cbm or JSON); or what
+    ``save_model`` wrote. Anything else raises a DataError.
     """
     try:
         with open_regular(path) as file:
@@ -93,19 +83,10 @@ def _without_nulls(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parameters_from(path: Path, rankers: Mapping[str, Method]) -> dict[str, dict[str, Any]]:
-    """Read parameters for some of these rankers from a file.
+    """Read parameters for some of these rankers from a file; see :func:`read_parameters`.
 
-    Parameters
-    ----------
-    path : Path
-        See :func:`read_parameters`. JSON may have parameters by name, for the one ranker that has
-        them all, or such objects by the names of rankers.
-    rankers : mapping of str to Method
-
-    Returns
-    -------
-    dict of str to dict
-        Name of a ranker -> parameters, under the names of its class.
+    JSON may have parameters by name, for the one ranker that has them all, or such objects by the
+    names of rankers. Returns the parameters of each ranker, under the names of its class.
     """
     kind, found = read_parameters(path)
     if kind is None and found and all(isinstance(own, dict) for own in found.values()):

@@ -60,20 +60,10 @@ def reduce_parameters(
     known: Mapping[str, Cut],
     library: str,
 ) -> dict[str, Any]:
-    """Reduce parameters with values per feature to some of the features; keep all others.
+    """Reduce parameters with values per feature to some of ``n_features``; keep all others.
 
-    Parameters
-    ----------
-    features : sequence of int
-        Features to keep, in the order of the new data.
-    n_features : int
-        Number of all features.
-    parameters : mapping
-        Parameters of the library.
-    known : mapping
-        Parameter -> function that reduces it.
-    library : str
-        Name of the library for errors.
+    ``features`` are in the order of the new data. ``known`` has the function that reduces each
+    parameter, and ``library`` is a name for errors.
     """
     cut = dict(parameters)
     for name in cut.keys() & known.keys():

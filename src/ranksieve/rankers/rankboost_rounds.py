@@ -24,12 +24,7 @@ MOST_THRESHOLDS = 255  # of a feature, so that codes fit in a byte
 
 
 class PairPotentials:
-    """Statistic: keeps a byte per value and the weights of all pairs, as sums over documents.
-
-    Parameters
-    ----------
-    block : Block
-    """
+    """Statistic: keeps a byte per value and the weights of all pairs, as sums over documents."""
 
     title = "RankBoost"
 

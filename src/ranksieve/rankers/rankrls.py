@@ -200,8 +200,8 @@ def leave_query_out(
         if isinstance(measure, str) and measure == "squared":
             n_queries, n, sums, squares = workers.sum("errors", ridge)
         else:
-            how = parse_measure(measure), get_convention(convention, ties)
-            n_queries, n, sums, squares = workers.sum("measured", ridge, *how)
+            criterion = parse_measure(measure), get_convention(convention, ties)
+            n_queries, n, sums, squares = workers.sum("measured", ridge, *criterion)
     if n_queries < 2:
         raise DataError("leave-query-out needs at least two queries with two documents or more")
     mean = sums / n

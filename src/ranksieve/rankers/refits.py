@@ -9,20 +9,9 @@ from ranksieve.data import RankingData
 
 
 class Refits:
-    """Copies of a ranker, each trained on some features of the same data.
+    """Copies of an untrained ranker, each trained on some features of the same data."""
 
-    Parameters
-    ----------
-    ranker : Ranker
-        Untrained ranker.
-    data : RankingData
-
-    Attributes
-    ----------
-    ignores_unused : bool
-        Whether removing features that a trained ranker does not use leaves its model unchanged.
-    """
-
+    # Whether removing features that a trained ranker does not use leaves its model unchanged.
     ignores_unused = False
 
     def __init__(self, ranker: Any, data: RankingData) -> None:

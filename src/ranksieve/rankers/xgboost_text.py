@@ -51,14 +51,14 @@ def _check_order(model: dict[str, Any], trees: list[Any]) -> None:
     """Check the fields that list the trees and group them."""
     n_trees = len(trees)
     if sorted(get(tree, "id", int) for tree in trees) != list(range(n_trees)):
-        raise DataError("each tree should have another 'id', from 0 on")
+        raise DataError("the 'id' of each tree should be a different number, from 0 on")
     if _count(get(model, "gbtree_model_param", dict), "num_trees") != n_trees:
         raise DataError(f"'num_trees' is not the number of trees, {n_trees}")
     _integers(model, "tree_info", n_trees, 0, 1)
     if "iteration_indptr" in model:
         bounds = _integers(model, "iteration_indptr", None, 0, n_trees + 1)
         if not len(bounds) or bounds[0] or bounds[-1] != n_trees or (np.diff(bounds) < 0).any():
-            raise DataError("'iteration_indptr' should go up from 0 to the number of trees")
+            raise DataError("'iteration_indptr' should ascend from 0 to the number of trees")
 
 
 def _check_tree(tree: Any, n_features: int) -> None:
@@ -67,14 +67,14 @@ def _check_tree(tree: Any, n_features: int) -> None:
     if n_nodes < 1 or _count(facts, "num_nodes") != n_nodes:
         raise DataError(f"'num_nodes' is not the number of nodes, {n_nodes}")
     if _count(facts, "num_feature") != n_features or _count(facts, "size_leaf_vector", 1) > 1:
-        raise DataError(f"it should be on {n_features} features, with one value for each leaf")
+        raise DataError(f"it should have {n_features} features and one value for each leaf")
     features = _integers(tree, "split_indices", n_nodes, 0, 2**31)
     left, right = (_integers(tree, name, n_nodes, -1, n_nodes) for name in _CHILDREN)
     reached = _find_nodes(left, right)
     parents = _integers(tree, "parents", n_nodes, 0, 2**31)
     inner = np.flatnonzero(reached & (left >= 0))
     if (parents[left[inner]] != inner).any() or (parents[right[inner]] != inner).any():
-        raise DataError("'parents' are not those of the children")
+        raise DataError("'parents' do not match the children")
     if (features[reached] >= n_features).any():  # deleted nodes may have other values
         raise DataError(f"'split_indices' should be in 0..{n_features - 1}")
     _integers(tree, "default_left", n_nodes, 0, 2)
@@ -108,7 +108,7 @@ def _check_categories(tree: dict[str, Any], n_nodes: int) -> None:
     starts = _integers(tree, "categories_segments", len(nodes), 0, n_values + 1)
     sizes = _integers(tree, "categories_sizes", len(nodes), 0, n_values + 1)
     if (starts + sizes > n_values).any() or nodes.tolist() != np.flatnonzero(kinds).tolist():
-        raise DataError("'categories' are not those of the splits on categories")
+        raise DataError("'categories' do not match the categorical splits")
 
 
 def _count(facts: dict[str, Any], name: str, default: int | None = None) -> int:

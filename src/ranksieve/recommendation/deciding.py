@@ -168,12 +168,13 @@ def recommend(
         baselines=False,
         include=list(keep),
         exclude=list(drop),
-        **_portfolio(ranker, selectors, dict(parameters or {})),
+        **_portfolio(ranker, selectors, dict(parameters or {}), costs is not None),
     )
     options = {"columns": columns, **(read_options or {})}
     source = open_for_study(data, split=split, pool=pool, **options)
     division = _prepare(divide(source, folds, seed, **options), plan, missing)
     work = Work(plan, division, Rule(rule, margin, budget), level, costs)
+    other_queries = None if confirm is None else work.read_other_queries(confirm, options)
     with ExitStack() as stack:
         directory = Path(tempfile.mkdtemp(prefix="ranksieve-") if out is None else out)
         if out is None:
@@ -192,7 +193,7 @@ def recommend(
         except OutOfTimeError:
             work.notes.append("There was no time to examine single features.")
     claimed = work.claim(choices)
-    confirmed = None if confirm is None else work.confirm(chosen, confirm, options)
+    confirmed = None if other_queries is None else work.confirm(chosen, other_queries)
     work.notes += notes_about_time(time, choices, limit)
     name = title_of_data(data) if title is None else title
     answer = work.answer(name, chosen, facts, claimed, confirmed)
@@ -206,11 +207,14 @@ def recommend(
 
 
 def _portfolio(
-    ranker: Any, selectors: Sequence[Any] | None, given: dict[str, Mapping[str, Any]]
+    ranker: Any,
+    selectors: Sequence[Any] | None,
+    given: dict[str, Mapping[str, Any]],
+    with_costs: bool,
 ) -> dict[str, Any]:
     """Return the plan's selectors (by default those that suit the ranker) and all parameters."""
     if selectors is None:
-        defaults = default_selectors(find_method(ranker, RANKERS, {}))
+        defaults = default_selectors(find_method(ranker, RANKERS, {}), with_costs)
         given = {n: defaults.get(n, {}) | dict(given.get(n, {})) for n in {**defaults, **given}}
         selectors = list(defaults)
     return {

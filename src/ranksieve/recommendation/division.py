@@ -17,7 +17,6 @@ from ranksieve.datasets.fold_files import Fold
 from ranksieve.engine.memo import Memo
 from ranksieve.splits import query_parts
 from ranksieve.study.protocols import check_distinct
-from ranksieve.text import quantity
 
 _MANY_ROWS = 50_000  # with so many rows, two parts of the queries are enough for choosing
 _ROWS_TO_SELECT = 20_000  # sample size for selectors, if there are many rows
@@ -277,11 +276,3 @@ def _check_apart(parts: Mapping[str, RankingData]) -> None:
         if part.n_queries == 0:
             raise DataError(f"there is no query to {role}")
     check_distinct("the data", dict(parts))
-
-
-def describe_queries(division: Division) -> str:
-    """Describe the number of queries, and how many of them judge, for readers."""
-    whole = quantity(division.whole.n_queries, "query", "queries")
-    if not division.is_split:
-        return whole
-    return f"{whole}, {len(division.parts[_TEST]):,} of which judge"

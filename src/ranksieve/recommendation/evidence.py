@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.io.records import check_kinds, get_numbers, get_texts
+from ranksieve.io.typed import check_types
 
 
 class Outcome(NamedTuple):
@@ -114,70 +114,47 @@ class Evidence:
 
     def to_record(self) -> dict[str, Any]:
         """Convert to JSON values."""
-        record = {name: getattr(self, name) for name in _EVIDENCE}
-        for name in ("alone", "likeness"):
-            record[name] = record[name]._asdict()
-        for name in ("outcomes", "spent"):
-            record[name] = [item._asdict() for item in record[name]]
-        return record
+        return {
+            "elapsed": self.elapsed,
+            "n_resumed": self.n_resumed,
+            "versions": self.versions,
+            "command": self.command,
+            "alone": self.alone._asdict(),
+            "likeness": self.likeness._asdict(),
+            "outcomes": [outcome._asdict() for outcome in self.outcomes],
+            "spent": [spent._asdict() for spent in self.spent],
+        }
 
     @classmethod
     def of_record(cls, record: dict[str, Any], n_features: int) -> Evidence:
         """Restore what :meth:`to_record` wrote; raises DataError if it does not fit the data."""
-        check_kinds(record, _EVIDENCE)
-        check_kinds(record["alone"], _ALONE)
-        for name in _ALONE:
-            get_numbers(record["alone"], name, n_features)
-        _check_likeness(record["likeness"], n_features)
-        for spent in record["spent"]:
-            check_kinds(spent, _SPENT)
-        for outcome in record["outcomes"]:
-            _check_outcome(outcome, n_features)
-        get_texts(record, "command")
-        parts = record | {
-            "outcomes": [Outcome(**outcome) for outcome in record["outcomes"]],
-            "alone": Alone(**record["alone"]),
-            "likeness": Likeness(**record["likeness"]),
-            "spent": [Spent(**spent) for spent in record["spent"]],
-        }
-        return cls(**parts)
+        try:
+            parts = {
+                "outcomes": [Outcome(**outcome) for outcome in record["outcomes"]],
+                "alone": Alone(**record["alone"]),
+                "likeness": Likeness(**record["likeness"]),
+                "spent": [Spent(**spent) for spent in record["spent"]],
+            }
+            evidence = cls(**record | parts)
+        except (KeyError, TypeError) as error:
+            raise DataError(f"this version cannot read the evidence: {error!r:.80}") from None
+        check_types(evidence, Evidence)
+        evidence._check(n_features)
+        return evidence
 
-
-_EVIDENCE = dict(
-    elapsed=float, n_resumed=int, versions=dict, command=list,
-    alone=dict, likeness=dict, outcomes=list, spent=list,
-)  # fmt: skip
-_ALONE = dict(values=list, directions=list)
-_LIKENESS = dict(features=list, values=list)
-_SPENT = dict(method=str, fits=int, seconds=float)
-_OUTCOME = dict(
-    part=str, selector=str, size=int, cost=float, features=list, queries=list,
-    with_all=list, with_chosen=list, weights=object,
-)  # fmt: skip
-
-
-def _check_likeness(record: Any, n_features: int) -> None:
-    check_kinds(record, _LIKENESS)
-    _check_features(record["features"], n_features)
-    rows = {str(i): row for i, row in enumerate(record["values"])}
-    if len(rows) != len(record["features"]):
-        raise DataError("the similarities should have a row for each feature")
-    for i in rows:
-        get_numbers(rows, i, int(i))
-
-
-def _check_outcome(record: Any, n_features: int) -> None:
-    check_kinds(record, _OUTCOME)
-    _check_features(record["features"], n_features)
-    get_texts(record, "queries")
-    weighted = () if record["weights"] is None else ("weights",)
-    for name in ("with_all", "with_chosen", *weighted):
-        get_numbers(record, name, len(record["queries"]))
-
-
-def _check_features(features: list[Any], n_features: int) -> None:
-    if not are_features(features, n_features):
-        raise DataError("it lists features that the data does not have, or a feature twice")
+    def _check(self, n_features: int) -> None:
+        """Raise a DataError unless all features are known and all lists have the right length."""
+        for features in (self.likeness.features, *(outcome.features for outcome in self.outcomes)):
+            if not are_features(features, n_features):
+                raise DataError("it lists features that the data does not have, or a feature twice")
+        if any(len(numbers) != n_features for numbers in self.alone):
+            raise DataError(f"'alone' should have numbers for {n_features} features")
+        if [len(row) for row in self.likeness.values] != list(range(len(self.likeness.features))):
+            raise DataError("'likeness' should have a row for each feature")
+        for outcome in self.outcomes:
+            values = outcome.with_all, outcome.with_chosen, outcome.weights
+            if any(v is not None and len(v) != len(outcome.queries) for v in values):
+                raise DataError("'outcomes' should have a value for each query")
 
 
 def are_features(values: list[Any], n_features: int) -> bool:

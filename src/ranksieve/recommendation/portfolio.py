@@ -16,16 +16,19 @@ from ranksieve.study.plan import Plan, make_study_selector
 _BY_COST = ", by cost"
 
 
-def default_selectors(ranker: Method) -> dict[str, dict[str, Any]]:
+def default_selectors(ranker: Method, with_costs: bool) -> dict[str, dict[str, Any]]:
     """Return the default selectors for a ranker: name -> parameters.
 
     The best selector comes first; later ones are only tried with sets that cost less. Linear
     rankers and networks get methods that judge a feature given the others; all other rankers get
-    methods that suit trees. docs/recommend.md gives the reasons and measurements.
+    methods that suit trees, and one that weighs costs if there are any. docs/recommend.md gives the
+    reasons and measurements.
     """
     if issubclass(ranker.kind, (LinearRanker, GradientRanker)):
         return {"greedy-rankrls": {}, "elimination": {}, "gas-e": {}}
-    return {"sized-trees": {}, "cegb": {}, "greedy-rankrls": {}}
+    if with_costs:
+        return {"cegb": {}, "sized-trees": {}, "greedy-rankrls": {}}
+    return {"sized-trees": {}, "bt-influence": {}, "greedy-rankrls": {}}
 
 
 def members_of(

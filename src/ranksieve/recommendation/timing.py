@@ -32,6 +32,8 @@ class TimeLimit:
     """
 
     def __init__(self, seconds: float | None) -> None:
+        if seconds is not None and not seconds >= 0:
+            raise ValueError(f"the time limit must be at least 0 seconds, got {seconds}")
         self.is_set, self.was_short = seconds is not None, False
         self._end = inf if seconds is None else monotonic() + seconds
         self._known: dict[str, dict[int, float]] = {}

@@ -12,7 +12,7 @@ import numpy as np
 from ranksieve._version import __version__
 from ranksieve.base.feature_lists import listed_features
 from ranksieve.costs import FeatureCosts
-from ranksieve.data import DataError
+from ranksieve.data import DataError, RankingData
 from ranksieve.data.joining import concatenate, with_features_of
 from ranksieve.data.missing import has_missing
 from ranksieve.datasets.opening import read_whole
@@ -34,6 +34,7 @@ from ranksieve.recommendation.task import Task
 from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit
 from ranksieve.recommendation.verdict import Verdict
 from ranksieve.selectors._search.checkpoint import fingerprint
+from ranksieve.significance.intervals import check_margin
 from ranksieve.study.plan import Plan
 from ranksieve.study.protocols import check_distinct
 
@@ -44,6 +45,7 @@ class Work:
     def __init__(
         self, plan: Plan, division: Division, rule: Rule, level: float, costs: Any
     ) -> None:
+        check_margin(rule.margin, level)
         self.plan, self.division, self.rule, self.level = plan, division, rule, level
         names = [str(name) for name in division.whole.feature_names]
         self.names = names
@@ -147,15 +149,20 @@ class Work:
             return Verdict.of_nothing(about, *test)
         return Verdict.of(values, base, self.division.weights(list(judged)), about, *test)
 
-    def confirm(self, chosen: Choice, data: Any, read_options: Mapping[str, Any]) -> Verdict:
-        """Test the chosen features on other queries."""
+    def read_other_queries(self, source: Any, read_options: Mapping[str, Any]) -> RankingData:
+        """Read the data to confirm by, and treat it like the data of the recommendation."""
         whole = self.division.whole
-        other = read_whole(data, **read_options)
+        other = read_whole(source, **read_options)
         if whole.missing is not None and other.missing is None:
             other = other.with_missing(whole.missing)
         other = with_features_of(other, whole, "the data to confirm by")
         other = scaled_within_queries(other, self.plan.scale)
         check_distinct("the data to confirm by", {"choose by": whole, "confirm by": other})
+        return other
+
+    def confirm(self, chosen: Choice, other: RankingData) -> Verdict:
+        """Test the chosen features on the queries of :meth:`read_other_queries`."""
+        whole = self.division.whole
         joined = concatenate([whole, other])
         parts = {"confirm": range(whole.n_queries, joined.n_queries)}
         place = Place(("confirm",))

@@ -26,8 +26,8 @@ def parameters_of(estimator: Any) -> dict[str, Any]:
     kind = type(estimator)
     try:
         if hasattr(estimator, "get_params"):
-            takes = inspect.signature(estimator.get_params).parameters
-            return dict(estimator.get_params(**({"deep": False} if "deep" in takes else {})))
+            has_deep = "deep" in inspect.signature(estimator.get_params).parameters
+            return dict(estimator.get_params(**({"deep": False} if has_deep else {})))
         return {name: getattr(estimator, name) for name in _constructor_parameters(kind)}
     except (AttributeError, RuntimeError) as error:
         raise ValueError(
@@ -53,10 +53,10 @@ def copy_of(estimator: Any, **parameters: Any) -> Any:
     """Copy of an estimator with other parameters."""
     if not hasattr(estimator, "set_params"):
         return _construct(type(estimator), parameters_of(estimator) | parameters)
-    made = deepcopy(estimator)
+    copied = deepcopy(estimator)
     if parameters:
-        made.set_params(**parameters)
-    return made
+        copied.set_params(**parameters)
+    return copied
 
 
 def _construct(kind: type[Any], parameters: Mapping[str, Any]) -> Any:
@@ -68,10 +68,10 @@ def _construct(kind: type[Any], parameters: Mapping[str, Any]) -> Any:
 
 def adapter_of(adapter: Any, estimator: Any) -> Any:
     """Unfitted copy of an adapter around another estimator, with the same metadata requests."""
-    made = type(adapter)(**adapter.get_params(deep=False) | {"estimator": estimator})
+    copied = type(adapter)(**adapter.get_params(deep=False) | {"estimator": estimator})
     if hasattr(adapter, "_metadata_request"):
-        made._metadata_request = deepcopy(adapter._metadata_request)
-    return made
+        copied._metadata_request = deepcopy(adapter._metadata_request)
+    return copied
 
 
 def changed_parameters(estimator: Any) -> dict[str, Any]:
@@ -84,11 +84,11 @@ def changed_from(first: Any, second: Any) -> dict[str, Any]:
     return _changes(parameters_of(first), parameters_of(second))
 
 
-def _changes(usual: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
-        for name, value in given.items()
-        if name not in usual or _text(value) != _text(usual[name])
+        for name, value in after.items()
+        if name not in before or _text(value) != _text(before[name])
     }
 
 
@@ -99,12 +99,12 @@ def default_of(kind: type[Any], parameter: str) -> Any:
 
 def _defaults(kind: type[Any]) -> dict[str, Any]:
     """Default of each parameter, including those that a constructor passes to its base."""
-    usual: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
         if inspect.isfunction(constructor := vars(base).get("__init__")):
             parameters = inspect.signature(constructor).parameters
-            usual |= {n: p.default for n, p in parameters.items() if p.default is not p.empty}
-    return usual
+            defaults |= {n: p.default for n, p in parameters.items() if p.default is not p.empty}
+    return defaults
 
 
 def _text(value: Any) -> str:
@@ -159,7 +159,7 @@ def _refuse(what: str, value: Any) -> NoReturn:
         )
     else:
         advice = (
-            "use finite numbers, strings, true, false, None, lists, or dictionaries with "
+            "use finite numbers, strings, True, False, None, lists, or dictionaries with "
             "strings as keys"
         )
     raise ValueError(
@@ -173,9 +173,9 @@ def make_from_record(record: Mapping[str, Any]) -> Any:
     The record may name an estimator instead of a class; its parameters are then set.
     """
     found = import_object(record["class"])
-    usual = _defaults(found) if isinstance(found, type) else {}
+    defaults = _defaults(found) if isinstance(found, type) else {}
     parameters = {
-        name: _restore_part(value, usual.get(name))
+        name: _restore_part(value, defaults.get(name))
         for name, value in record.get("parameters", {}).items()
     }
     if isinstance(found, type):
@@ -183,9 +183,9 @@ def make_from_record(record: Mapping[str, Any]) -> Any:
     return copy_of(found, **parameters)
 
 
-def _restore_part(value: Any, usual: Any = None) -> Any:
-    if isinstance(usual, ParameterValue):
-        return usual.of(value, usual)
+def _restore_part(value: Any, default: Any = None) -> Any:
+    if isinstance(default, ParameterValue):
+        return default.of(value, default)
     if isinstance(value, Mapping):
         if {"class", "parameters"} <= value.keys() <= {"class", "parameters", "version"}:
             return make_from_record(value)
@@ -245,42 +245,44 @@ def fit_foreign(estimator: Any, data: RankingData, validation: RankingData | Non
         Held-out queries: a RankingData, a tuple (X, y, qid), or a list of a pair (X, y) for a
         ``fit`` without query ids.
     """
-    takes = fit_parameters(estimator)
-    beside: dict[str, Any] = {}
-    if "y" not in takes:
-        if validation is not None and "eval_set" in takes:
-            beside["eval_set"] = validation
-        return estimator.fit(data, **beside)
+    parameters = fit_parameters(estimator)
+    arguments: dict[str, Any] = {}
+    if "y" not in parameters:
+        if validation is not None and "eval_set" in parameters:
+            arguments["eval_set"] = validation
+        return estimator.fit(data, **arguments)
     if data.query_weights is not None:
-        if "sample_weight" not in takes:
+        if "sample_weight" not in parameters:
             raise DataError(
                 f"{type(estimator).__name__} takes no weights, because its fit has no parameter "
                 "sample_weight: use data without weights"
             )
-        beside["sample_weight"] = row_weights(data)
+        arguments["sample_weight"] = row_weights(data)
     queries = {"qid": data.qid, "group": data.group_counts, "groups": data.query_codes}
-    beside |= {name: value for name, value in queries.items() if name in takes}
+    arguments |= {name: value for name, value in queries.items() if name in parameters}
     if validation is not None:
-        beside |= _held_out(estimator, takes, validation)
-    return estimator.fit(rows_for(estimator, data.X), data.y, **beside)
+        arguments |= _held_out(estimator, parameters, validation)
+    return estimator.fit(rows_for(estimator, data.X), data.y, **arguments)
 
 
 def fit_parameters(estimator: Any) -> Mapping[str, Any]:
     """Parameters of an estimator's ``fit``; X and y if its signature is not known."""
     try:
-        takes = inspect.signature(estimator.fit).parameters
+        parameters = inspect.signature(estimator.fit).parameters
     except (TypeError, ValueError):
         return {"X": None, "y": None}
-    hides = any(p.kind is p.VAR_POSITIONAL for p in takes.values())
-    return dict(takes) | ({"y": None} if hides else {})
+    takes_any = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
+    return dict(parameters) | ({"y": None} if takes_any else {})
 
 
-def _held_out(estimator: Any, takes: Mapping[str, Any], validation: RankingData) -> dict[str, Any]:
+def _held_out(
+    estimator: Any, parameters: Mapping[str, Any], validation: RankingData
+) -> dict[str, Any]:
     X = rows_for(estimator, validation.X)
-    if "eval_X" in takes:  # LightGBM, where eval_set is deprecated
+    if "eval_X" in parameters:  # LightGBM, where eval_set is deprecated
         return {"eval_X": (X,), "eval_y": (validation.y,)}
-    if "eval_set" not in takes:
+    if "eval_set" not in parameters:
         return {}
-    if "qid" in takes:
+    if "qid" in parameters:
         return {"eval_set": (X, validation.y, validation.qid)}
     return {"eval_set": [(X, validation.y)]}

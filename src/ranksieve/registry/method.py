@@ -65,15 +65,16 @@ class Method:
     def defaults(self) -> dict[str, Any]:
         """Default of each parameter, including the preset."""
         parameters = inspect.signature(self.kind).parameters
-        usual = {name: p.default for name, p in parameters.items()}
-        return usual | {name: _complete(usual[name], given) for name, given in self.preset.items()}
+        defaults = {name: p.default for name, p in parameters.items()}
+        preset = {name: _complete(defaults[name], given) for name, given in self.preset.items()}
+        return defaults | preset
 
     @property
     def paths(self) -> list[str]:
         """Names of all settings: parameters, and fields of those that are values."""
         paths = []
-        for name, usual in self.defaults.items():
-            parts = usual.parts() if isinstance(usual, ParameterValue) else []
+        for name, default in self.defaults.items():
+            parts = default.parts() if isinstance(default, ParameterValue) else []
             paths += [name, *(f"{name}.{part}" for part in parts)]
         return paths
 
@@ -166,17 +167,17 @@ class Method:
         """Parameters, and fields of values, of an estimator that differ from the defaults."""
         changed: dict[str, Any] = {}
         for name, given in estimator.get_params(deep=False).items():
-            usual = self.defaults[name]
-            if isinstance(usual, ParameterValue):
-                changed |= usual.of(given, usual).changed_from(usual, name)
-            elif given != usual:
+            default = self.defaults[name]
+            if isinstance(default, ParameterValue):
+                changed |= default.of(given, default).changed_from(default, name)
+            elif given != default:
                 changed[name] = given
         return changed
 
 
-def _complete(usual: Any, given: Any) -> Any:
+def _complete(default: Any, given: Any) -> Any:
     """Given value of a parameter, whose missing fields are those of the default."""
-    return usual.of(given, usual) if isinstance(usual, ParameterValue) else given
+    return default.of(given, default) if isinstance(default, ParameterValue) else given
 
 
 def describe(name: str, parameters: Mapping[str, Any]) -> str:

@@ -46,17 +46,17 @@ class Registry(Mapping[str, Method]):
         self._adapter = adapter
 
     @cached_property
-    def _own(self) -> dict[str, Method]:
+    def _built_in(self) -> dict[str, Method]:
         """Methods of the package, found without importing other packages."""
-        own: dict[str, Method] = {}
+        built_in: dict[str, Method] = {}
         for kind in sorted(_declaring_classes(import_module(self.package)), key=self._place):
             for method in kind.methods:
-                self._add(own, method, kind)
-        return own
+                self._add(built_in, method, kind)
+        return built_in
 
     @cached_property
     def _methods(self) -> dict[str, Method]:
-        known = dict(self._own)
+        known = dict(self._built_in)
         # Set before entry points are loaded, because other packages may look up our methods.
         self.__dict__["_methods"] = known
         for entry in entry_points(group=self.package):
@@ -122,7 +122,7 @@ class Registry(Mapping[str, Method]):
     @property
     def own_classes(self) -> dict[str, type[Any]]:
         """Classes of the package by class name, in the order of the methods."""
-        return {method.kind.__name__: method.kind for method in self._own.values()}
+        return {method.kind.__name__: method.kind for method in self._built_in.values()}
 
     @property
     def classes(self) -> dict[str, type[Any]]:
@@ -215,7 +215,7 @@ class Registry(Mapping[str, Method]):
         try:
             self.adapter.adapt(estimator)
         except TypeError as error:
-            raise ValueError(f"{given!r:.60} is no {_WORDS[self.what]}: {error}") from None
+            raise ValueError(f"{given!r:.60} is not a {_WORDS[self.what]}: {error}") from None
         own = copy_unfitted(estimator)
         known = [method.draws for method in self._methods.values() if method.kind is kind]
         method = OwnMethod(

@@ -91,8 +91,8 @@ class OwnMethod(Method):
         for name, value in deep.items():
             owner, _, last = name.rpartition("__")
             if last == "random_state" and not _has_own_seed(deep.get(owner) if owner else own):
-                is_usual = not owner and value == default_of(type(own), "random_state")
-                found += [name] if value is None or is_usual else []
+                is_default = not owner and value == default_of(type(own), "random_state")
+                found += [name] if value is None or is_default else []
         return found
 
     @property
@@ -136,7 +136,7 @@ class OwnMethod(Method):
         """Parameters of the adapter that the prototype does not have itself."""
         own = parameters_of(self.prototype)
         outer = self.kind.outer_parameters(self.prototype)
-        return {name: usual for name, usual in outer.items() if name not in own}
+        return {name: default for name, default in outer.items() if name not in own}
 
     @property
     def _library(self) -> Any:
@@ -169,8 +169,7 @@ class OwnMethod(Method):
 
     def changed(self, estimator: Any) -> dict[str, Any]:
         """Parameters of what :meth:`make` returned that differ from those of the estimator."""
-        is_adapted = isinstance(estimator, self.kind)
-        own = estimator.estimator if is_adapted else estimator
+        own = estimator.estimator if isinstance(estimator, self.kind) else estimator
         outer = {name: getattr(estimator, name) for name in self._outer}
         changed = {name: value for name, value in outer.items() if value != self._outer[name]}
         return changed_from(self.prototype, own) | changed

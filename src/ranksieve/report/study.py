@@ -131,8 +131,8 @@ def write_data_figures(study: Study, directory: Path) -> list[str]:
     def importance(selector: str) -> Drawn:
         found = fit(selector)
         label, values = Importance.given_to(found).label, found.importance_
-        told = describe_importance(values, names, label)
-        return plot_importance(values, names, label=label), f"{told} Of {selector}."
+        caption = describe_importance(values, names, label)
+        return plot_importance(values, names, label=label), f"{caption} Of {selector}."
 
     def similarity(selector: str) -> Drawn:
         values = fit(selector).similarity_
@@ -249,7 +249,7 @@ def _figures_of(result: StudyResult, ranker: str) -> Iterator[Drawing]:
     for measure in result.measures:
         yield draw_curves(*of, measure)
     if selecting != {RANDOM}:
-        told = describe_selection_frequency(*of)
-        yield Drawing(plot_selection_frequency(*of), f"frequency-{ranker}", told)
-        told = describe_quality_and_time(*of)
-        yield Drawing(plot_quality_and_time(*of), f"quality-and-time-{ranker}", told)
+        caption = describe_selection_frequency(*of)
+        yield Drawing(plot_selection_frequency(*of), f"frequency-{ranker}", caption)
+        caption = describe_quality_and_time(*of)
+        yield Drawing(plot_quality_and_time(*of), f"quality-and-time-{ranker}", caption)

@@ -46,8 +46,8 @@ class Peak:
         """Selectors (including all features) that are significantly worse."""
         return [
             name
-            for name, own in self.against.items()
-            if own.adjusted < LEVEL and own.difference > 0
+            for name, other in self.against.items()
+            if other.adjusted < LEVEL and other.difference > 0
         ]
 
 

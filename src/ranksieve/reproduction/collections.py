@@ -69,9 +69,9 @@ class CollectionFacts:
             return None
         return (
             f"This collection has the size of {self.unnormalized}, but values that are missing or "
-            "outside 0 to 1. Published numbers are about files that were normalized within "
-            "queries (LETOR's QueryLevelNorm), and are not set beside ours. Use those files, or "
-            "make such ones with ranksieve convert --scale min-max."
+            "outside the range from 0 to 1. Published numbers are for files that were normalized "
+            "within queries (LETOR's QueryLevelNorm), so they are not compared with ours. Use "
+            "those files, or normalize yours with ranksieve convert --scale min-max."
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -163,7 +163,10 @@ def recognize(n_rows: int, n_queries: int, n_features: int) -> Known | None:
     'MQ2008'
     """
     for known in KNOWN:
-        pairs = zip((known.n_rows, known.n_queries), (n_rows, n_queries), strict=True)
-        if known.n_features == n_features and all(told in (None, own) for told, own in pairs):
+        if (
+            known.n_rows in (None, n_rows)
+            and known.n_queries in (None, n_queries)
+            and known.n_features == n_features
+        ):
             return known
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -47,16 +47,11 @@ class Curves:
         """Return the relative gain over a base in percent; by default over all features."""
         return float(relative_improvement(value, self.all if base is None else base))
 
-    def gain_at(self, selector: str, k: int) -> float:
-        """Return the gain of a selector with ``k`` features over all features, in percent."""
-        return self.gain(self.of[selector][k])
-
     def p_values(self, selector: str, other: str) -> list[float]:
         """Return p-values of paired t-tests, one per number of features, adjusted by Holm."""
         pairs = zip(self._tested[selector].values(), self._tested[other].values(), strict=True)
         tests = [
-            paired_t_test(own.per_query(self._measure), theirs.per_query(self._measure))
-            for own, theirs in pairs
+            paired_t_test(a.per_query(self._measure), b.per_query(self._measure)) for a, b in pairs
         ]
         return [float(p) for p in holm([test.p_value for test in tests])]
 
@@ -68,96 +63,73 @@ class Finding(NamedTuple):
     holds: bool
 
 
-Find = Callable[[Curves], Finding]
-
-
-def values_at(k: int, printed: Mapping[str, float], at_least: Sequence[str], near: float) -> Find:
+def values_at(
+    curves: Curves, k: int, printed: Mapping[str, float], at_least: Sequence[str], near: float
+) -> Finding:
     """Check that with ``k`` features, some selectors reach printed values and others are near."""
-
-    def find(curves: Curves) -> Finding:
-        found = {name: curves.of[name][k] for name in printed}
-        holds = all(
-            found[name] >= value if name in at_least else abs(found[name] - value) <= near
-            for name, value in printed.items()
-        )
-        return Finding(", ".join(f"{name} {value:.3f}" for name, value in found.items()), holds)
-
-    return find
+    ours = {name: curves.of[name][k] for name in printed}
+    holds = all(
+        ours[name] >= value if name in at_least else abs(ours[name] - value) <= near
+        for name, value in printed.items()
+    )
+    return Finding(", ".join(f"{name} {value:.3f}" for name, value in ours.items()), holds)
 
 
 def gains_at(
-    k: int, selectors: Sequence[str], of: Sequence[str], least: float, most: float = np.inf
-) -> Find:
+    curves: Curves,
+    k: int,
+    selectors: Sequence[str],
+    of: Sequence[str],
+    least: float,
+    most: float = np.inf,
+) -> Finding:
     """Check that with ``k`` features, the gains of the selectors in ``of`` are within bounds."""
-
-    def find(curves: Curves) -> Finding:
-        gains = {name: curves.gain_at(name, k) for name in selectors}
-        return Finding(_percent(gains), all(least <= gains[name] <= most for name in of))
-
-    return find
+    gains = {name: curves.gain(curves.of[name][k]) for name in selectors}
+    return Finding(_percent(gains), all(least <= gains[name] <= most for name in of))
 
 
-def no_more_gain(after: int, selectors: Sequence[str], by: float) -> Find:
+def no_more_gain(curves: Curves, after: int, selectors: Sequence[str], by: float) -> Finding:
     """Check that more than ``after`` features gain at most ``by`` percent."""
-
-    def find(curves: Curves) -> Finding:
-        gains = {
-            name: curves.gain(
-                max(value for k, value in curves.of[name].items() if k > after),
-                curves.of[name][after],
-            )
-            for name in selectors
-        }
-        return Finding(_percent(gains), all(gain <= by for gain in gains.values()))
-
-    return find
+    gains = {}
+    for name in selectors:
+        by_k = curves.of[name]
+        gains[name] = curves.gain(max(v for k, v in by_k.items() if k > after), by_k[after])
+    return Finding(_percent(gains), all(gain <= by for gain in gains.values()))
 
 
-def best_gains(most: int, selectors: Sequence[str], least: float) -> Find:
-    """Check that each selector's best with at most ``most`` features gains enough."""
-
-    def find(curves: Curves) -> Finding:
-        gains = {name: curves.gain(curves.best([name], most)) for name in selectors}
-        return Finding(_percent(gains), all(gain >= least for gain in gains.values()))
-
-    return find
+def best_gains(
+    curves: Curves, selectors: Sequence[str], least: float, most_features: int | None = None
+) -> Finding:
+    """Check that the best of each selector, with at most so many features, gains enough."""
+    gains = {name: curves.gain(curves.best([name], most_features)) for name in selectors}
+    return Finding(_percent(gains), all(gain >= least for gain in gains.values()))
 
 
-def gains_of_best(selectors: Sequence[str], other: str, least: float, most: float) -> Find:
+def gains_of_best(
+    curves: Curves, selectors: Sequence[str], other: str, least: float, most: float
+) -> Finding:
     """Check the gains of the best selector over the best of another and over all features."""
-
-    def find(curves: Curves) -> Finding:
-        best = curves.best(selectors)
-        gains = {other: curves.gain(best, curves.best([other])), "all": curves.gain(best)}
-        return Finding(_percent(gains), all(least <= gain <= most for gain in gains.values()))
-
-    return find
+    best = curves.best(selectors)
+    gains = {other: curves.gain(best, curves.best([other])), "all": curves.gain(best)}
+    return Finding(_percent(gains), all(least <= gain <= most for gain in gains.values()))
 
 
-def reaches(selector: str, other: str) -> Find:
+def reaches(curves: Curves, selector: str, other: str) -> Finding:
     """Check that a selector mostly reaches another, without any significant difference."""
-
-    def find(curves: Curves) -> Finding:
-        own, theirs = curves.of[selector], curves.of[other]
-        n_reached = sum(own[k] >= value for k, value in theirs.items())
-        n_apart = sum(p_value < LEVEL for p_value in curves.p_values(selector, other))
-        text = (
-            f"with {n_reached} of {len(theirs)} numbers of features; "
-            f"{n_apart or 'none'} of the differences significant"
-        )
-        return Finding(text, n_reached > len(theirs) / 2 and n_apart == 0)
-
-    return find
+    ours, others = curves.of[selector], curves.of[other]
+    n_reached = sum(ours[k] >= value for k, value in others.items())
+    n_apart = sum(p_value < LEVEL for p_value in curves.p_values(selector, other))
+    text = (
+        f"with {n_reached} of {len(others)} numbers of features; "
+        f"{n_apart or 'none'} of the differences significant"
+    )
+    return Finding(text, n_reached > len(others) / 2 and n_apart == 0)
 
 
-def below_all(selector: str, fewer_than: int) -> Find:
+def below_all(curves: Curves, selector: str, fewer_than: int) -> Finding:
     """Check that a selector with fewer features than a limit is always below all features."""
-
-    def find(curves: Curves) -> Finding:
-        few = [value < curves.all for k, value in curves.of[selector].items() if k < fewer_than]
-        return Finding(f"below with {sum(few)} of {len(few)} numbers of features", all(few))
-
-    return find
+    few = [value < curves.all for k, value in curves.of[selector].items() if k < fewer_than]
+    return Finding(f"below with {sum(few)} of {len(few)} numbers of features", all(few))
 
 
 def _percent(gains: Mapping[str, float]) -> str:

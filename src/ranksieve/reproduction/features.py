@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -31,42 +30,27 @@ class Features(NamedTuple):
     def of(cls, data: RankingData, convention: str) -> Features:
         """Measure and cluster the features of some data."""
         importance = Importance("map", convention=convention)
-        found = Hierarchical("silhouette", importance=importance, similarity="concordance")
-        found.fit(data)
-        sizes = np.bincount(found.clusters_[found.clusters_ >= 0])
-        return cls(found.importance_, sorted(sizes.tolist(), reverse=True))
+        selector = Hierarchical("silhouette", importance=importance, similarity="concordance")
+        clusters = selector.fit(data).clusters_
+        sizes = np.bincount(clusters[clusters >= 0])
+        return cls(selector.importance_, sorted(sizes.tolist(), reverse=True))
 
 
-FindInFeatures = Callable[[Features], Finding]
-
-
-def weak_alone(below: float, more_than: int) -> FindInFeatures:
+def weak_alone(features: Features, below: float, more_than: int) -> Finding:
     """Check that more than ``more_than`` features have a MAP below ``below`` alone."""
-
-    def find(features: Features) -> Finding:
-        n_weak = int((features.alone < below).sum())
-        return Finding(f"{n_weak} of {len(features.alone)} features", n_weak > more_than)
-
-    return find
+    n_weak = int((features.alone < below).sum())
+    return Finding(f"{n_weak} of {len(features.alone)} features", n_weak > more_than)
 
 
-def blocks_at_least(least: int) -> FindInFeatures:
+def blocks_at_least(features: Features, least: int) -> Finding:
     """Check that features form at least ``least`` blocks."""
-
-    def find(features: Features) -> Finding:
-        return Finding(_describe(features), len(features.blocks) >= least)
-
-    return find
+    return Finding(_describe(features), len(features.blocks) >= least)
 
 
-def two_blocks_hold(share: float) -> FindInFeatures:
+def two_blocks_hold(features: Features, share: float) -> Finding:
     """Check that two blocks have at least a given share of the features that vary."""
-
-    def find(features: Features) -> Finding:
-        held = sum(features.blocks[:2])
-        return Finding(_describe(features), held >= share * sum(features.blocks))
-
-    return find
+    held = sum(features.blocks[:2])
+    return Finding(_describe(features), held >= share * sum(features.blocks))
 
 
 def _describe(features: Features) -> str:

@@ -33,7 +33,7 @@ def as_dict(result: Reproduction) -> dict[str, Any]:
 
 
 def _method(result: Reproduction, name: str) -> dict[str, Any]:
-    outcome, asked = result.outcomes[name], result.asked(name)
+    outcome, tolerance = result.outcomes[name], result.tolerance(name)
     candidate, published = result.paper.candidates[name], result.published_choices(name)
     settings = dict(candidate.settings)
     if candidate.train is not None and name in RANKERS:
@@ -42,12 +42,12 @@ def _method(result: Reproduction, name: str) -> dict[str, Any]:
     return {
         "note": result.note(name),
         "settings": settings,
-        "asked": None if asked is None else asked._asdict(),
+        "asked": None if tolerance is None else tolerance._asdict(),
         "within": result.is_within(name),
         "random_below": result.random_below(name),
         "n_features": list(outcome.n_features),
         "chosen": [dict(chosen) for chosen in outcome.chosen],
-        "published_choices": None if published is None else [dict(own) for own in published],
+        "published_choices": None if published is None else [dict(choice) for choice in published],
         "same_features": result.same_features(name),
         "values": {measure: _values(result, name, measure) for measure in outcome.values},
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -25,8 +25,8 @@ Means = Mapping[str, Mapping[str, Mapping[str, float]]]
 """Collection -> method -> measure -> mean over the folds."""
 
 
-class Asked(NamedTuple):
-    """Tolerances for our numbers relative to the published ones; None sets no tolerance."""
+class Tolerance(NamedTuple):
+    """Largest difference of our numbers from the published ones; None sets no limit."""
 
     mean: float | None
     folds: float | None = None
@@ -38,7 +38,7 @@ class FoldAtHand(NamedTuple):
 
     Attributes
     ----------
-    place : int
+    position : int
         0-based index of the fold.
     data : StudyFold
     facts : CollectionFacts
@@ -48,7 +48,7 @@ class FoldAtHand(NamedTuple):
         Cache of results that several methods use on the same fold.
     """
 
-    place: int
+    position: int
     data: StudyFold
     facts: CollectionFacts
     settings: Mapping[str, Mapping[str, Sequence[Any]]]
@@ -77,11 +77,13 @@ class PaperMethod:
         paper's study; if the paper has no study, only the published numbers are shown.
     settings : mapping
         Parameters on all folds.
-    kept : str
-        Attribute of the trained ranker with the value that the validation queries chose.
+    chosen_attribute : str
+        Attribute of the trained ranker with the value that was chosen on validation queries.
     chosen : str
-        For readers, the parameter that is as published if known, otherwise chosen by validation.
-    asked : Asked or None
+        For readers: the parameter that is set as published if known, and otherwise chosen on
+        validation queries.
+    tolerance : Tolerance or None
+        Tolerance for our numbers on the collections in the paper's ``tolerance_on``.
     label : str
         Name in tables; by default the name of the method. ``{n}`` is the number of features.
     reading : str
@@ -94,9 +96,9 @@ class PaperMethod:
     note: str = ""
     train: Callable[[str, PaperMethod, FoldAtHand], TrainedMethod] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    kept: str = ""
+    chosen_attribute: str = ""
     chosen: str = ""
-    asked: Asked | None = None
+    tolerance: Tolerance | None = None
     label: str = ""
     reading: str = ""
     stands_for: str = ""
@@ -159,9 +161,9 @@ class Paper:
         Statements to check on collections that the paper does not have.
     unified_ranks : mapping
         Table -> candidate -> unified rank over all collections.
-    asked_on : sequence of str
+    tolerance_on : sequence of str
         Collections on which the tolerances of the methods apply.
-    asked_elsewhere : Asked or None
+    tolerance_elsewhere : Tolerance or None
         Tolerance on other collections, for methods that have a tolerance.
     fold_measures, mean_measures : sequence of str
         Measures in the tables of folds, and in those of means.
@@ -198,8 +200,8 @@ class Paper:
     statements: Mapping[str, Sequence[Statement | FeatureStatement]] = field(default_factory=dict)
     general_statements: Sequence[Statement] = ()
     unified_ranks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    asked_on: Sequence[str] = ("MQ2008",)
-    asked_elsewhere: Asked | None = None
+    tolerance_on: Sequence[str] = ("MQ2008",)
+    tolerance_elsewhere: Tolerance | None = None
     fold_measures: Sequence[str] = ()
     mean_measures: Sequence[str] = ()
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -222,7 +224,7 @@ class Paper:
     def choose(self, wanted: Iterable[str] | None, reading: str | None = None) -> list[str]:
         """Return the candidates to run, in the order of the paper, of one reading or of all."""
         names = list(self.candidates if wanted is None else wanted)
-        check_known(self.what, self.candidates, names)
+        check_known(self.what or "method", self.candidates, names)
         if reading is not None:
             check_known("reading", self.readings, [reading])
         return [
@@ -237,12 +239,12 @@ class Paper:
         reading = self.candidates[name].reading
         return reading if reading in list(self.readings)[1:] else ""
 
-    def asked_of(self, name: str, collection: str | None) -> Asked | None:
+    def tolerance_of(self, name: str, collection: str | None) -> Tolerance | None:
         """Return the tolerance of a method on a collection; None if there is none."""
-        asked = self.candidates[name].asked
-        if collection in self.asked_on or asked is None:
-            return asked if collection in self.asked_on else None
-        return self.asked_elsewhere
+        tolerance = self.candidates[name].tolerance
+        if collection in self.tolerance_on or tolerance is None:
+            return tolerance if collection in self.tolerance_on else None
+        return self.tolerance_elsewhere
 
     def recompute_ranks(
         self, table: str, collections: Iterable[str] | None = None
@@ -258,17 +260,18 @@ class Paper:
         {'fsmrank': 17.5, 'fs-scpr': 15.5, 'gas-e': 9.5, 'fsmsvm': 8.0}
         """
         names = list(self.unified_ranks[table])
-        places = list(self.means if collections is None else collections)
-        cells = [(place, measure) for place in places for measure in self.mean_measures]
-        rows = [[self.means[place][name][measure] for place, measure in cells] for name in names]
+        used = self.means if collections is None else collections
+        cells = [(collection, measure) for collection in used for measure in self.mean_measures]
+        rows = [[self.means[c][name][measure] for c, measure in cells] for name in names]
         return dict(zip(names, unified_rank(rows).round(10).tolist(), strict=True))
 
 
-def check_known(what: str, known: Iterable[str], names: Sequence[str]) -> None:
+def check_known(what: str, known: Collection[str], names: Sequence[str]) -> None:
     """Raise a ValueError that lists the known names if one is unknown or there are none."""
     listed = ", ".join(known)
     if not names:
         raise DataError(f"there is no {what} to compare: name some of {listed}")
     for name in names:
         if name not in known:
-            raise ValueError(f"{what} {name!r} is not in this paper; its {what}s are {listed}")
+            others = f"its {what}s are {listed}" if known else f"it has no {what}s to choose from"
+            raise ValueError(f"{what} {name!r} is not in this paper; {others}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ranksieve.reproduction.curves import Curves, Finding
 from ranksieve.reproduction.features import Features
 from ranksieve.reproduction.json_values import as_dict
 from ranksieve.reproduction.outcomes import MethodOutcome, Number
-from ranksieve.reproduction.paper import Asked, FeatureStatement, Paper, Statement
+from ranksieve.reproduction.paper import FeatureStatement, Paper, Statement, Tolerance
 from ranksieve.significance import relative_improvement, unified_rank
 from ranksieve.study import Study, StudyResult
 from ranksieve.study.results import BASE, RANDOM
@@ -44,11 +44,9 @@ class Reproduction:
     @property
     def is_published(self) -> bool:
         """Whether the paper has results on the collection."""
-        paper, known_as = self.paper, self.facts.known_as
-        counted = (known_as in numbers for numbers in paper.best_numbers.values())
-        return any(known_as in t for t in (paper.on_folds, paper.means, paper.statements)) or any(
-            counted
-        )
+        paper = self.paper
+        tables = (paper.on_folds, paper.means, paper.statements, *paper.best_numbers.values())
+        return any(self.facts.known_as in table for table in tables)
 
     @property
     def shown(self) -> list[str]:
@@ -64,9 +62,9 @@ class Reproduction:
         """Return the name of a method in tables."""
         return self.paper.candidates[name].label.format(n=self.facts.n_features) or name
 
-    def asked(self, name: str) -> Asked | None:
+    def tolerance(self, name: str) -> Tolerance | None:
         """Return the tolerance of a method; None if there is none."""
-        return self.paper.asked_of(name, self.facts.known_as)
+        return self.paper.tolerance_of(name, self.facts.known_as)
 
     def note(self, name: str) -> str:
         """Describe how a method was run, for readers."""
@@ -74,8 +72,9 @@ class Reproduction:
         if not candidate.chosen:
             return candidate.note
         is_published = name in self.paper.settings.get(self.facts.known_as or "", {})
-        how = f"LETOR's {candidate.chosen}" if is_published else f"{candidate.chosen} by validation"
-        return f"{how}; {candidate.note}"
+        chosen = candidate.chosen
+        source = f"LETOR's {chosen}" if is_published else f"{chosen} chosen by validation"
+        return f"{source}; {candidate.note}"
 
     def on_folds(self, name: str, measure: str) -> list[Number]:
         """Return a measure on each fold, ours and published."""
@@ -85,7 +84,7 @@ class Reproduction:
         seeds = self.outcomes[name].values[measure]
         ours = np.mean(seeds, axis=0).tolist()
         pairs = zip(ours, published or (None,) * len(ours), strict=True)
-        tolerance = self._tolerance(name, measure, "folds")
+        tolerance = self._limit(name, measure, "folds")
         return [Number(value, theirs, tolerance) for value, theirs in pairs]
 
     def mean(self, name: str, measure: str) -> Number:
@@ -94,15 +93,17 @@ class Reproduction:
         if name not in self.outcomes:
             return Number(None, published)
         ours = float(np.mean(self.of_seeds(name, measure)))
-        return Number(ours, published, self._tolerance(name, measure, "mean"))
+        return Number(ours, published, self._limit(name, measure, "mean"))
 
     def _published(self, table: Mapping[str, Any], name: str, measure: str) -> Any:
         printed = self.paper.candidates[name].stands_for or name
         return table.get(self.facts.known_as or "", {}).get(printed, {}).get(measure)
 
-    def _tolerance(self, name: str, measure: str, what: str) -> float | None:
-        asked = self.asked(name)
-        return getattr(asked, what) if asked is not None and measure in asked.measures else None
+    def _limit(self, name: str, measure: str, what: Literal["mean", "folds"]) -> float | None:
+        tolerance = self.tolerance(name)
+        if tolerance is None or measure not in tolerance.measures:
+            return None
+        return tolerance.mean if what == "mean" else tolerance.folds
 
     def of_seeds(self, name: str, measure: str) -> list[float]:
         """Return the mean over the folds for each seed."""
@@ -146,13 +147,13 @@ class Reproduction:
         """Return the improvement over all features in percent; None if it is undefined."""
         if BASE not in self.outcomes:
             return None
-        own, base = self.mean(name, measure), self.mean(BASE, measure)
-        if own.ours is None or base.ours is None or base.ours <= 0:
+        mean, base = self.mean(name, measure), self.mean(BASE, measure)
+        if mean.ours is None or base.ours is None or base.ours <= 0:
             return None
-        ours = relative_improvement(own.ours, base.ours)
-        if own.published is None or base.published is None:
+        ours = relative_improvement(mean.ours, base.ours)
+        if mean.published is None or base.published is None:
             return Number(ours, None)
-        return Number(ours, relative_improvement(own.published, base.published))
+        return Number(ours, relative_improvement(mean.published, base.published))
 
     def random_below(self, name: str) -> float | None:
         """Return the share of random orders with a smaller MAP; None if there are none.
@@ -204,13 +205,13 @@ class Reproduction:
         curves, features = Curves(self.study), None
         if self.planned is not None and any(isinstance(s, FeatureStatement) for s in statements):
             features = Features.of(self.planned.folds[0].load().train, self.facts.convention)
-        found = []
+        findings = []
         for statement in statements:
             if isinstance(statement, Statement):
-                found.append((statement.paper, statement.find(curves)))
+                findings.append((statement.paper, statement.find(curves)))
             elif features is not None:
-                found.append((statement.paper, statement.find(features)))
-        return found
+                findings.append((statement.paper, statement.find(features)))
+        return findings
 
     def as_dict(self) -> dict[str, Any]:
         """Convert to JSON values."""

@@ -58,15 +58,23 @@ def reproduce(
     -------
     Reproduction
 
+    Raises
+    ------
+    ValueError
+        If the paper, a method, a ranker or the reading is unknown; the message lists the known
+        ones.
+
     Notes
     -----
     The modules of :mod:`ranksieve.reproduction.papers` explain how each paper is interpreted.
     """
+    if name not in PAPERS:
+        raise ValueError(f"unknown paper {name!r:.40}; choose from {', '.join(PAPERS)}")
     paper = PAPERS[name]
     names = paper.choose(methods, reading)
-    trained = list(paper.rankers if rankers is None else dict.fromkeys(rankers))
+    used_rankers = list(paper.rankers if rankers is None else dict.fromkeys(rankers))
     if rankers is not None:
-        check_known("ranker", paper.rankers, trained)
+        check_known("ranker", paper.rankers, used_rankers)
     at_hand = open_at_hand(directory, convention)
     facts = at_hand.facts
     usual = paper.conventions.get(facts.known_as or facts.unnormalized or "", paper.convention)
@@ -75,17 +83,18 @@ def reproduce(
     outcomes: dict[str, MethodOutcome] = {}
     study = planned = None
     selectors = [name for name in names if paper.candidates[name].train is None]
-    together: dict[str, list[str]] = {}
+    by_study: dict[str, list[str]] = {}
     for name in selectors if paper.study is not None else []:
-        together.setdefault(paper.study_of(name), []).append(name)
-    for other, own in together.items():
-        place = None if out is None else Path(out, f"study-{other}" if other else "study")
-        plan = _plan_study(paper, at_hand, other, own, trained, n_seeds, place)
-        found = plan.run()
-        study, planned = (found, plan) if study is None else (study, planned)
-        if len(trained) == 1:
+        by_study.setdefault(paper.study_of(name), []).append(name)
+    for study_name, members in by_study.items():
+        folder = f"study-{study_name}" if study_name else "study"
+        study_out = None if out is None else Path(out, folder)
+        plan = _plan_study(paper, at_hand, study_name, members, used_rankers, n_seeds, study_out)
+        result = plan.run()
+        study, planned = (result, plan) if study is None else (study, planned)
+        if len(used_rankers) == 1:
             outcomes |= {
-                name: _of_study(found, _selector(paper, name), paper.measures) for name in own
+                name: _of_study(result, _selector(paper, name), paper.measures) for name in members
             }
     outcomes |= _run_on_folds(paper, at_hand, [name for name in names if name not in selectors])
     ordered = {name: outcomes[name] for name in names if name in outcomes}
@@ -133,9 +142,9 @@ def _with_convention(
     return {
         name: {
             key: facts.convention if key.endswith("convention") else value
-            for key, value in own.items()
+            for key, value in values.items()
         }
-        for name, own in parameters.items()
+        for name, values in parameters.items()
         if name in kept
     }
 
@@ -156,8 +165,8 @@ def _run_on_folds(paper: Paper, at_hand: AtHand, names: Sequence[str]) -> dict[s
     advance = track("Methods", len(at_hand.sources) * len(names))
     results: dict[str, list[TrainedMethod]] = {name: [] for name in names}
     values: dict[str, list[dict[str, float]]] = {name: [] for name in names}
-    for place, fold in enumerate(at_hand.folds()):
-        at = FoldAtHand(place, fold, facts, settings, {})
+    for position, fold in enumerate(at_hand.folds()):
+        at = FoldAtHand(position, fold, facts, settings, {})
         for name in names:
             train = paper.candidates[name].train
             assert train is not None
@@ -170,7 +179,7 @@ def _run_on_folds(paper: Paper, at_hand: AtHand, names: Sequence[str]) -> dict[s
             advance(1)
     return {
         name: MethodOutcome(
-            {measure: [[own[measure] for own in values[name]]] for measure in paper.measures},
+            {measure: [[means[measure] for means in values[name]]] for measure in paper.measures},
             [float(np.mean([trained.n_features for trained in results[name]]))],
             [trained.chosen for trained in results[name]],
             [trained.model for trained in results[name]],

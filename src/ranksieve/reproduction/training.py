@@ -40,7 +40,7 @@ def train_ranker(name: str, candidate: PaperMethod, at: FoldAtHand) -> TrainedMe
     fold, published = at.data, at.settings.get(name)
     chosen: dict[str, Any]
     if published:
-        chosen = {parameter: values[at.place] for parameter, values in published.items()}
+        chosen = {parameter: values[at.position] for parameter, values in published.items()}
         ranker = make_ranker(name, **settings | chosen).fit(fold.train)
     elif RANKERS[name].grid:
         choices = list(ParameterGrid(RANKERS[name].grid))
@@ -50,7 +50,8 @@ def train_ranker(name: str, candidate: PaperMethod, at: FoldAtHand) -> TrainedMe
         ranker, chosen = rankers[best], choices[best]
     else:
         ranker = make_ranker(name, **settings).fit(fold.train, eval_set=fold.vali)
-        chosen = {candidate.kept.rstrip("_"): int(getattr(ranker, candidate.kept))}
+        attribute = candidate.chosen_attribute
+        chosen = {attribute.rstrip("_"): int(getattr(ranker, attribute))}
     return TrainedMethod(ranker.predict(fold.test), fold.train.n_features, chosen)
 
 
@@ -89,14 +90,12 @@ def train_greedy_rankrls(name: str, candidate: PaperMethod, at: FoldAtHand) -> T
     selector = _greedy_rankrls(at)
     features = tuple(feature + 1 for feature in selector.selected_.tolist())
     chosen = {"lam": selector.lam_, "n_features": len(features), "features": features}
-    values = {
-        (part, measure): np.array([own.mean for own in measured])
-        for part, data in (("validation", at.data.vali), ("test", at.data.test))
-        for measure in PATH_MEASURES
-        for measured in [
-            measure_models(data, map(_all_sizes, selector.paths_), measure, at.facts.convention)
-        ]
-    }
+    values = {}
+    for part, data in (("validation", at.data.vali), ("test", at.data.test)):
+        for measure in PATH_MEASURES:
+            paths = map(_all_sizes, selector.paths_)
+            measured = measure_models(data, paths, measure, at.facts.convention)
+            values[part, measure] = np.array([path.mean for path in measured])
     model = FoldPaths(selector, values)
     return TrainedMethod(selector.predict(at.data.test), len(features), chosen, model)
 
@@ -105,8 +104,8 @@ def _all_sizes(path: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
     """Return the features of a path in order, and the weights of its models (features, models)."""
     features = np.array(path[-1].features)
     coefs = np.zeros((len(features), len(path)))
-    for place, fit in enumerate(path):
-        coefs[: len(fit.features), place] = fit.coef
+    for column, fit in enumerate(path):
+        coefs[: len(fit.features), column] = fit.coef
     return features, coefs
 
 
@@ -127,13 +126,12 @@ def _greedy_rankrls(at: FoldAtHand) -> GreedyRankRLSCV:
 
 def _best_on_validation(fold: StudyFold, scores: list[np.ndarray], convention: str) -> int:
     """Return the index of the scores with the largest validation MAP; the first if tied."""
-    reached = [measure_scores(fold.vali, own, ["MAP"], convention)["MAP"] for own in scores]
-    return max(range(len(reached)), key=reached.__getitem__)
+    values = [measure_scores(fold.vali, tried, ["MAP"], convention)["MAP"] for tried in scores]
+    return int(np.argmax(values))
 
 
 def measure_scores(
     data: RankingData, scores: np.ndarray, measures: Sequence[str], convention: str
 ) -> dict[str, float]:
     """Return the mean over queries of each measure."""
-    found = evaluate(data.y, scores, data.qid, measures, convention, doc_ids=data.doc_ids)
-    return found.mean
+    return evaluate(data.y, scores, data.qid, measures, convention, doc_ids=data.doc_ids).mean

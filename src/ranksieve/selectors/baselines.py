@@ -59,8 +59,18 @@ class TopImportance(ImportanceFilter):
         return self._record_steps(best_first(choices, quality.varies, quality.values))
 
 
+class _Blind(RankSelector):
+    """A baseline that looks neither at values nor at labels."""
+
+    grouped = "A group takes the position of its first feature."
+    takes_missing = True
+    _allows_missing = True
+    _uses_labels = False
+    _is_nested = True
+
+
 @dataclass(eq=False, repr=False)
-class RandomSelector(RankSelector):
+class RandomSelector(_Blind):
     """Select features in random order: the baseline that every method must beat.
 
     Parameters
@@ -84,7 +94,6 @@ class RandomSelector(RankSelector):
     """
 
     given = "The others follow in random order."
-    grouped = "A group takes the position of its first feature."
 
     methods = (Method("random", "a seeded random order: the baseline to beat"),)
 
@@ -93,18 +102,13 @@ class RandomSelector(RankSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    takes_missing = True  # values are not used
-    _allows_missing = True
-    _uses_labels = False
-    _is_nested = True
-
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         random = check_random_state(self.random_state)
         return choices.in_order(random.permutation(source.n_features).tolist())
 
 
 @dataclass(eq=False, repr=False)
-class AllFeatures(RankSelector):
+class AllFeatures(_Blind):
     """Select all features that are not excluded, in the order of the data, for comparisons.
 
     Parameters
@@ -123,17 +127,11 @@ class AllFeatures(RankSelector):
     """
 
     given = "The others follow in the order of the data."
-    grouped = "A group takes the position of its first feature."
 
     methods = (Method("all", "all features, in the order of the data"),)
 
     _: KW_ONLY
     verbose: bool = False
-
-    takes_missing = True  # values are not used
-    _allows_missing = True
-    _uses_labels = False
-    _is_nested = True
 
     def _number_to_select(self, n: int) -> int:
         return n

@@ -50,9 +50,9 @@ def bootstrap_interval(
     weights : array of shape (queries,), optional
         Weight of each query in the mean; a query is drawn with its weight.
     relative : bool
-        Whether to divide by the mean of ``b``, which must be positive: the interval of
-        ``mean(a) / mean(b) - 1``. It has no ends (infinite ones) if the mean of ``b`` is not
-        positive in every sample that is drawn.
+        Whether to divide by the mean of ``b``, which must be positive: the interval is then that
+        of ``mean(a) / mean(b) - 1``. Its ends are infinite if the mean of ``b`` is not positive in
+        every sample that is drawn.
 
     Returns
     -------
@@ -63,8 +63,8 @@ def bootstrap_interval(
     -----
     BCa takes the quantiles ``Phi(z0 + (z0 + z) / (1 - g (z0 + z)))`` for the normal quantiles z
     of both ends, where ``Phi(z0)`` is the fraction of resampled means below the observed one and
-    ``g = sum(u^3) / (6 sum(u^2)^1.5)``, where u is the change of the mean by a query, is the
-    jackknife's acceleration. Takes O(n_resamples * n) time for n queries.
+    ``g = sum(u^3) / (6 sum(u^2)^1.5)`` is the jackknife's acceleration; u is how much each query
+    changes the mean. Takes O(n_resamples * n) time for n queries.
 
     References
     ----------
@@ -123,12 +123,12 @@ def _shares(a: Any, b: Any, weights: Any, relative: bool) -> _Shares:
     if not relative:
         sample = paired_differences(a, b, weights)
         return _Shares(sample.terms, sample.weights, sample.error == 0)
-    first, second, known = weighted_pairs(a, b, weights)
+    first, second, weights = weighted_pairs(a, b, weights)
     differences = differences_of(first, second)
-    base = second if known is None else known * second
+    base = second if weights is None else weights * second
     if base.mean() <= 0:
         raise DataError(f"the mean of b is {base.mean():.4g}, not positive: pass relative=False")
-    terms = differences if known is None else known * differences
+    terms = differences if weights is None else weights * differences
     order = np.lexsort((base, terms))  # results must not depend on the order of the queries
     ratios = terms * base.mean() - terms.mean() * base
     scale = np.abs(terms).max() * np.abs(base).max()

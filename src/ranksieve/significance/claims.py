@@ -90,13 +90,13 @@ def claim_non_inferiority(
     (True, -0.0048)
     """
     check_margin(margin, level)
-    first, second, known = weighted_pairs(a, b, weights, least=1)
-    value, base = (Sample.of(column, known).mean for column in (first, second))
+    first, second, weights = weighted_pairs(a, b, weights, least=1)
+    value, base = (Sample.of(column, weights).mean for column in (first, second))
     change, lower, p_value, shown = np.nan, -np.inf, 1.0, False
     if base > 0:
         change = value / base - 1
     if base > 0 and len(first) > 1:
-        change, lower, p_value, shown = non_inferiority(first, second, margin, True, level, known)
+        change, lower, p_value, shown = non_inferiority(first, second, margin, True, level, weights)
     return Claim(
         len(first), value, base, change, lower, margin, level, p_value, tested=True, shown=shown
     )
@@ -210,12 +210,11 @@ def claim_chains(
     unfinished = list(values)
     while unfinished:
         for name in unfinished:
-            how = b, margin, 1 - shares[name], weights
-            claims[name] = claim_sequence(values[name], *how)
+            claims[name] = claim_sequence(values[name], b, margin, 1 - shares[name], weights)
         done = [name for name in unfinished if claims[name] and claims[name][-1].shown]
         unfinished = [name for name in unfinished if name not in done]
         if not (done and pass_on):
             break
         for name in unfinished:
-            shares[name] += sum(shares[own] for own in done) / len(unfinished)
+            shares[name] += sum(shares[other] for other in done) / len(unfinished)
     return {name: claims[name] for name in values}

@@ -36,10 +36,10 @@ def finite_table(values: Any, column: str, columns: str) -> np.ndarray:
     if table.ndim != 2 or table.size == 0:
         raise DataError(f"values must be a table of methods by {columns}, got shape {table.shape}")
     if not np.isfinite(table).all():
-        method, place = np.argwhere(~np.isfinite(table))[0]
+        method, position = np.argwhere(~np.isfinite(table))[0]
         raise DataError(
-            f"values has {table[method, place]} for method {method} in {column} {place} "
-            f"(0-based): leave out {columns} that not all methods have"
+            f"values has {table[method, position]} for method {method} in {column} {position} "
+            f"(0-based): leave out {columns} that some method lacks"
         )
     return table
 
@@ -67,13 +67,13 @@ def weighted_pairs(
     first, second = paired_values(a, b, least)
     if weights is None:
         return first, second, None
-    known = finite_column(weights, "weights")
-    if len(known) != len(first):
-        raise DataError(f"there are {len(known)} weights for the values of {len(first)} queries")
-    counted = known > 0
-    if known.min() < 0 or counted.sum() < least:
-        raise DataError(f"weights must not be negative, and at least {least} must be above 0")
-    return first[counted], second[counted], known[counted] / known[counted].mean()
+    given = finite_column(weights, "weights")
+    if len(given) != len(first):
+        raise DataError(f"there are {len(given)} weights for the values of {len(first)} queries")
+    counted = given > 0
+    if given.min() < 0 or counted.sum() < least:
+        raise DataError(f"weights must not be negative, and at least {least} must be positive")
+    return first[counted], second[counted], given[counted] / given[counted].mean()
 
 
 def paired_differences(a: Any, b: Any, weights: Any = None) -> Sample:

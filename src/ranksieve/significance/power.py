@@ -23,10 +23,10 @@ def queries_needed(
     loss: float = 0.0,
     weights: Any = None,
 ) -> float:
-    r"""Number of queries with which a loss below the margin would probably be shown.
+    r"""Number of queries that would probably show that the loss is below the margin.
 
-    For differences :math:`d = a - (1 - \delta) b`, which :func:`non_inferiority` tests, with the
-    standard deviation s, and a true loss of :math:`\lambda` it is about
+    Let s be the standard deviation of :math:`d = a - (1 - \delta) b`, which
+    :func:`non_inferiority` tests. For a true loss of :math:`\lambda`, the number is about
 
     .. math:: \left( \frac{(z_{level} + z_{power}) \, s}{(\delta - \lambda) \, \bar b} \right)^2 .
 
@@ -67,14 +67,15 @@ def queries_needed(
     (2100.0, 525.0)
     """
     check_margin(margin, level)
-    first, second, known = weighted_pairs(a, b, weights, least=1)
-    base = Sample.of(second, known).mean
+    quantiles = _quantiles(level, power)
+    first, second, weights = weighted_pairs(a, b, weights, least=1)
+    base = Sample.of(second, weights).mean
     if base <= 0 or loss >= margin:
         return math.inf
     if len(first) < 2:
         return math.nan
-    error = paired_differences(first, (1 - margin) * second, known).error
-    needed = len(first) * (_quantiles(level, power) * error / ((margin - loss) * base)) ** 2
+    error = paired_differences(first, (1 - margin) * second, weights).error
+    needed = len(first) * (quantiles * error / ((margin - loss) * base)) ** 2
     return float(max(2, math.ceil(needed)))
 
 
@@ -114,17 +115,18 @@ def showable_margin(
     (0.046, 0.02)
     """
     check_margin(0.0, level)
-    first, second, known = weighted_pairs(a, b, weights, least=1)
-    if Sample.of(second, known).mean <= 0:
+    quantiles = _quantiles(level, power)
+    if n_queries is not None and not n_queries >= 1:
+        raise DataError(f"n_queries must be at least 1, got {n_queries}")
+    first, second, weights = weighted_pairs(a, b, weights, least=1)
+    if Sample.of(second, weights).mean <= 0:
         return math.inf
     if len(first) < 2:
         return math.nan
-    if n_queries is not None and not n_queries >= 1:
-        raise DataError(f"n_queries must be at least 1, got {n_queries}")
     # If nothing is lost, the bound of the change is the smallest margin that can be shown.
-    even = first - Sample.of(first - second, known).mean
-    quantile = _quantiles(level, power) * np.sqrt(len(first) / (n_queries or len(first)))
-    return 1 - fieller_bound(even, second, known, quantile)
+    even = first - Sample.of(first - second, weights).mean
+    quantiles *= np.sqrt(len(first) / (n_queries or len(first)))
+    return 1 - fieller_bound(even, second, weights, quantiles)
 
 
 def _quantiles(level: float, power: float) -> float:

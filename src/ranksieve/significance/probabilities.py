@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from ranksieve.data import DataError
-from ranksieve.significance.stability import _selection_matrix
+from ranksieve.significance.stability import selection_matrix
 
 
 def selection_probabilities(
@@ -40,17 +40,17 @@ def selection_probabilities(
     >>> selection_probabilities(runs, n_features=4, clusters=[0, 1, 1, 2]).tolist()
     [1.0, 1.0, 1.0, 0.0]
     """
-    chosen = _selection_matrix(selections, n_features)
+    chosen = selection_matrix(selections, n_features)
     if clusters is None:
         return chosen.mean(axis=0)
     labels = np.asarray(clusters)
     if labels.shape != (n_features,):
         raise DataError(f"clusters should have a label for each of {n_features} features")
-    _, places = np.unique(labels, return_inverse=True)
+    _, clusters = np.unique(labels, return_inverse=True)
     any_of = np.zeros((len(chosen), n_features))
     for run, feature in zip(*np.nonzero(chosen), strict=True):
-        any_of[run, places[feature]] = 1.0
-    return any_of.mean(axis=0)[places]
+        any_of[run, clusters[feature]] = 1.0
+    return any_of.mean(axis=0)[clusters]
 
 
 def near_copies(similarity: np.ndarray, least: float) -> np.ndarray:

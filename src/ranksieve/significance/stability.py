@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from itertools import combinations
 from typing import Any
 
@@ -13,14 +13,19 @@ from ranksieve.data import DataError
 from ranksieve.significance.inputs import check_level
 from ranksieve.significance.intervals import Interval
 
+_UNDEFINED = (
+    "stability is not defined if all selections are empty or contain all features: leave this "
+    "method out"
+)
+
 
 def nogueira(selections: Iterable[Iterable[int]], n_features: int, level: float = 0.95) -> Interval:
     """Stability of selected features across folds, with its confidence interval.
 
     ``1 - mean over features of s_f^2 / ((k/d) (1 - k/d))``, where ``s_f^2`` is the unbiased
     variance of whether feature f is selected, k the mean number of selected features and d the
-    number of all features. It is 1 if all folds select the same features, and 0 is expected of
-    random choices. Selections may differ in size; if they do not, the value is that of
+    number of all features. It is 1 if all folds select the same features, and 0 on average for
+    random choices. Selections may differ in size; if they do not, the value equals that of
     :func:`kuncheva`.
 
     Parameters
@@ -39,7 +44,7 @@ def nogueira(selections: Iterable[Iterable[int]], n_features: int, level: float 
     Notes
     -----
     The interval is asymptotic and assumes independent selections. Folds of one cross-validation are
-    few and share most of their training data: for them it is a rough guide and too narrow.
+    few and share most of their training data: for them, it is too narrow and only a rough guide.
 
     References
     ----------
@@ -54,14 +59,11 @@ def nogueira(selections: Iterable[Iterable[int]], n_features: int, level: float 
     0.4444
     """
     check_level(level)
-    chosen = _selection_matrix(selections, n_features)
+    chosen = selection_matrix(selections, n_features)
     frequency = chosen.mean(axis=0)
     share = frequency.mean()
     if share in (0.0, 1.0):
-        raise DataError(
-            "stability is not defined if all selections are empty or contain all features: "
-            "leave this method out"
-        )
+        raise DataError(_UNDEFINED)
     n_sets = len(chosen)
     spread = share * (1 - share)
     stability = 1 - n_sets / (n_sets - 1) * np.mean(frequency * (1 - frequency)) / spread
@@ -106,7 +108,7 @@ def kuncheva(selections: Iterable[Iterable[int]], n_features: int) -> float:
     """Mean consistency index over all pairs of selections of the same size.
 
     ``(r d - k^2) / (k (d - k))`` for two selections of k out of d features that have r in common:
-    1 if they are the same, 0 expected of random choices.
+    1 if they are the same, and 0 on average for random choices.
 
     Parameters
     ----------
@@ -130,7 +132,7 @@ def kuncheva(selections: Iterable[Iterable[int]], n_features: int) -> float:
     >>> kuncheva([[0, 1], [1, 2]], n_features=4)
     0.0
     """
-    chosen = _selection_matrix(selections, n_features)
+    chosen = selection_matrix(selections, n_features)
     sizes = np.unique(chosen.sum(axis=1))
     if len(sizes) > 1:
         raise DataError(
@@ -139,29 +141,27 @@ def kuncheva(selections: Iterable[Iterable[int]], n_features: int) -> float:
         )
     size = sizes[0]
     if size in (0, n_features):
-        raise DataError(
-            "stability is not defined if all selections are empty or contain all features: "
-            "leave this method out"
-        )
+        raise DataError(_UNDEFINED)
     common = (chosen @ chosen.T)[np.triu_indices(len(chosen), 1)]
     return float(np.mean((common * n_features - size**2) / (size * (n_features - size))))
 
 
 def _selection_sets(selections: Iterable[Iterable[Any]]) -> list[set[Any]]:
-    given: list[Sequence[Any]] = [list(selection) for selection in selections]
-    if len(given) < 2:
-        raise DataError(f"stability compares selections: pass at least 2, got {len(given)}")
-    sets = [set(selection) for selection in given]
-    for position, (selection, distinct) in enumerate(zip(given, sets, strict=True)):
-        if len(distinct) < len(selection):
+    sets = []
+    for position, selection in enumerate(map(list, selections)):
+        sets.append(set(selection))
+        if len(sets[-1]) < len(selection):
             raise DataError(
-                f"selection {position} (0-based) names a feature twice: pass the indices of the "
+                f"selection {position} (0-based) lists a feature twice: pass the indices of the "
                 "selected features, not a mask"
             )
+    if len(sets) < 2:
+        raise DataError(f"stability compares selections: pass at least 2, got {len(sets)}")
     return sets
 
 
-def _selection_matrix(selections: Iterable[Iterable[int]], n_features: int) -> np.ndarray:
+def selection_matrix(selections: Iterable[Iterable[int]], n_features: int) -> np.ndarray:
+    """Return 1 for each feature that a run selects, in an array of shape (runs, features)."""
     sets = _selection_sets(selections)
     matrix = np.zeros((len(sets), n_features))
     for row, features in zip(matrix, sets, strict=True):

@@ -65,7 +65,7 @@ def paired_t_test(
     a, b : arrays of shape (queries,)
         Values of the two methods.
     alternative : {"two-sided", "greater", "less"}
-        Whether the means differ, ``a`` has the greater mean, or the lesser.
+        Whether the means differ, or the mean of ``a`` is greater, or less.
     weights : array of shape (queries,), optional
         How much each query counts in the mean.
 
@@ -75,15 +75,16 @@ def paired_t_test(
 
     Notes
     -----
-    With weights w the mean is :math:`\bar d = \sum w d / \sum w`, its standard error that of the
-    jackknife, by the means :math:`\bar d_{-q}` without each of the n queries,
+    With weights w, the mean is :math:`\bar d = \sum w d / \sum w`. Its standard error is that of
+    the jackknife,
 
     .. math:: \sqrt{\frac{n - 1}{n} \sum_q (\bar d - \bar d_{-q})^2},
 
-    and there are :math:`(\sum w)^2 / \sum w^2 - 1` degrees of freedom (Kish's effective number of
-    queries, less 1). With equal weights this is the test above. Weights say how much a query
-    matters, not how often it was observed: if all are doubled, nothing changes, and a few heavy
-    queries make the test less certain.
+    where :math:`\bar d_{-q}` is the mean without query q. There are
+    :math:`(\sum w)^2 / \sum w^2 - 1` degrees of freedom (Kish's effective number of queries, minus
+    1). With equal weights, this is the test above. Weights say how much a query matters, not how
+    often it was observed: doubling all of them changes nothing, and a few heavy queries make the
+    test less certain.
 
     References
     ----------
@@ -124,11 +125,11 @@ def randomization_test(
     a, b : arrays of shape (queries,)
         Values of the two methods.
     n_permutations : int
-        Number of assignments to draw. If there are no more than that (``2^k`` for k nonzero
+        Number of assignments to draw. If there are no more than that in all (``2^k`` for k nonzero
         differences), all are enumerated and the p-value is exact; otherwise it is
         ``(1 + extreme) / (1 + n_permutations)``, which keeps the level of the test.
     alternative : {"two-sided", "greater", "less"}
-        Whether the means differ, ``a`` has the greater mean, or the lesser.
+        Whether the means differ, or the mean of ``a`` is greater, or less.
     random_state : int, numpy Generator or None
         Random seed of the signs.
     weights : array of shape (queries,), optional
@@ -203,9 +204,9 @@ def wilcoxon_test(
 
     Notes
     -----
-    Uses ``scipy.stats.wilcoxon`` without the zeros, which takes the exact distribution for up to 50
-    differences without ties and else the normal one. For up to 13 differences, the distribution is
-    exact even with ties. Sizes that differ only by rounding errors share a rank.
+    Differences of zero are left out. ``scipy.stats.wilcoxon`` uses the exact distribution for up to
+    50 differences without ties, and otherwise the normal one. For up to 13 differences, the
+    distribution is exact even with ties. Sizes that differ only by rounding errors share a rank.
 
     References
     ----------
@@ -272,7 +273,7 @@ def effect_size(a: Any, b: Any, weights: Any = None) -> float:
     """Cohen's d of paired values: the mean difference in units of its standard deviation.
 
     ``mean(a - b) / s(a - b)``, with n - 1 in the variance. It is 0 if all differences are zero, and
-    infinite if they all equal another number.
+    infinite if all of them are the same other number.
 
     Parameters
     ----------

@@ -50,13 +50,13 @@ class RowPenalty(NamedTuple):
         """Largest violation of a condition of optimality, given the gradient of the loss."""
         lengths = self.lengths(weights)
         slopes = gradient.copy()
-        at_work = lengths > 0
-        pull = np.where(at_work, self.costs / np.where(at_work, lengths, 1.0), 0.0)
+        is_used = lengths > 0
+        pull = np.where(is_used, self.costs / np.where(is_used, lengths, 1.0), 0.0)
         self.rows(slopes)[:] += pull[:, None] * self.rows(weights)
-        own = self.lengths(slopes)
-        own = np.where(at_work, own, np.maximum(0.0, own - self.costs))
+        penalized = self.lengths(slopes)
+        penalized = np.where(is_used, penalized, np.maximum(0.0, penalized - self.costs))
         free = np.abs(slopes[len(self.costs) * self.width :])
-        return float(max(own.max(initial=0.0), free.max(initial=0.0)))
+        return float(max(penalized.max(initial=0.0), free.max(initial=0.0)))
 
 
 class ProximalResult(NamedTuple):

@@ -147,9 +147,7 @@ def read_first_fold(directory: Path, n_features: int) -> FirstFold | None:
     record = records.read_record(path)
     try:
         records.check_format(record, _FORMAT, _VERSION, "what a study tells of its data")
-        records.get(record, "checksum", str)
-        if not records.matches_checksum(record):
-            raise DataError("its content does not match its checksum")
+        records.check_checksum(record)
         return _parse(record, n_features)
     except DataError as error:
         raise DataError(f"{path}: {error}; delete the file, or run compare again") from None
@@ -165,5 +163,8 @@ def _parse(record: dict[str, Any], n_features: int) -> FirstFold:
         records.get_numbers(record, "importance", n_features),
         compared,
         records.get_numbers(record, "similarity", len(compared), len(compared)),
-        {str(name): str(told) for name, told in records.get(record, "versions", dict).items()},
+        {
+            str(name): str(version)
+            for name, version in records.get(record, "versions", dict).items()
+        },
     )

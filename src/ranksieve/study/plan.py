@@ -225,7 +225,8 @@ class Plan:
             )
         if not kept:
             raise DataError(
-                f"there is only {quantity(n_features, 'feature')}; set ks to smaller numbers or all"
+                f"the data has only {quantity(n_features, 'feature')}; set ks to smaller numbers "
+                "or all"
             )
         return kept
 

@@ -13,7 +13,7 @@ from ranksieve.data import DataError
 from ranksieve.data.columns import Columns
 from ranksieve.datasets.opening import paths_of
 from ranksieve.datasets.split_rules import SplitRule
-from ranksieve.io.files import READ_ERRORS, explain_os_error, read_regular
+from ranksieve.io.files import read_file
 from ranksieve.io.record_log import checksum
 from ranksieve.io.records import write_text
 from ranksieve.study.plan import PLAN_SETTINGS, Plan
@@ -85,11 +85,9 @@ def read_plan(directory: Path) -> tuple[Plan, str]:
 
 def _text_of(path: Path) -> str:
     try:
-        return read_regular(path).decode()
+        return read_file(path).decode()
     except UnicodeDecodeError:
         raise DataError(f"{path}: not UTF-8 text") from None
-    except READ_ERRORS as error:
-        raise DataError(f"{path}: {explain_os_error(error)}") from error
 
 
 def _settings(text: str, path: Path) -> dict[str, Any]:

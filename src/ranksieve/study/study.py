@@ -119,12 +119,12 @@ class Study:
         if isinstance(train, (RankingData, Shards)) and train.missing is not None:
             settings.setdefault("missing", train.missing.name)
         self.plan = Plan(**reimport_estimators(settings))
-        how = {"columns": columns, **(read_options or {})}
-        source = open_for_study(data, split=split, pool=pool, **how)
+        options = {"columns": columns, **(read_options or {})}
+        source = open_for_study(data, split=split, pool=pool, **options)
         self.title = title_of_data(data) if title is None else title
         self.protocol = _protocol_for(protocol, source, self.plan.seed, resamples)
         self.protocol_in_words = self.protocol.describe(source)
-        self.folds = self.protocol.folds(source, **how)
+        self.folds = self.protocol.folds(source, **options)
         self._facts = data_facts(data, columns, split, pool)
         if out is None:
             out = tempfile.mkdtemp(prefix="ranksieve-")

@@ -83,14 +83,7 @@ def _comparable(values: np.ndarray) -> np.ndarray:
 
 
 class Categories:
-    """Statistic: the codes of categories.
-
-    Parameters
-    ----------
-    block : Block
-    features : int array
-        The categorical features.
-    """
+    """Statistic: the codes of the categorical ``features``."""
 
     title = "Categories"
 

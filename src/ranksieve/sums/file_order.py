@@ -96,8 +96,8 @@ class _OrderValues:
 
     def __init__(self, block: Block, measure: Measure, convention: Convention | str) -> None:
         self.block = block
-        self.how = measure, convention
+        self.criterion = measure, convention
 
     def values(self) -> np.ndarray:
         """See :func:`order_values`."""
-        return order_values(self.block.y, self.block.query_ptr, *self.how)
+        return order_values(self.block.y, self.block.query_ptr, *self.criterion)

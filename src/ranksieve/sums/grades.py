@@ -198,22 +198,11 @@ def frequency_edges(workers: Workers, found: Totals, n_bins: int) -> np.ndarray:
     """Inner edges of bins with equally many values, some of which may be equal.
 
     Bin b has values in (edge b - 1, edge b]. Missing values are below all bins and are not counted.
-
-    Parameters
-    ----------
-    workers : Workers of :class:`Classes`
-    found : Totals
-        Result of :func:`totals`.
-    n_bins : int
-
-    Returns
-    -------
-    array of shape (features, bins - 1)
+    ``workers`` are those of :class:`Classes`. Returns an array (features, bins - 1).
     """
     total = found.counts.sum()
-    ranks = found.missing[:, None] + bin_ranks(
-        total - found.missing, n_bins
-    )  # missing values come first
+    present = total - found.missing
+    ranks = found.missing[:, None] + bin_ranks(present, n_bins)  # missing values come first
     ranks = np.minimum(ranks, last_rank(total))  # if all values are missing
     return order_statistics(workers, ranks[None], len(found.low))[0]
 
@@ -227,15 +216,9 @@ def values_of_ranks(
     that begin with the known bits are counted by their next bits. So the result does not depend on
     where the data is stored, and only counts are communicated.
 
-    Parameters
-    ----------
-    count : callable
-        Maps a shift and the prefixes of all targets to counts by the ``n_bits`` from that bit on;
-        for adjacent equal prefixes, only the counts of the first are used.
-    ranks : array
-        Integers if the counts are integers.
-    n_bits : int
-        Number of bits per round.
+    ``count`` maps a shift and the prefixes of all targets to counts by the ``n_bits`` from that bit
+    on; for adjacent equal prefixes, only the counts of the first are used. Ranks are integers if
+    the counts are.
     """
     prefixes = np.zeros(ranks.shape, dtype=np.uint64)
     left = ranks.copy()  # rank among the values with the prefix

@@ -203,8 +203,8 @@ def feature_importance(
     >>> feature_importance(data, "mrr").round(3).tolist()
     [[1.0, 0.5], [0.333, 0.5]]
     """
-    how = Importance.of(importance)
-    return importance_sums(source, how.measure, how.convention, ties=how.ties).mean
+    given = Importance.of(importance)
+    return importance_sums(source, given.measure, given.convention, ties=given.ties).mean
 
 
 class ImportanceSums(NamedTuple):

@@ -15,13 +15,8 @@ class Measured:
     If smaller values of a measure are better, 1 minus the value is used. Statistics that measure a
     model inherit from this class.
 
-    Parameters
-    ----------
-    block : Block
-    measure, convention
-        The measure, and its treatment of equal scores; see :mod:`ranksieve.metrics`.
-    queries : bool array of shape (queries of all blocks,), optional
-        Mask of the queries to use; all by default. A block may have none of them.
+    ``queries`` is a mask over the queries of all blocks; by default all are used. A block may have
+    none of them.
     """
 
     title = "Validation"

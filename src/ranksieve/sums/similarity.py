@@ -97,17 +97,8 @@ class Similarity(ParameterValue):
 class SimilarityStatistic:
     """Statistic: each query's similarity of all pairs of features.
 
-    Parameters
-    ----------
-    block : Block
-    method : str
-        A key of ``SIMILARITIES``.
-    directions : float array of shape (features,)
-        1, or -1 for a feature whose small values are good.
-    absolute : bool
-        Whether to take the absolute value of each query's similarity.
-    ties : {"tied", "stable"}
-        Whether equal values are tied, or in the order of the rows.
+    The parameters are those of :func:`feature_similarity`; ``method`` is a key of ``SIMILARITIES``,
+    and ``directions`` (features,) has a number for each feature.
     """
 
     title = "Similarity"
@@ -144,10 +135,10 @@ class SimilarityStatistic:
             X = _break_ties(X * directions, chunk.query_ptr, keeps)
             directions = np.ones(len(directions))
         first = 0
-        how = Comparison(directions, self.method, self.absolute, _MOST_BY_BITS, keeps)
+        comparison = Comparison(directions, self.method, self.absolute, _MOST_BY_BITS, keeps)
         weights = self.weights[chunk.queries]
         while first < len(chunk.query_ptr) - 1:
-            first = add_similarity[way](X, chunk.query_ptr, weights, first, how, upper)
+            first = add_similarity[way](X, chunk.query_ptr, weights, first, comparison, upper)
             if first < 0:
                 self.block.check_finite()
             way = BY_SORTING if way == BY_BITS else BY_BITS
@@ -234,12 +225,13 @@ def feature_similarity(
     >>> feature_similarity(data, "tau_b").round(3).tolist()
     [[1.0, 0.333, 0.816], [0.333, 1.0, 0.816], [0.816, 0.816, 1.0]]
     """
-    how = Similarity.of(similarity)
-    if callable(how.method):
-        return _as_matrix(how.method(source), source.n_features)
+    similarity = Similarity.of(similarity)
+    method, ties = similarity.method, similarity.ties
+    if callable(method):
+        return _as_matrix(method(source), source.n_features)
     signs = _as_directions(directions, source.n_features)
-    absolute = how.absolute and how.method != "concordance"  # concordance is never negative
-    return _mean_similarity(source, how.method, signs, absolute, how.ties)
+    absolute = similarity.absolute and method != "concordance"  # concordance is never negative
+    return _mean_similarity(source, method, signs, absolute, ties)
 
 
 @shared
@@ -256,9 +248,14 @@ def _mean_similarity(
 
 
 def _as_matrix(given: Any, n_features: int) -> np.ndarray:
-    matrix = np.asarray(given, dtype=np.float64)
+    try:
+        matrix = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("similarity must return a matrix of finite numbers") from None
     if matrix.shape != (n_features, n_features):
         raise DataError(f"similarity has shape {matrix.shape}, but there are {n_features} features")
+    if not np.isfinite(matrix).all():
+        raise DataError("similarity must return a matrix of finite numbers")
     return matrix
 
 

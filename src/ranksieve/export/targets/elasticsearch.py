@@ -25,12 +25,16 @@ from ranksieve.export.targets.target import (
     to_json,
 )
 
-_README = """# A model for the learning to rank of Elasticsearch (8.12 and later)
+_README = """# A model for the built-in learning to rank of Elasticsearch (8.12 and later)
+
+Upload the model:
 
     PUT /_ml/trained_models/{path}
     Content-Type: application/json
 
     (the content of model.json)
+
+Rescore with it; `params` are the parameters of your extractors:
 
     POST /INDEX/_search
     {{"query": {{...}},
@@ -108,7 +112,7 @@ class Elasticsearch(Target):
     def _rule(self, job: Job) -> str:
         if job.missing == "zero":
             return (
-                "they count as 0: extractors have a default_score of 0, and each split sends "
+                "they count as 0. Extractors have a default_score of 0, and each split sends "
                 "missing fields where it sends 0."
             )
         return "each split sends them where it has learned to; extractors have no default_score."

@@ -40,7 +40,7 @@ _README = """# A model for the learning-to-rank plugin of {engine}
 
     (the content of model.json)
 
-Rescore with it, with the parameters that your templates take:
+Rescore with it; `params` are the parameters of your templates:
 
     POST /INDEX/_search
     {{"query": {{...}},
@@ -61,7 +61,8 @@ _UPLOAD = """Create the feature set, which has only the features that the model 
     (the content of featureset.json)
 
 """
-_EXISTING = """No feature set was given: replace {set} by one of yours with the features below.
+_EXISTING = """No feature set was given. In the first call, replace `{set}` with the name of one
+of your feature sets that has the features below.
 
 """
 

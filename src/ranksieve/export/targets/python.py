@@ -105,8 +105,9 @@ class PythonModule(Target):
             text += _SCORE_TREES if single else _SCORE_TREES.replace(_ROUNDING, "")
         text += _VALUE.format(missing="0.0" if zero else 'float("nan")')
         readme = (
-            "# A ranking model in Python\n\n    from model import score\n\n"
-            f"    score({{...}})  # by name: its features are\n\n{listed(job.names)}\n"
+            "# A ranking model in Python\n\n    from model import score\n\n    score({...})\n\n"
+            "The argument maps feature names to values. The model uses these features:\n\n"
+            f"{listed(job.names)}\n"
         )
         return Artifact({"model.py": text, "README.md": readme})
 

@@ -38,8 +38,12 @@ _PACKAGE = "org.apache.solr.ltr.model"
 
 _README = """# A model for Solr's learning to rank
 
+Upload it:
+
 {features_call}    curl -XPUT 'http://localhost:8983/solr/COLLECTION/schema/model-store' \\
       --data-binary @model.json -H 'Content-type:application/json'
+
+Rerank with it; `efi` parameters are those of your features:
 
     rq={{!ltr model={name} reRankDocs=100 efi.user_query='...'}}
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ranksieve.data import DataError
 from ranksieve.io.files import PathLike, read_numbered_lines
+from ranksieve.text import parse_number
 
 _HEADERS = {
     "query": ("qid", "queryid", "query", "keywords", "querytext", "q", "topic", "topicid"),
@@ -123,7 +124,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 def _guess_layout(line: str, place: str) -> _Layout:
     delimiter = _guess_delimiter(line)
     cells = _split(line, delimiter, place)
-    if not any(map(_is_number, cells)):
+    if all(parse_number(cell) is None for cell in cells):
         return _layout_of_header(delimiter, cells, place)
     known = {3: ((0, 1, 2), "query, document, grade"), 4: ((0, 2, 3), "TREC qrels")}
     if len(cells) not in known:
@@ -139,7 +140,9 @@ def _guess_delimiter(line: str) -> str | None:
     if "\t" in line:
         return "\t"
     words = line.split()
-    if len(words) == 4 and _is_number(words[3]):  # qrels, whatever characters ids have
+    if (
+        len(words) == 4 and parse_number(words[3]) is not None
+    ):  # qrels, whatever characters ids have
         return None
     return next((sign for sign in ",;" if sign in line), None)
 
@@ -196,14 +199,7 @@ def _judgment(cells: list[str], layout: _Layout, place: str) -> tuple[str, str, 
 
 
 def _grade(text: str, place: str) -> float:
-    if not _is_number(text) or not math.isfinite(float(text)):
+    grade = parse_number(text)
+    if grade is None or not math.isfinite(grade):
         raise DataError(f"{place}: the grade should be a finite number, not {text!r:.40}")
-    return float(text)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
+    return grade

@@ -8,7 +8,7 @@ from typing import Any
 
 from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
-from ranksieve.io.files import PathLike, explain_os_error, read_regular
+from ranksieve.io.files import PathLike, read_file
 from ranksieve.io.shards.files import Checks
 from ranksieve.io.shards.format import MANIFEST, Manifest, is_file_name
 from ranksieve.io.shards.shards import Shards, Verify
@@ -83,17 +83,14 @@ def _read_manifest(path: Path) -> Manifest:
         raise DataError(f"{path}: no such directory")
     if not path.is_dir():
         raise DataError(f"{path}: is a file, not a directory of shards")
-    try:
-        text = read_regular(path / MANIFEST)
-    except FileNotFoundError:
+    if not (path / MANIFEST).exists():
         if path.name.endswith(".partial") or any(map(is_file_name, os.listdir(path))):
             raise DataError(
                 f"{path}: half-written: there is no {MANIFEST}, which is written last; "
                 "write the shards again"
-            ) from None
-        raise DataError(f"{path}: not a directory of shards: there is no {MANIFEST}") from None
-    except OSError as error:
-        raise DataError(f"{path / MANIFEST}: {explain_os_error(error)}") from error
+            )
+        raise DataError(f"{path}: not a directory of shards: there is no {MANIFEST}")
+    text = read_file(path / MANIFEST)
     try:
         return Manifest.from_json(text)
     except DataError as error:

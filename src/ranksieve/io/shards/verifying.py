@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from ranksieve.data import DataError
-from ranksieve.io.files import explain_os_error
+from ranksieve.io.files import explain_os_error, explain_read_errors
 from ranksieve.io.shards.format import Manifest, check_checksum, checksum_of
 from ranksieve.progress import track
 
@@ -37,8 +37,6 @@ def verify_files(directory: Path, manifest: Manifest) -> None:
     advance = track("Verifying", sum(file.bytes for file in files))
     for file in files:
         path = directory / file.name
-        try:
+        with explain_read_errors(path):
             checksum = checksum_of(path, advance)
-        except OSError as error:
-            raise DataError(f"{path}: {explain_os_error(error)}") from error
         check_checksum(path, checksum, file)

@@ -121,19 +121,19 @@ def describe_curves(result: StudyResult, ranker: str, measure: str | None = None
     """Say what :func:`plot_curves` shows of all selectors, and what it means."""
     name = measure_of(result, measure)
     runs, base = runs_of(result, ranker), base_of(result, ranker)
-    told = [
+    sentences = [
         f"{name} of {ranker} on test queries, by the number of features: means over "
         f"{every(len(result.folds), 'fold')}."
     ]
     if base is not None:
-        told.append(
+        sentences.append(
             f"The line of all features is at {base.mean(name):.4f}; the strip below it is a loss "
             f"of up to {MARGIN:.0%}."
         )
-        told += _describe_enough(enough_of(result, ranker, name))
+        sentences += _describe_enough(enough_of(result, ranker, name))
         best = _best(runs, name)
         if best:
-            told.append(
+            sentences.append(
                 f"Colored bands ({' and '.join(best)}, the best on average) are {LEVEL:.0%} "
                 "intervals of the difference to all features: where a band does not reach their "
                 "line, the difference is significant, for this number of features alone."
@@ -141,8 +141,10 @@ def describe_curves(result: StudyResult, ranker: str, measure: str | None = None
     for run in runs:
         if run.selector == RANDOM:
             seeds = every(run.chosen.n_seeds, "random order")
-            told.append(f"The gray band is the range of {seeds}; what is far below is cut off.")
-    return " ".join(told)
+            sentences.append(
+                f"The gray band is the range of {seeds}; what is far below is cut off."
+            )
+    return " ".join(sentences)
 
 
 def _describe_enough(enough: Mapping[str, int | None]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from ranksieve.study.results import RANDOM, Outcomes, Run, StudyResult
 from ranksieve.text import every, quantity
 
 _ROW = 0.16  # inches
-_TOLD = 5  # features in words
+_LISTED = 5  # features in words
 
 
 def plot_selection_frequency(
@@ -100,18 +100,18 @@ def describe_selection_frequency(result: StudyResult, ranker: str, k: int | None
     runs = runs_of(result, ranker, without=(RANDOM,))
     shares, taken = _table(result, runs, k)
     n_selections = sum(len(_choose_outcomes(run, k).selections) for run in runs)
-    told = (
+    caption = (
         "How often each selector takes each feature, as a share of the folds (and seeds): the "
         "darker the more often, white is never. Dark and white cells alone are a stable "
         f"selection. Of {every(n_selections, 'selection')}, {len(taken):,} of "
         f"{quantity(len(result.feature_names), 'feature')} are in at least one"
     )
-    most = [f"{result.feature_names[f]} ({shares[:, f].mean():.0%})" for f in taken[:_TOLD]]
+    most = [f"{result.feature_names[f]} ({shares[:, f].mean():.0%})" for f in taken[:_LISTED]]
     always = [run.selector for run, row in zip(runs, shares, strict=True) if set(row) <= {0.0, 1.0}]
-    told += f"; most often, on average over selectors: {', '.join(most)}."
+    caption += f"; most often, on average over selectors: {', '.join(most)}."
     if always and n_selections > len(runs):
-        told += f" The same features on every fold: {', '.join(always)}."
-    return told
+        caption += f" The same features on every fold: {', '.join(always)}."
+    return caption
 
 
 def _table(result: StudyResult, runs: Sequence[Run], k: int | None) -> tuple[np.ndarray, ...]:

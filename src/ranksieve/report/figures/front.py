@@ -73,7 +73,7 @@ def describe_front(answer: Recommendation) -> str:
     """Say what :func:`plot_front` shows, and what it means."""
     whole, claim = _whole(answer), answer.claim
     against = "cost" if answer.has_costs else "the number of features"
-    told = [
+    sentences = [
         f"{claim.measure} against {against}, of the candidates. The line of all "
         f"features is at {whole.value:.4f}, and the strip below it is a loss of up to "
         f"{percent(claim.margin)}."
@@ -81,23 +81,23 @@ def describe_front(answer: Recommendation) -> str:
     marked = [point for point in answer.front if point.selector in _selectors(answer)]
     shown = [point for point in marked if point.is_shown]
     if any(point.is_shown is not None for point in marked):
-        told.append(
+        sentences.append(
             f"Filled marks ({len(shown)}) are shown to lose less than that, empty ones "
             f"({sum(point.is_shown is False for point in marked)}) are not; sizes without a mark "
             "were not tested."
         )
     if shown:
         best = min(shown, key=lambda point: (point.cost, -point.value))
-        told.append(f"The cheapest that is shown: {_name(best, answer)}.")
-    told += [
+        sentences.append(f"The cheapest that is shown: {_name(best, answer)}.")
+    sentences += [
         f"The ring is what is recommended: {_name(point, answer)}, {claim.measure} "
         f"{point.value:.4f}, a change of {percent(point.change, sign=True)}{_left(point, answer)}."
         for point in answer.front
         if _is_recommended(point, answer)
     ]
     if min(point.value for point in marked) < _lowest(answer):
-        told.append("What is far below is cut off.")
-    return " ".join(told)
+        sentences.append("What is far below is cut off.")
+    return " ".join(sentences)
 
 
 def _name(point: FrontPoint, answer: Recommendation) -> str:
@@ -131,8 +131,8 @@ def _draw(ax: Axes, points: Sequence[FrontPoint], label: str, style: dict[str, A
     costs, values = [p.cost for p in points], [p.value for p in points]
     ax.plot(costs, values, label=label, linewidth=1.0, markersize=4, markevery=[], **style)
     for verdict, face in ((True, style["color"]), (False, "white")):
-        told = [point for point in points if point.is_shown is verdict]
-        places = [point.cost for point in told], [point.value for point in told]
+        tested = [point for point in points if point.is_shown is verdict]
+        places = [point.cost for point in tested], [point.value for point in tested]
         look = style | {"linestyle": "", "markerfacecolor": face, "markersize": 4, "zorder": 3}
         ax.plot(*places, **look)
 

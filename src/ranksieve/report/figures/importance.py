@@ -17,7 +17,7 @@ _MOST_NAMED = 30
 _TOP = 20  # features with names, if there are more than fit
 _REST = 6  # height of the area of all other features, in rows
 _ROW = 0.125  # inches
-_TOLD = 5  # features in words
+_LISTED = 5  # features in words
 
 
 def plot_importance(
@@ -91,15 +91,15 @@ def describe_importance(values: Any, names: Sequence[str], label: str) -> str:
     """Say what :func:`plot_importance` shows of all features."""
     values = np.asarray(values, dtype=float)
     order = np.argsort(-values, kind="stable")
-    best = [f"{names[feature]} ({values[feature]:.4g})" for feature in order[:_TOLD]]
-    told = f"{label[:1].upper()}{label[1:]}, the most important feature first: {', '.join(best)}"
-    if len(order) > _TOLD:
+    best = [f"{names[feature]} ({values[feature]:.4g})" for feature in order[:_LISTED]]
+    caption = f"{label[:1].upper()}{label[1:]}, the most important feature first: {', '.join(best)}"
+    if len(order) > _LISTED:
         median = np.median(values)
-        told += (
+        caption += (
             f". The median of {every(len(order), 'feature')} is {median:.4g}, and the least "
             f"is {names[order[-1]]} ({values[order[-1]]:.4g})"
         )
-    return f"{told}."
+    return f"{caption}."
 
 
 def _draw_bars(ax: Axes, values: np.ndarray) -> None:

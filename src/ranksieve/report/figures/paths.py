@@ -33,7 +33,7 @@ _MOST = 4  # curves that are easily distinguished
 # Other lines remain visible above it.
 _CHOSEN = {"color": "black", "linestyle": "-", "linewidth": 2.2, "zorder": 1.9}
 _NAME = 0.13  # inches: width of a rotated name
-_TOLD = 5  # features in words
+_LISTED = 5  # features in words
 
 
 def plot_path_scores(
@@ -119,7 +119,7 @@ def describe_path_scores(selector: GreedyRankRLSCV, names: Sequence[str] | None 
     """Say what :func:`plot_path_scores` shows, and what it means."""
     k, lam = len(selector.selected_), selector.lam_
     taken = [str(f + 1) if names is None else str(names[f]) for f in selector.selected_]
-    more = f" and {len(taken) - _TOLD} more" if len(taken) > _TOLD else ""
+    more = f" and {len(taken) - _LISTED} more" if len(taken) > _LISTED else ""
     whole = selector.values_[selector.lams_.index(lam)]
     last = np.flatnonzero(np.isfinite(whole))[-1]
     beside = "" if last + 1 == k else f"; with {last + 1}, this lambda has {whole[last]:.4f}"
@@ -128,7 +128,7 @@ def describe_path_scores(selector: GreedyRankRLSCV, names: Sequence[str] | None 
         f"{quantity(len(selector.lams_), 'lambda')} that were tried. Chosen (thick line and ring): "
         f"lambda {lam:g} with {quantity(k, 'feature')}, {_chosen_value(selector):.4f}{beside}. In "
         "the order of selection: "
-        f"{', '.join(taken[:_TOLD])}{more}."
+        f"{', '.join(taken[:_LISTED])}{more}."
     )
 
 

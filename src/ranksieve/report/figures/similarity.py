@@ -30,7 +30,7 @@ _ROW = 0.1  # inches
 _SAME = 1e-9  # difference up to which a matrix counts as symmetric
 _ALIKE = 0.9  # similarity from which features are a family
 _TREE = 0.18  # height of the tree, as a share of that of the map
-_TOLD, _TOLD_MEMBERS = 3, 4  # families in words, and features of each
+_LISTED, _LISTED_MEMBERS = 3, 4  # families in words, and features of each
 
 
 def plot_similarity(
@@ -119,40 +119,40 @@ def plot_similarity(
 def describe_similarity(similarity: Any, names: Sequence[str], label: str = "similarity") -> str:
     """Say what :func:`plot_similarity` shows, and which features are similar."""
     values = _check_similarity(similarity)
-    told = (
+    caption = (
         f"{label[:1].upper()}{label[1:]} of all pairs of features, the darker the more alike. Like "
         "features are neighbors, so that families of them are dark blocks; the lower the tree "
         "above joins them, the more alike they are. "
     )
     if len(values) > _MOST_NAMED:
-        told += "A number after a name says how many more are like this feature. "
+        caption += "A number after a name says how many more are like this feature. "
     constant = np.flatnonzero(values.diagonal() == 0)
     if len(constant):
         equal = quantity(len(constant), "feature")
-        told += f"Equal in every query, and so similar to none: {equal}. "
+        caption += f"Equal in every query, and so similar to none: {equal}. "
     families = _families(values, _tree_of(values))
     if families:
-        listed = "; ".join(_describe_family(family, names) for family in families[:_TOLD])
-        which = f", the {_TOLD} largest" if len(families) > _TOLD else ""
+        listed = "; ".join(_describe_family(family, names) for family in families[:_LISTED])
+        which = f", the {_LISTED} largest" if len(families) > _LISTED else ""
         found = quantity(len(families), "family", "families")
         return (
-            f"{told}There {'is' if len(families) == 1 else 'are'} {found} of features that are "
+            f"{caption}There {'is' if len(families) == 1 else 'are'} {found} of features that are "
             f"alike by {_ALIKE} or more on average{which}: {listed}."
         )
     if len(values) < 2:
-        return told.strip()
+        return caption.strip()
     apart = values - np.diag(np.full(len(values), np.inf))
     one, other = divmod(int(np.argmax(apart)), len(apart))
     return (
-        f"{told}No features are alike by {_ALIKE} or more; the most similar are {names[one]} and "
-        f"{names[other]} ({apart[one, other]:.2f})."
+        f"{caption}No features are alike by {_ALIKE} or more; the most similar are "
+        f"{names[one]} and {names[other]} ({apart[one, other]:.2f})."
     )
 
 
 def _describe_family(family: np.ndarray, names: Sequence[str]) -> str:
-    told = [str(names[feature]) for feature in family[:_TOLD_MEMBERS]]
-    more = len(family) - len(told)
-    return ", ".join(told) + (f" and {more} more" if more > 0 else "")
+    shown = [str(names[feature]) for feature in family[:_LISTED_MEMBERS]]
+    more = len(family) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 def _check_similarity(similarity: Any) -> np.ndarray:

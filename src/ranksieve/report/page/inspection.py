@@ -77,7 +77,7 @@ def inspection_page(title: str, found: Inspection, command: Sequence[str] = ()) 
         quantity(len(warnings), "warning") if warnings else "No warnings",
     )
     measured = f"{found.measure}, convention {found.convention}, ties averaged"
-    versions = ", ".join(f"{name} {told}" for name, told in installed_versions().items())
+    versions = ", ".join(f"{name} {version}" for name, version in installed_versions().items())
     provenance = [("Command", shlex.join(command))] if command else []
     provenance += [("How features were measured", measured), ("Versions", versions)]
     kept = [section for section in sections if section is not None]

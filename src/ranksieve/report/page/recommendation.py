@@ -98,17 +98,17 @@ def _figure(claim: Claim) -> Markup:
 
 
 def _provenance(answer: Recommendation) -> Iterator[tuple[str, str]]:
-    told, evidence = answer.settings, answer.evidence
+    settings, evidence = answer.settings, answer.evidence
     if evidence is not None and evidence.command:
         yield "Command", shlex.join(evidence.command)
     yield "How it was found", answer.protocol
-    yield "Convention of the measure", str(told["convention"])
-    yield "Seed", str(told["seed"])
-    yield "Fingerprint of the data", str(told["fingerprint"])
+    yield "Convention of the measure", str(settings["convention"])
+    yield "Seed", str(settings["seed"])
+    yield "Fingerprint of the data", str(settings["fingerprint"])
     for name, what in (("keep", "Features that had to be kept"), ("drop", "Features left out")):
-        if told[name]:
-            yield what, ", ".join(map(str, told[name]))
-    groups = told["costs"]["group_costs"]
+        if settings[name]:
+            yield what, ", ".join(map(str, settings[name]))
+    groups = settings["costs"]["group_costs"]
     if groups:
         costs = (f"{name} {cost:.4g}" for name, cost in groups.items())
         yield "Costs of groups, paid once", ", ".join(costs)

@@ -70,9 +70,9 @@ def _provenance(result: StudyResult, seen: FirstFold | None) -> Iterator[tuple[s
     yield "Measures", f"{', '.join(result.measures)}; everything was tuned by {result.tune}"
     yield "Convention", result.convention
     for name, value in result.settings.items():
-        told = _SETTINGS.get(name)
-        if told:
-            yield told, str(value)
+        label = _SETTINGS.get(name)
+        if label:
+            yield label, str(value)
     if seen is not None:
         yield "Versions", ", ".join(f"{name} {value}" for name, value in seen.versions.items())
     prints = [f"{fold.name}: {fold.fingerprint}" for fold in result.folds if fold.fingerprint]

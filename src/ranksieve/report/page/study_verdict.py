@@ -147,8 +147,8 @@ def _other_rankers(result: StudyResult, found: list[Enough]) -> Iterator[str]:
     for ranker in result.rankers:
         own = [one for one in found if one.ranker == ranker]
         if ranker != found[0].ranker and (BASE, ranker) in result.runs:
-            told = f"{own[0].k} by {own[0].selector}" if own else "nothing is shown"
-            yield f"For {ranker}: {told}."
+            fewest = f"{own[0].k} by {own[0].selector}" if own else "nothing is shown"
+            yield f"For {ranker}: {fewest}."
 
 
 def _how(result: StudyResult) -> str:

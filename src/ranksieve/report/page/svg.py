@@ -40,7 +40,7 @@ def drawing(
     **more : str
         Further attributes, such as ``data_grid``.
     """
-    told = f"{title}. {description}" if description else title
+    spoken = f"{title}. {description}" if description else title
     return element(
         "svg",
         *children,
@@ -48,7 +48,7 @@ def drawing(
         width=width,
         height=height,
         role="img",
-        aria_label=told,
+        aria_label=spoken,
         **more,
     )
 
@@ -114,13 +114,13 @@ def shorten(label: str, room: float) -> str:
     >>> shorten("number of words in the title", 100), shorten("short", 100)
     ('number...e title', 'short')
     """
-    told = on_one_line(label)
-    if width_of(told) <= room:
-        return told
-    kept = len(told) - 1
-    while kept > 1 and width_of(_halves(told, kept)) > room:
+    text = on_one_line(label)
+    if width_of(text) <= room:
+        return text
+    kept = len(text) - 1
+    while kept > 1 and width_of(_halves(text, kept)) > room:
         kept -= 1
-    return _halves(told, kept)
+    return _halves(text, kept)
 
 
 def _halves(label: str, kept: int) -> str:

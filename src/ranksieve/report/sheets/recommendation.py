@@ -174,12 +174,12 @@ def _interval(kept: KeptFeature) -> Entry:
 
 def substitutes_text(kept: KeptFeature, answer: Recommendation) -> str:
     """Near-copies of a feature, with similarity and cost; only the first few."""
-    told = []
+    shown = []
     for one in kept.substitutes[:_SUBSTITUTES]:
         cost = f", cost {one.cost:.4g}" if answer.has_costs else ""
-        told.append(f"{answer.feature_names[one.feature]} ({one.similarity:.2f}{cost})")
+        shown.append(f"{answer.feature_names[one.feature]} ({one.similarity:.2f}{cost})")
     more = len(kept.substitutes) - _SUBSTITUTES
-    return ", ".join(told) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 def _who_judges(answer: Recommendation) -> str:

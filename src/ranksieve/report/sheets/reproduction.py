@@ -148,11 +148,11 @@ def _mean_number(result: Reproduction, name: str) -> float | None:
 
 def _limit(result: Reproduction, name: str, place: int) -> str | None:
     """Tolerance of means (0) or folds (1), as text."""
-    asked = result.asked(name)
-    tolerance = None if asked is None else asked[place]
-    if tolerance is None:
+    tolerance = result.tolerance(name)
+    limit = None if tolerance is None else tolerance[place]
+    if limit is None:
         return None
-    return "4 digits" if tolerance == FOUR_DIGITS else f"{tolerance:g}"
+    return "4 digits" if limit == FOUR_DIGITS else f"{limit:g}"
 
 
 def _choices(result: Reproduction) -> Sheet:

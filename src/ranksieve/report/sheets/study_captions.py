@@ -36,12 +36,12 @@ def _missing(result: StudyResult) -> str:
 
 def _fixed(result: StudyResult) -> str:
     """Note on the number of included and excluded features."""
-    told = [
+    parts = [
         f"{quantity(len(features), 'feature')} {what}"
         for features, what in ((result.included, "included"), (result.excluded, "left out"))
         if features
     ]
-    return f" Of all selections: {', '.join(told)}." if told else ""
+    return f" Of all selections: {', '.join(parts)}." if parts else ""
 
 
 def _leaks(result: StudyResult) -> str:

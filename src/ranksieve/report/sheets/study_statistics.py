@@ -68,7 +68,7 @@ def pairs_sheet(
     rankers = result.rankers if ranker is None else [ranker]
     if pairs is None:
         pairs = compare_pairs(result)
-    told = [pair for pair in pairs if pair.ranker in rankers]
+    kept = [pair for pair in pairs if pair.ranker in rankers]
     fields: Fields[Pair] = {
         name_column("ranker", only_csv=len(rankers) == 1): lambda pair: Entry(pair.ranker),
         name_column("selector"): lambda pair: Entry(pair.selector),
@@ -84,7 +84,7 @@ def pairs_sheet(
         f"on {result.title}",
         setting_of(result),
         fields,
-        [list(group) for _, group in groupby(told, lambda pair: pair.ranker)],
+        [list(group) for _, group in groupby(kept, lambda pair: pair.ranker)],
         [
             f"difference: mean {result.main_measure} over queries of the selector minus the other; "
             f"from, to: its {LEVEL:.0%} interval (Student), for this pair alone.",

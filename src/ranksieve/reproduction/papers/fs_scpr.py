@@ -1,20 +1,21 @@
-"""FS-SCPR and what it is compared with.
+"""FS-SCPR and the methods that it is compared with.
 
-Features are selected, and RankSVM (squared hinge) trained, on the training queries; parameters of
-the method, the number of features in steps of five and C are chosen by the MAP of the validation
-queries. Random orders are tuned in the same way: what does not beat them has found nothing. Rankers
-on all features are those of "reproduce rankers".
+Features are selected, and RankSVM (squared hinge loss) is trained, on the training queries. The
+parameters of a method, the number of features in steps of five, and C are chosen by MAP on the
+validation queries. Random orders are tuned in the same way: a method that does not beat them has
+found nothing. The rankers on all features are those of "reproduce rankers".
 
-FS-SCPR is read in two ways. The literal one takes its formulas as they are printed; on collections
-other than MQ2008 it is off by up to 0.026 of NDCG@1 to 5. The closest one stays within 0.015
-everywhere: Kendall's tau between -1 and 1 of lists as they are sorted, equal values in the order of
-the files; of each cluster the feature with the highest MAP of lists sorted in the same way; and 10,
-20, 30 or 40 features. It was found with test results in view, and says nothing about what the
-authors did. On MQ2008, neither beats random orders.
+FS-SCPR can be read in two ways. The literal reading uses the formulas as they are printed; on
+collections other than MQ2008, it differs from the paper by up to 0.026 in NDCG@1 to NDCG@5. The
+closest reading stays within 0.015 everywhere. It uses Kendall's tau, between -1 and 1, of sorted
+lists in which equal values keep the order of the file; of each cluster, the feature with the
+highest MAP, computed from lists sorted in the same way; and 10, 20, 30 or 40 features. This reading
+was found by looking at test results, and says nothing about what the authors did. On MQ2008,
+neither reading beats random orders.
 
-FSMRank is tested with its own weights. FSMSVM takes as many features as it is asked for, those
-without a weight in FSMRank by how near they are to one; a variant that stops at the features with a
-weight has a MAP of 0.4691 on MQ2008, instead of 0.4709.
+FSMRank is tested with its own weights. FSMSVM selects the requested number of features; those to
+which FSMRank gives no weight are ordered by how close they are to getting one. A variant that stops
+at the features with a weight has a MAP of 0.4691 on MQ2008, instead of 0.4709.
 
 J.-Y. Yeh, C.-J. Tsai. A graph-based feature selection method for learning to rank using spectral
 clustering for redundancy minimization and biased PageRank for relevance analysis. Computer Science
@@ -27,7 +28,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from ranksieve.reproduction.paper import Asked, Paper, PaperMethod
+from ranksieve.reproduction.paper import Paper, PaperMethod, Tolerance
 from ranksieve.reproduction.papers import rankers
 from ranksieve.reproduction.published import read_means
 from ranksieve.reproduction.training import train_fsmrank
@@ -35,7 +36,7 @@ from ranksieve.study.results import BASE, RANDOM
 
 MEASURES = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "MAP")
 MEANS = read_means("fs_scpr")
-"""Tables 3 to 6 and 12 to 15; rankers on all features are those of LETOR."""
+"""Tables 3 to 6 and 12 to 15; the results of rankers on all features are LETOR's."""
 UNIFIED_RANKS = {
     "Table 11": {"fsmrank": 17.5, "fs-scpr": 15.5, "gas-e": 9.5, "fsmsvm": 8.0},
     "Table 16": {
@@ -48,29 +49,29 @@ UNIFIED_RANKS = {
 }
 """Table -> method -> unified rank over the four collections."""
 
-_NEAR = Asked(0.006)
-_STEP = 5  # between numbers of features
-_selector = partial(PaperMethod, asked=_NEAR)
+_NEAR = Tolerance(0.006)
+_STEP = 5  # step between numbers of features
+_selector = partial(PaperMethod, tolerance=_NEAR)
 
 SELECTORS: Mapping[str, PaperMethod] = {
     BASE: _selector("no selection", label="ranksvm on all"),
-    "gas-e": _selector("c of its grid"),
+    "gas-e": _selector("c from its grid"),
     "fs-scpr": _selector(
         "formulas as printed; as many clusters as features",
         label="fs-scpr, literal",
         reading="literal",
     ),
     "fs-scpr-closest": _selector(
-        "tau of sorted lists, best MAP of each cluster; 10, 20, 30 or 40 features",
+        "tau of sorted lists, feature with the best MAP of each cluster; 10, 20, 30 or 40 features",
         label="fs-scpr, closest",
         reading="closest",
         stands_for="fs-scpr",
     ),
     "fsmrank": _selector("25 pairs of penalties; its own weights", train_fsmrank),
     "fsmsvm": _selector("25 pairs of penalties; largest weights"),
-    RANDOM: PaperMethod("a random order: the one to beat"),
+    RANDOM: PaperMethod("a random order, as a baseline"),
     "random-closest": PaperMethod(
-        "the same, with 10, 20, 30 or 40 features",
+        "a random order, with 10, 20, 30 or 40 features",
         label="random, closest",
         reading="closest",
         stands_for=RANDOM,
@@ -105,7 +106,7 @@ PAPER = Paper(
     MEASURES,
     {
         **SELECTORS,
-        **{name: replace(rankers.CANDIDATES[name], asked=_NEAR) for name in ALL_FEATURES},
+        **{name: replace(rankers.CANDIDATES[name], tolerance=_NEAR) for name in ALL_FEATURES},
     },
     what="method",
     study={
@@ -117,7 +118,7 @@ PAPER = Paper(
         "baselines": False,
     },
     readings={"literal": {}, "closest": {"ks": _few_sizes, "parameters": {"fs-scpr": _CLOSEST}}},
-    asked_elsewhere=Asked(0.015, measures=MEASURES),
+    tolerance_elsewhere=Tolerance(0.015, measures=MEASURES),
     means=MEANS,
     settings=rankers.SETTINGS,
     unified_ranks=UNIFIED_RANKS,
@@ -127,11 +128,11 @@ PAPER = Paper(
         "Rankers on all features of {title}": (BASE, *ALL_FEATURES),
     },
     notes=(
-        "Asked of MQ2008 is MAP within 0.006; of other collections all measures within 0.015, as "
-        "one query is 1/15 of a fold of HP2004 and NP2004, and 1/22 of one of OHSUMED.",
-        "Equal values of features: the literal reading, gas-e, fsmrank and fsmsvm count their "
-        "pairs as not concordant, and average MAP over their orders; the closest reading keeps "
-        "them in the order of the files.",
+        "The tolerance is 0.006 of MAP on MQ2008, and 0.015 of every measure on other collections, "
+        "because one query is 1/15 of a fold of HP2004 and NP2004, and 1/22 of a fold of OHSUMED.",
+        "If a feature has equal values, the literal reading, gas-e, fsmrank and fsmsvm count the "
+        "pair as not concordant, and average MAP over all orders; the closest reading keeps the "
+        "order of the file.",
     ),
     sources={
         "HP2004": "Tables 3 and 12; improvements of FS-SCPR: Table 7",

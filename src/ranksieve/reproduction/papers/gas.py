@@ -1,16 +1,18 @@
-"""GAS: MAP and NDCG@1 to 10 against the number of features, of which only words are at hand.
+"""GAS: MAP and NDCG@1 to 10 by the number of features; only the text of the paper is available.
 
-The queries are dealt out to three parts, which train, tune and test in all six orders. The
-trade-off of GAS and RankSVM's C are tuned by MAP on the validation queries, and so are the
-iterations of RankNet, a linear one here: the paper does not tell the size of its network. Sentences
-of the paper about curves are about Ranking SVM; those about features are checked on the training
-queries of the first trial.
+The queries are divided into three parts, which train, tune and test in all six orders. GAS's
+trade-off, RankSVM's C and the iterations of RankNet are tuned by MAP on the validation queries.
+RankNet is linear here, because the paper does not give the size of its network. Statements of the
+paper about curves are about Ranking SVM; those about features are checked on the training queries
+of the first trial.
 
 X. Geng, T.-Y. Liu, T. Qin, H. Li. Feature selection for ranking. SIGIR 2007. The collections of the
-paper are .gov (TD2004) with 44 features and OHSUMED with 26, of which later releases have 45.
+paper are .gov (TD2004) with 44 features and OHSUMED with 26; later releases of OHSUMED have 45.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 from ranksieve.reproduction.curves import (
     below_all,
@@ -27,60 +29,69 @@ from ranksieve.study.results import BASE, RANDOM
 
 _GAS = ("gas-e", "gas-l")
 _ALL_FOUR = (*_GAS, "ig", "chi")
+_WITH_4_FEATURES = {"gas-l": 0.30, "gas-e": 0.30, "ig": 0.28, "chi": 0.25}
 _LOSS = Statement(
     "GAS-L is at least as good as GAS-E in most cases, but not significantly better",
-    reaches("gas-l", "gas-e"),
+    partial(reaches, selector="gas-l", other="gas-e"),
 )
 STATEMENTS = {
     "TD2004": (
         Statement(
             "with 4 features, GAS-L and GAS-E are above 0.30, IG has 0.28, CHI 0.25",
-            values_at(4, {"gas-l": 0.30, "gas-e": 0.30, "ig": 0.28, "chi": 0.25}, _GAS, 0.02),
+            partial(values_at, k=4, printed=_WITH_4_FEATURES, at_least=_GAS, near=0.02),
         ),
         Statement(
             "with 6 features, GAS is as good as all features or better",
-            gains_at(6, _ALL_FOUR, _GAS, least=0.0),
+            partial(gains_at, k=6, selectors=_ALL_FOUR, of=_GAS, least=0.0),
         ),
         Statement(
             "with 18 features, GAS is about 15 % above all features",
-            gains_at(18, _ALL_FOUR, _GAS, least=10.0, most=20.0),
+            partial(gains_at, k=18, selectors=_ALL_FOUR, of=_GAS, least=10.0, most=20.0),
         ),
         Statement(
-            "with more than 18 features there is no further gain: best of these against 18",
-            no_more_gain(18, _GAS, by=2.0),
+            "more than 18 features bring no further gain: best of these compared with 18",
+            partial(no_more_gain, after=18, selectors=_GAS, by=2.0),
         ),
         Statement(
-            "selection can gain more than 10 % over all features: best of each",
-            best_gains(44, _ALL_FOUR, least=10.0),
+            "selection can gain more than 10 % over all features: best of each method",
+            partial(best_gains, selectors=_ALL_FOUR, least=10.0),
         ),
         _LOSS,
-        FeatureStatement("more than 10 features have a MAP below 0.1 alone", weak_alone(0.1, 10)),
-        FeatureStatement("similar features form many blocks", blocks_at_least(5)),
+        FeatureStatement(
+            "more than 10 features alone have a MAP below 0.1",
+            partial(weak_alone, below=0.1, more_than=10),
+        ),
+        FeatureStatement("similar features form many blocks", partial(blocks_at_least, least=5)),
     ),
     "OHSUMED": (
-        Statement("CHI is below all features with fewer than 15", below_all("chi", 15)),
         Statement(
-            "IG and GAS are good with fewer than 5: best of these against all features",
-            best_gains(4, ("ig", *_GAS), least=0.0),
+            "with fewer than 15 features, CHI is below all features",
+            partial(below_all, selector="chi", fewer_than=15),
         ),
         Statement(
-            "GAS is above IG and above all features by 1 to 2 %: best of each",
-            gains_of_best(_GAS, "ig", least=0.5, most=2.5),
+            "with fewer than 5 features, IG and GAS are good: best compared with all features",
+            partial(best_gains, selectors=("ig", *_GAS), least=0.0, most_features=4),
+        ),
+        Statement(
+            "GAS is 1 to 2 % above IG and above all features: best of each method",
+            partial(gains_of_best, selectors=_GAS, other="ig", least=0.5, most=2.5),
         ),
         _LOSS,
-        FeatureStatement("similar features form two large blocks", two_blocks_hold(2 / 3)),
+        FeatureStatement(
+            "similar features form two large blocks", partial(two_blocks_hold, share=2 / 3)
+        ),
     ),
 }
 """Statements of the paper.
 
-"About" means within a third, "many" means at least five, "large" means two thirds of the features
-together, and single digits are taken as rounded.
+"About" is taken to mean within a third, "many" at least five, and "large" two thirds of the
+features together; single digits are taken to be rounded.
 """
 GENERAL = (
     _LOSS,
     Statement(
-        "selection gains at least 1 % over all features: best of each",
-        best_gains(10_000, _ALL_FOUR, least=1.0),
+        "selection gains at least 1 % over all features: best of each method",
+        partial(best_gains, selectors=_ALL_FOUR, least=1.0),
     ),
 )
 """Statements of the paper about both collections."""
@@ -106,8 +117,8 @@ PAPER = Paper(
     conventions={"OHSUMED": "standard:2"},  # the paper counts only the top grade as relevant
     statements=STATEMENTS,
     general_statements=GENERAL,
-    notes=("The figures of the paper are not at hand, only its words. Percentages are relative.",),
-    figures="As Figures 1 to 5 of the paper, of which only words are at hand: measures by the "
-    "number of features, importance of features, and their similarity.",
+    notes=("Only the text of the paper is available, not its figures. Percentages are relative.",),
+    figures="These figures correspond to Figures 1 to 5 of the paper, whose numbers are not "
+    "available: measures by number of features, importance of features, and their similarity.",
     shows_curves=True,
 )

@@ -1,8 +1,9 @@
 """Greedy RankRLS on MQ2007 and MQ2008.
 
-On each fold, regularization from 2^-10 to 2^10 and the number of features from 1 on are those of
-the largest MAP on the validation queries; then the test queries are ranked. The slides of the paper
-have the table of MeanNDCG and the chosen features, too, with the same numbers.
+On each fold, the regularization parameter, from 2^-10 to 2^10, and the number of features, from 1
+on, are those with the largest MAP on the validation queries. The test queries are ranked with them.
+The slides of the paper also have the table of MeanNDCG and the chosen features, with the same
+numbers.
 
 T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear time algorithm for
 learning sparse ranking models. SIGIR 2010 workshop on feature generation and selection.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ranksieve.reproduction.paper import FOUR_DIGITS, Asked, Paper, PaperMethod
+from ranksieve.reproduction.paper import FOUR_DIGITS, Paper, PaperMethod, Tolerance
 from ranksieve.reproduction.published import read_on_folds
 from ranksieve.reproduction.training import train_full_rankrls, train_greedy_rankrls
 
@@ -22,7 +23,7 @@ FIGURE_LAMS = (2.0**-7, 2.0**2, 2.0**6, 2.0**8)  # in the figures of the paper
 
 
 def _choice(lam: float, n_features: int, features: tuple[int, ...]) -> dict[str, Any]:
-    """Return the regularization and the first ten features at most, in order, 1-based."""
+    """Return a choice with at most its first ten features, in order and 1-based."""
     return {"lam": lam, "n_features": n_features, "features": features}
 
 
@@ -47,7 +48,7 @@ CHOICES = {
 }
 """Tables 1 and 2: choices on folds 1 to 5."""
 
-_EXACT = Asked(None, FOUR_DIGITS, MEASURES)
+_EXACT = Tolerance(None, FOUR_DIGITS, MEASURES)
 
 PAPER = Paper(
     "greedy-rankrls",
@@ -56,15 +57,18 @@ PAPER = Paper(
     MEASURES,
     {
         GREEDY: PaperMethod(
-            "selected features; lambda of 2^-10 .. 2^10 and their number by validation",
+            "selected features; their number, and lambda from 2^-10 to 2^10, chosen by validation",
             train_greedy_rankrls,
-            asked=_EXACT,
+            tolerance=_EXACT,
             label="greedy",
         ),
         FULL: PaperMethod(
-            "all features; lambda by validation", train_full_rankrls, asked=_EXACT, label="all {n}"
+            "all features; lambda chosen by validation",
+            train_full_rankrls,
+            tolerance=_EXACT,
+            label="all {n}",
         ),
-        RANKSVM: PaperMethod("LETOR's, which reproduce rankers trains as ranksvm-struct"),
+        RANKSVM: PaperMethod("LETOR's baseline; reproduce rankers trains it as ranksvm-struct"),
     },
     on_folds=ON_FOLDS,
     means={
@@ -75,13 +79,13 @@ PAPER = Paper(
         for collection, methods in ON_FOLDS.items()
     },
     choices={collection: {GREEDY: choices} for collection, choices in CHOICES.items()},
-    asked_on=("MQ2007", "MQ2008"),
+    tolerance_on=("MQ2007", "MQ2008"),
     fold_measures=MEASURES,
     sources={
         "": "Tables 7 to 10, MeanNDCG also on the slides; choices: Tables 1 (MQ2007) and 2 "
         "(MQ2008), and the slides"
     },
-    figures="As Figures 1 to 4 of the paper (means over the folds, on validation and on test "
-    "queries); then each fold alone.",
+    figures="The first figures correspond to Figures 1 to 4 of the paper (means over the folds, on "
+    "validation and on test queries); the others show each fold alone.",
     figure_lams=FIGURE_LAMS,
 )

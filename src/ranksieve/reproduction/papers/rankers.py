@@ -1,19 +1,19 @@
-"""Rankers on all features, as far as results of them are published.
+"""Rankers on all features, compared with the published results that exist.
 
-Whatever is chosen is chosen by the MAP of the validation queries, but the number of LambdaMART's
-trees, which LightGBM chooses by their NDCG@10.
+Everything is chosen by MAP on the validation queries, except for the number of LambdaMART's trees,
+which LightGBM chooses by NDCG@10 on them.
 
-What is published leaves settings open. For ListNet, the learning rate, the size of batches and that
-features are not standardized were picked when results on the test queries of MQ2008 had been seen,
-so that its agreement says only that such a result can be reached. RankBoost's thresholds at equal
-distances are those with which the validation queries of MQ2008 choose the published numbers of
-rounds. AdaRank as published begins with feature 39 on every fold of it and finds little beyond it;
-LETOR's runs must differ in a way that is not documented. So AdaRank-NDCG is not as near as asked,
-and AdaRank-MAP only on average: its folds are up to 0.03 apart, in both directions.
+The publications leave some settings open. For ListNet, the learning rate, the batch size and
+whether to standardize features were chosen after looking at test results of MQ2008, so the
+agreement shows only that such a result can be reached. RankBoost's thresholds are evenly spaced:
+with them, the validation queries of MQ2008 choose the published numbers of rounds. AdaRank as
+published starts with feature 39 on every fold of MQ2008 and finds little beyond it; LETOR's runs
+must differ in a way that is not documented. So AdaRank-NDCG is not within the tolerance, and
+AdaRank-MAP is so only on average: single folds differ by up to 0.03, in both directions.
 
-T. Qin, T.-Y. Liu. Introducing LETOR 4.0 datasets. arXiv:1306.2597, 2013: the baselines of the
-collections' home page. Where it is not named, values are those that the papers about greedy RankRLS
-and FS-SCPR print.
+T. Qin, T.-Y. Liu. Introducing LETOR 4.0 datasets. arXiv:1306.2597, 2013: the baselines on the home
+page of the collections. Other values are those printed in the papers about greedy RankRLS and
+FS-SCPR.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ranksieve.reproduction.paper import FOUR_DIGITS, Asked, Means, OnFolds, Paper, PaperMethod
+from ranksieve.reproduction.paper import FOUR_DIGITS, Means, OnFolds, Paper, PaperMethod, Tolerance
 from ranksieve.reproduction.papers import fs_ed, greedy_rankrls
 from ranksieve.reproduction.published import read_means, read_on_folds
 from ranksieve.reproduction.training import train_ranker
@@ -63,9 +63,9 @@ SETTINGS: Mapping[str, Mapping[str, Mapping[str, Sequence[Any]]]] = {
 
 
 def _ranker(
-    note: str, settings: Mapping[str, Any] | None = None, kept: str = "", **more: Any
+    note: str, settings: Mapping[str, Any] | None = None, chosen_attribute: str = "", **more: Any
 ) -> PaperMethod:
-    return PaperMethod(note, train_ranker, settings or {}, kept, **more)
+    return PaperMethod(note, train_ranker, settings or {}, chosen_attribute, **more)
 
 
 _STOPPING = {"measure": "map"}
@@ -87,40 +87,46 @@ _LISTNET = {
 
 CANDIDATES: Mapping[str, PaperMethod] = {
     "rankrls": _ranker(
-        "lambda of 2^-10 .. 2^10 by validation",
-        asked=Asked(None, FOUR_DIGITS, ("MAP", "NDCG@10", "P@10", "MeanNDCG")),
+        "lambda from 2^-10 to 2^10, chosen by validation",
+        tolerance=Tolerance(None, FOUR_DIGITS, ("MAP", "NDCG@10", "P@10", "MeanNDCG")),
     ),
     "ranksvm": _ranker(
-        "squared hinge; C of 10^-2 .. 10^2 / pairs by validation",
-        asked=Asked(0.0002, None, ("MAP", "NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10")),
+        "squared hinge; C from 10^-2 to 10^2, divided by the number of pairs, chosen by validation",
+        tolerance=Tolerance(0.0002, None, ("MAP", "NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10")),
     ),
-    "ranksvm-struct": _ranker("hinge, solved exactly", chosen="C", asked=Asked(0.001, 0.006)),
+    "ranksvm-struct": _ranker(
+        "hinge, solved exactly", chosen="C", tolerance=Tolerance(0.001, 0.006)
+    ),
     "rankboost": _ranker(
-        "thresholds at equal distances",
+        "evenly spaced thresholds",
         _RANKBOOST,
         "best_round_",
         chosen="numbers of rounds",
-        asked=Asked(0.0002, 0.0004),
+        tolerance=Tolerance(0.0002, 0.0004),
     ),
-    "adarank-map": _ranker("rounds by validation", _ADARANK, "best_round_", asked=Asked(0.006)),
+    "adarank-map": _ranker(
+        "rounds chosen by validation", _ADARANK, "best_round_", tolerance=Tolerance(0.006)
+    ),
     "adarank-ndcg": _ranker(
-        "NDCG@10; rounds by validation", _ADARANK, "best_round_", asked=Asked(0.006)
+        "NDCG@10; rounds chosen by validation", _ADARANK, "best_round_", tolerance=Tolerance(0.006)
     ),
     "listnet": _ranker(
-        "epochs by validation; rate and batch picked with test results on MQ2008 in view",
+        "epochs chosen by validation; learning rate and batch size by test results of MQ2008",
         _LISTNET,
         "best_epoch_",
-        asked=Asked(0.006),
+        tolerance=Tolerance(0.006),
     ),
     "lambdamart": _ranker(
-        "trees of the FS-ED paper, their number by NDCG@10 of validation",
+        "trees of the FS-ED paper; their number chosen by NDCG@10 on validation queries",
         fs_ed.TREES | {"params": _ONE_THREAD},
         "best_iteration_",
     ),
-    "ranknet": _ranker("linear; iterations by validation", _STOPPING, "best_epoch_"),
-    "coordinate-ascent": _ranker("MAP; one of 5 ascents by validation", _STOPPING, "best_restart_"),
-    "listmle": _ranker("linear; iterations by validation", _STOPPING, "best_epoch_"),
-    "lambdarank": _ranker("linear; epochs by validation", _STOPPING, "best_epoch_"),
+    "ranknet": _ranker("linear; iterations chosen by validation", _STOPPING, "best_epoch_"),
+    "coordinate-ascent": _ranker(
+        "MAP; one of 5 ascents chosen by validation", _STOPPING, "best_restart_"
+    ),
+    "listmle": _ranker("linear; iterations chosen by validation", _STOPPING, "best_epoch_"),
+    "lambdarank": _ranker("linear; epochs chosen by validation", _STOPPING, "best_epoch_"),
 }
 """Rankers to compare; those with published results come first."""
 
@@ -134,13 +140,13 @@ PAPER = Paper(
     on_folds=ON_FOLDS,
     means=MEANS,
     settings=SETTINGS,
-    asked_on=("MQ2007", "MQ2008"),
+    tolerance_on=("MQ2007", "MQ2008"),
     fold_measures=("MAP",),
     mean_measures=("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "MAP"),
     groups={"Means of the folds of {title}": tuple(CANDIDATES)},
     sources={
-        "": "LETOR 4.0's baselines; rankrls: the greedy RankRLS paper; ranksvm, listnet and all of "
-        "other collections: the FS-SCPR paper"
+        "": "LETOR 4.0's baselines; for rankrls, the greedy RankRLS paper; for ranksvm, listnet "
+        "and other collections, the FS-SCPR paper"
     },
-    notes=("For rankrls and ranksvm, all other published measures are asked to be as near.",),
+    notes=("For rankrls and ranksvm, the tolerance applies to all published measures.",),
 )

@@ -24,15 +24,13 @@ def backfit(
     kappa: int | None = None,
     random_state: int | np.random.RandomState | None = 0,
 ) -> list[Fit]:
-    r"""Greedy RankRLS that fits one weight per candidate, and all weights once it is chosen.
+    """Greedy RankRLS that fits one weight per candidate, and all weights once it is chosen.
 
-    .. math:: \min_w \sum_Q \frac{1}{2|Q|} \sum_{i, j \in Q}
-              (y_i - y_j - w \cdot x_i + w \cdot x_j)^2 + \lambda \|w\|^2
-
-    At each step a candidate's weight alone is fitted to the residual of the model so far
+    At each step, a candidate's weight alone is fitted to the residual of the model so far
     (*back-fitting*, in contrast to *pre-fitting*, which fits all weights for each candidate); the
     candidate with the smallest exact leave-query-out error enters the model, and all weights are
-    fitted again. With an empty model both are the same.
+    fitted again. With an empty model both are the same. See
+    :class:`ranksieve.selectors.GreedyRankRLS` for the model.
 
     Parameters
     ----------
@@ -67,21 +65,7 @@ def backfit(
 
     References
     ----------
-    T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear time algorithm for
-    learning sparse ranking models. SIGIR 2010 workshop on feature generation and selection.
-
     P. Vincent, Y. Bengio. Kernel matching pursuit. Machine Learning 48, 2002.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> from ranksieve import RankingData
-    >>> from ranksieve.selectors._search.backfitting import backfit
-    >>> X = sparse.csr_matrix([[0, 2.0], [1, 0], [0, 0], [0, 3.0], [2, 0], [1, 3.0]])
-    >>> data = RankingData(X, y=[0, 1, 0, 0, 2, 1], qid=[1, 1, 1, 2, 2, 2])
-    >>> path = backfit(data, k=2, lam=0.1)
-    >>> path[-1].features, round(path[0].error, 3)
-    ((0, 1), 0.036)
     """
     random = check_random_state(random_state)
     path: list[Fit] = []

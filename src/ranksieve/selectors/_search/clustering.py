@@ -86,10 +86,6 @@ class ClusterFilter(SimilarityFilter):
         Features are sorted by decreasing importance. Labels are 0, 1, ..., without gaps.
         """
 
-    def _cluster_counts(self, n: int) -> range:
-        """Numbers of clusters to choose from, for ``n`` features."""
-        return cluster_counts(n, self.max_clusters)
-
     def reasons(self) -> list[str]:
         """For each selected feature, which others are in its cluster."""
         check_is_fitted(self)
@@ -139,18 +135,10 @@ def representatives(found: Clustering) -> np.ndarray:
 def cluster_and_represent(
     cluster: Callable[[Any], Clustering], n: int, start: np.ndarray, k: int | None
 ) -> tuple[Clustering, np.ndarray]:
-    """Cluster features so that ``k`` clusters have no feature of ``start``, and represent those.
+    """Cluster ``n`` features so that ``k`` clusters have none of ``start``, and represent those.
 
-    Parameters
-    ----------
-    cluster : callable
-        Clusters features, given the number of clusters, or None to choose it automatically.
-    n : int
-        Number of features.
-    start : int array
-        Positions of features that represent their clusters.
-    k : int or None
-        Number of other features to return; None for one of each other cluster.
+    ``cluster`` gets the number of clusters, or None to choose it. The features at the positions
+    ``start`` represent their clusters. If ``k`` is None, all other clusters are represented.
     """
     number = None if k is None else min(max(1, k + min(1, len(start))), n)
     while True:

@@ -21,14 +21,8 @@ def shap_within_queries(ranker: Ranker, source: Source) -> np.ndarray:
     with the contribution :math:`\phi_{ij}` of feature j to the score of document i. What a feature
     adds equally to all documents of a query does not change their ranking. Queries count by their
     weights, whatever their number of documents. For a linear ranker,
-    :math:`\phi_{ij} = w_j x_{ij}`.
-
-    Parameters
-    ----------
-    ranker : Ranker
-        Trained linear ranker or ranker of trees; others raise a ValueError.
-    source : RankingData or opened shards
-        Documents whose scores to explain.
+    :math:`\phi_{ij} = w_j x_{ij}`. Rankers that are neither linear nor made of trees raise a
+    ValueError.
     """
     with engine_of(source).start(_Distances, ranker) as workers:
         weight, sums = workers.sum("sums")

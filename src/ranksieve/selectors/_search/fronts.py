@@ -48,16 +48,8 @@ def front_of_sizes(
 ) -> list[FrontPoint]:
     """Models of ``smallest`` features or more that are better than all smaller ones.
 
-    Parameters
-    ----------
-    values : array of shape (regularizations, sizes)
-        Values of models of 1, 2, ... features; NaN where there is no model.
-    lams : sequence of float
-        Regularization of each row.
-    sign : {1, -1}
-        1 if larger is better.
-    smallest : int
-        Smallest number of features to consider.
+    ``values`` (regularizations, sizes) are those of models of 1, 2, ... features, and NaN where
+    there is no model. ``sign`` is 1 if larger is better, else -1.
     """
     points: list[FrontPoint] = []
     for k in range(smallest, values.shape[1] + 1):
@@ -71,19 +63,10 @@ def front_of_sizes(
 def choose_point(
     front: Sequence[FrontPoint], rule: str, sign: int, deviation: float, price: float
 ) -> FrontPoint:
-    """Choose a point of a front.
+    """Choose a point of a front by a rule of :class:`GreedyRankRLSCV`.
 
-    Parameters
-    ----------
-    front : sequence of FrontPoint
-    rule : str
-        See :class:`GreedyRankRLSCV`.
-    sign : {1, -1}
-        1 if larger is better.
-    deviation : float
-        Standard error of the best value, for ``"one_se"``.
-    price : float
-        What a feature costs, for ``"penalized"``.
+    ``sign`` is 1 if larger is better, else -1. ``"one_se"`` uses ``deviation``, the standard error
+    of the best value, and ``"penalized"`` the ``price`` of a feature.
     """
     gains = sign * np.array([point.value for point in front])
     sizes = np.array([point.k for point in front])

@@ -14,23 +14,12 @@ from ranksieve.solvers.gradient.networks import Standard, TrainingLoss, Weights
 
 @dataclass
 class StandardizedLoss:
-    """Mean loss, and its gradient by the weights of a model of standardized features.
+    """Mean loss, and its gradient by the weights of a model of standardized features."""
 
-    Attributes
-    ----------
-    workers : Workers
-        Workers of :class:`TrainingLoss`.
-    standard : Standard
-    terms : float
-        Number of pairs or queries over which the loss is averaged.
-    varies : bool array of shape (features,)
-        False for features that are constant within every query of positive weight.
-    """
-
-    workers: Workers
+    workers: Workers  # of TrainingLoss
     standard: Standard
-    terms: float
-    varies: np.ndarray
+    terms: float  # number of pairs or queries over which the loss is averaged
+    varies: np.ndarray  # (features,): False if constant within every query of positive weight
 
     def loss_and_gradient(
         self, weights: Weights, queries: np.ndarray | None = None

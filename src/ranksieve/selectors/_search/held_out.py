@@ -47,7 +47,7 @@ def make_folds(data: RankingData, cv: Any, random_state: Any) -> list[Fold]:
             parts = query_parts(n_queries, min(int(cv), n_queries), random_state=random_state)
         pairs = [(counted[np.setdiff1d(np.arange(n_queries), p)], counted[p]) for p in parts]
     else:
-        pairs = [(s.train, s.test) if isinstance(s, Split) else tuple(s) for s in cv]
+        pairs = [_as_pair(split, data.n_queries) for split in cv]
     if not pairs:
         raise DataError("cv has no folds")
     for train, test in pairs:
@@ -60,6 +60,21 @@ def make_folds(data: RankingData, cv: Any, random_state: Any) -> list[Fold]:
         for part in fold:
             check_query_weights(part.query_weights, f"cv: in fold {number}, the weights")
     return folds
+
+
+def _as_pair(split: Any, n_queries: int) -> tuple[np.ndarray, np.ndarray]:
+    """Positions of the training and test queries of a split or pair."""
+    try:
+        train, test = (split.train, split.test) if isinstance(split, Split) else split
+        pair = np.asarray(train), np.asarray(test)
+        if all(p.dtype.kind in "iu" and p.min() >= 0 and p.max() < n_queries for p in pair):
+            return pair
+    except (TypeError, ValueError):
+        pass
+    raise DataError(
+        "cv: a fold should be a split, or a pair of lists of training and test queries, numbered "
+        f"from 0 to {n_queries - 1}; got {split!r:.60}"
+    )
 
 
 class FoldValues:
@@ -132,9 +147,9 @@ class FoldValues:
 def in_parallel(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
     """Apply a function to items in parallel, each on one thread; yield results in order."""
 
-    def alone(item: Any) -> Any:
+    def on_one_thread(item: Any) -> Any:
         with limit_threads(1):
             return function(item)
 
     with limit_blas_threads(1):
-        yield from ordered_map(alone, items)
+        yield from ordered_map(on_one_thread, items)

@@ -15,7 +15,6 @@ from ranksieve.selectors._search.contributions import shap_within_queries
 from ranksieve.sums.columns import Columns
 
 Kind = Literal["auto", "coef", "gain", "permutation", "shap"]
-KINDS = ("auto", "coef", "gain", "permutation", "shap")
 _REPEATS = 5
 
 
@@ -29,24 +28,11 @@ def importances(
 ) -> np.ndarray:
     """Importance of each feature to a trained ranker.
 
-    Parameters
-    ----------
-    ranker : Ranker
-        A trained ranker.
-    kind : str
-        ``"coef"``: the absolute weight of a linear ranker times the spread of the feature within
-        queries. ``"gain"``: ``feature_importances_``. ``"auto"``: the first if there are weights,
-        else the second. ``"permutation"``: mean decrease of ``judge`` if the feature's values are
-        shuffled within each query. ``"shap"``: the mean absolute distance of SHAP values from
-        their mean in the query; see :func:`shap_within_queries`.
-    train : RankingData
-        Data that the ranker was trained on, from which the spread of the features is computed.
-    data : RankingData
-        Data to shuffle, or to explain by SHAP values.
-    judge : callable
-        Maps scores of ``data`` to the value of each query; means over queries are weighted.
-    random_state : int, RandomState or None
-        Random seed of the shuffles.
+    ``"coef"``: the absolute weight of a linear ranker times the spread of the feature within
+    queries of ``train``. ``"gain"``: ``feature_importances_``. ``"auto"``: the first if there are
+    weights, else the second. ``"permutation"``: mean decrease of the values that ``judge`` computes
+    from scores of ``data`` if the feature is shuffled within each query. ``"shap"``: see
+    :func:`shap_within_queries`.
     """
     coef = getattr(ranker, "coef_", None)
     if kind == "auto":

@@ -20,7 +20,7 @@ from ranksieve.selectors.registry import SELECTORS, make_method
 
 _MEMBERS = """
     selectors : sequence of selectors
-        Two or more, each by its published name, as ``module:object``, or as an object: a selector
+        One or more, each by its published name, as ``module:object``, or as an object: a selector
         of this library, of scikit-learn or of your own. A pair (name, object) gives it a name.
     parameters : dict, optional
         Parameters of selectors by their names, such as ``{"cegb": {"n_estimators": 20}}``.
@@ -87,19 +87,24 @@ class ListsSelector(HeldOutSelector):
         for member in members:
             seeds = dict.fromkeys(member.method.seeds, self.random_state)
             selector = member.make(length, seeds, include)
-            beside = held_out if member.method.uses_held_out_data else {}
-            chosen = selector.fit(source, **beside).selected_
+            evaluation = held_out if member.method.uses_held_out_data else {}
+            chosen = selector.fit(source, **evaluation).selected_
             lists.append(RankedList(member.name, tuple(chosen[:length].tolist())))
             advance(1)
         return lists
 
     def _follow(self, listed: Sequence[int], varies: np.ndarray, choices: Choices) -> list[int]:
-        """Choose in the order of one list; constant features come last."""
+        """Select features in the order of one list; set ``scores_`` and ``path_``."""
         order = [feature for feature in listed if varies[feature]]
         self.scores_ = np.zeros(choices.n_features)
         self.scores_[order] = np.linspace(1, 0, len(order), endpoint=False)
-        rest = np.setdiff1d(np.arange(choices.n_features), order)
-        chosen = choices.in_order([*order, *rest[np.argsort(~varies[rest], kind="stable")]])
+        return self._complete(order, varies, choices)
+
+    def _complete(self, order: list[int], varies: np.ndarray, choices: Choices) -> list[int]:
+        """Select features in this order, then the others, constant ones last; set ``path_``."""
+        others = np.setdiff1d(np.arange(choices.n_features), order)
+        others = others[np.argsort(~varies[others], kind="stable")]
+        chosen = choices.in_order([*order, *others])
         self.path_ = [Step(feature, float(self.scores_[feature])) for feature in chosen]
         return chosen
 

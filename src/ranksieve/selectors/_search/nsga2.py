@@ -50,10 +50,8 @@ def evolve(
     ----------
     objectives : callable
         Maps masks (masks, bits) to values to minimize (masks, objectives). It gets no mask twice.
-    n_bits : int
-        Number of bits in a mask.
-    size : int
-        Number of members in a generation.
+    n_bits, size : int
+        Number of bits in a mask, and of members in a generation.
     n_generations : int
         Number of generations after the first, which has random masks, the mask of all bits, and
         one with a single bit.

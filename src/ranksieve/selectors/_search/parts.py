@@ -116,14 +116,7 @@ def hold_out(
 ) -> tuple[Part, Part]:
     """Return training and held-out queries: all and ``eval_set``, or a random division.
 
-    Parameters
-    ----------
-    source : RankingData or opened shards
-    eval_set : RankingData, opened shards or None
-    fraction : float
-        Fraction of the queries to hold out if there is no ``eval_set``; at least one query.
-    random_state : int, RandomState or None
-        Random seed for the choice of held-out queries.
+    Without an ``eval_set``, a fraction of the queries is held out, but at least one query.
     """
     if eval_set is not None:
         return Part(source), Part(eval_set)

@@ -80,11 +80,11 @@ class Bounds:
             free = able.copy()
             free[list(features)] = False
             if free.any():
-                return self._affordable(features, np.flatnonzero(free))
+                candidates = np.flatnonzero(free)
+                if self.spending is None:
+                    return candidates
+                return self.spending.affordable(features, candidates)
         return np.empty(0, dtype=np.intp)
-
-    def _affordable(self, features: Sequence[int], free: np.ndarray) -> np.ndarray:
-        return free if self.spending is None else self.spending.affordable(features, free)
 
     def weigh(self, errors: np.ndarray, model: SearchModel, candidates: np.ndarray) -> np.ndarray:
         """Errors after additions, adjusted for their costs if costs are weighed."""
@@ -130,14 +130,8 @@ def forward_paying(
 ) -> list[Fit]:
     """Search forward in several ways to spend, and keep the path with the smallest error.
 
-    Parameters
-    ----------
-    make : callable
-        Makes a model without features. Models made before are no longer used.
-    bounds : Bounds
-    ways : sequence of Spending
-    by_last : bool
-        Whether the error of a path is that of its last model, or else that of its best one.
+    ``make`` makes a model without features; models made before are no longer used. The error of a
+    path is that of its last model if ``by_last``, else that of its best one.
     """
     paths = []
     for spending in ways:
@@ -194,7 +188,7 @@ def floating(model: SearchModel, bounds: Bounds, beyond: int = 2) -> list[Fit]:
     """
     best = {len(fit.features): fit for fit in _begin(model, bounds)}
 
-    def note() -> bool:
+    def keep_if_best() -> bool:
         size = len(model.features)
         if size and (size not in best or model.error < best[size].error):
             best[size] = bounds.fit(model)
@@ -204,13 +198,13 @@ def floating(model: SearchModel, bounds: Bounds, beyond: int = 2) -> list[Fit]:
     choices = bounds.choices
     while not choices.is_full(model.features[:-beyond]) and len(bounds.free(model.features)):
         model.change(_best_addition(model, bounds))
-        note()
+        keep_if_best()
         while len(model.features) > max(2, len(bounds.start)):
             removed, error = _best_removal(model, bounds)
             if not error < best[len(model.features) - 1].error * (1 - ROUNDING):
                 break
             model.change(removed)
-            if not note():  # better only by rounding
+            if not keep_if_best():  # better only by rounding
                 break
     path = [best[size] for size in sorted(best)]
     return [fit for fit in path if choices.fits(fit.features)] or path[:1]

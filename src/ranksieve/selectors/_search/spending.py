@@ -15,24 +15,12 @@ from ranksieve.selectors._search.fits import Fit
 
 
 class Spending(NamedTuple):
-    """Costs of features and the budget of a search.
+    """Costs of features and the budget of a search."""
 
-    Attributes
-    ----------
-    costs : AlignedCosts
-        Costs of the features that are not excluded.
-    choices : Choices
-        Features of each group that a search may add.
-    budget : float
-        Largest total cost of the selected features.
-    weighs : bool
-        Whether steps are compared by their gain per cost, or by their gain alone.
-    """
-
-    costs: AlignedCosts
-    choices: Choices
-    budget: float = np.inf
-    weighs: bool = True
+    costs: AlignedCosts  # of the features that are not excluded
+    choices: Choices  # features of each group that a search may add
+    budget: float = np.inf  # largest total cost of the selected features
+    weighs: bool = True  # whether steps are compared by their gain per cost, or by gain alone
 
     def prices(self, chosen: Sequence[int], candidates: np.ndarray) -> np.ndarray:
         """Cost that each candidate would add to the chosen features."""
@@ -74,16 +62,8 @@ def errors_for_cost(errors: np.ndarray, error: float, prices: np.ndarray) -> np.
 
     The smallest belongs to the step with the largest gain per cost. If any step lowers the error at
     no cost, only such steps are finite. A step that raises the error is penalized in proportion to
-    its cost. If all steps cost the same, these are the errors themselves.
-
-    Parameters
-    ----------
-    errors : array of shape (steps,)
-        Error after each step.
-    error : float
-        Error before the step.
-    prices : array of shape (steps,)
-        Cost of each step.
+    its cost. If all steps cost the same, these are the errors themselves. ``errors`` are those
+    after each step, ``error`` is that before.
     """
     gains = error - errors
     gains[np.abs(gains) <= ROUNDING * abs(error)] = 0.0

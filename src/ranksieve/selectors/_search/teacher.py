@@ -37,20 +37,10 @@ def teacher_scores(
     """Score of each row by rankers that were trained without its query.
 
     Scores are centered within queries, averaged over the repeats, and divided by their standard
-    deviation over all rows. Queries of weight 0 have scores of 0.
+    deviation over all rows. Queries of weight 0 have scores of 0. Shards are read into memory.
 
-    Parameters
-    ----------
-    source : RankingData or opened shards
-        Shards are read into memory.
-    teacher : Ranker, estimator or str
-        See :func:`make_teacher`.
-    n_folds : int
-        Number of parts of the queries; each is scored by a ranker trained on the others.
-    n_repeats : int
-        Number of repeats, each with other parts and another random seed of the ranker.
-    random_state : int
-        Random seed of the parts.
+    The queries are divided into ``n_folds`` parts, each of which is scored by a ranker trained on
+    the others; every repeat has other parts and another random seed of the ranker.
     """
     data, ranker = in_memory(source), make_teacher(teacher)
     counted = counted_queries(data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
+from os import PathLike
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -47,7 +48,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
     tol: NotNegative = 0.001
     convention: ConventionChoice = "standard"
     ties: Ties = "average"
-    checkpoint: Any = None
+    checkpoint: Annotated[Any, str, PathLike, None] = None
     random_state: Seed = 0
     verbose: bool = False
 
@@ -55,11 +56,8 @@ class WrapperSelector(Predictor, HeldOutSelector):
     def is_nested(self) -> bool:
         """True without groups, and with a ranker whose training can be repeated."""
         has_seed = getattr(self.ranker, "random_state", 0) is not None
-        if not has_seed and isinstance(
-            self.ranker, Ranker
-        ):  # other libraries use their default seed
-            return False
-        return super().is_nested
+        is_ours = isinstance(self.ranker, Ranker)  # other libraries use their default seed
+        return (has_seed or not is_ours) and super().is_nested
 
     @property
     def _name_in_errors(self) -> str:

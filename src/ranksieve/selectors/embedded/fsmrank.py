@@ -24,10 +24,7 @@ from ranksieve.sums.similarity import Similarity
 
 GRID = {"lambda1": (1.0, 0.1, 0.01, 0.001, 0.0001), "lambda2": (0.1, 0.01, 0.001, 0.0001, 0.00001)}
 
-
 _LEAST = 1e-12  # smallest importance, to avoid division by 0
-
-
 _ROUNDING = 1e-12  # negative eigenvalues up to this fraction of the largest count as 0
 
 

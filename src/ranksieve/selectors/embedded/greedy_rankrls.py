@@ -267,8 +267,8 @@ class GreedyRankRLS(Predictor, RankSelector):
         if choices.has_several:
             return self._paths_of_groups(source, choices, lams)
         if self.fitting == "back":
-            draw = {"kappa": self.kappa, "random_state": self.random_state}
-            return [backfit(source, choices.k, lam, include=choices.start, **draw) for lam in lams]
+            search = partial(backfit, kappa=self.kappa, random_state=self.random_state)
+            return [search(source, choices.k, lam, include=choices.start) for lam in lams]
         with (
             limit_blas_threads(1),  # matrices between rounds are small
             engine_of(source, _BLOCK).start(*self._statistic(source, choices.k)) as workers,

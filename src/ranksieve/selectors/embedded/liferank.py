@@ -15,6 +15,7 @@ from ranksieve.data import DataError
 from ranksieve.data.fitted import check_rows
 from ranksieve.parameters import Count, Positive, Seed
 from ranksieve.selectors._search.gradient import StandardizedLoss, standardized_loss
+from ranksieve.sums.labels import check_labels_differ
 
 
 @dataclass(eq=False, repr=False)
@@ -93,6 +94,7 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
         """
         self._validate_params()
         source = self._source(X, y, qid, sample_weight)
+        check_labels_differ(source)
         if self.n_components > source.n_features:
             raise DataError(
                 f"n_components={self.n_components}, but there are {source.n_features} features"

@@ -21,6 +21,7 @@ from ranksieve.selectors._search.clustering import (
     ClusterFilter,
     Clustering,
     best_by_silhouette,
+    cluster_counts,
     dense_ranks,
 )
 from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice
@@ -34,10 +35,7 @@ from ranksieve.selectors._search.spectral import (
 from ranksieve.sums.importance import Importance
 from ranksieve.sums.similarity import Similarity
 
-_TOLERANCE = 1e-10
-
-
-_MOST_ITERATIONS = 1000
+_TOLERANCE, _MOST_ITERATIONS = 1e-10, 1000  # of the PageRank
 
 
 @dataclass(eq=False, repr=False)
@@ -209,7 +207,7 @@ class FSSCPR(ClusterFilter):
     def _choose_number(
         self, vectors: np.ndarray, bisect: Callable[[np.ndarray, int], np.ndarray]
     ) -> int:
-        numbers = self._cluster_counts(len(vectors))
+        numbers = cluster_counts(len(vectors), self.max_clusters)
         if self.n_features_to_select == "eigengap":
             return eigengap(self.eigenvalues_, numbers)
 

@@ -10,7 +10,12 @@ import numpy as np
 
 from ranksieve.parameters import AtLeastTwo, FeatureCount
 from ranksieve.registry import Method
-from ranksieve.selectors._search.clustering import ClusterFilter, Clustering, best_by_silhouette
+from ranksieve.selectors._search.clustering import (
+    ClusterFilter,
+    Clustering,
+    best_by_silhouette,
+    cluster_counts,
+)
 from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice
 from ranksieve.sums.importance import Importance
 from ranksieve.sums.similarity import Similarity
@@ -25,9 +30,8 @@ class _Agglomerative(ClusterFilter):
         apart = dissimilarity(similarity)
         merges = self._merge(apart)
         if k is None:
-            k = best_by_silhouette(
-                self._cluster_counts(len(features)), lambda number: (apart, cut(merges, number))
-            )
+            numbers = cluster_counts(len(features), self.max_clusters)
+            k = best_by_silhouette(numbers, lambda number: (apart, cut(merges, number)))
         self.linkage_ = _with_leaves(merges, np.argsort(np.argsort(features)))
         return Clustering(cut(merges, k), merit=importance, rank=importance)
 

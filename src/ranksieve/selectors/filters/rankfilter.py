@@ -37,16 +37,9 @@ _PARAMETERS = """
 class ReliefSums:
     """Statistic: each query's mean over documents of a Relief update.
 
-    Parameters
-    ----------
-    block : Block
-    by_ordering : bool
-        Whether signs of differences count, or else their sizes; see :class:`RankWrapper` and
-        :class:`RankFilter`.
-    max_documents : int or None
-        Number of documents of a query whose neighbors are searched.
-    seed : int
-        Random seed of the sample, which depends only on the seed and on the number of the query.
+    If ``by_ordering``, signs of differences count (:class:`RankWrapper`), else their sizes
+    (:class:`RankFilter`). The sample of at most ``max_documents`` of a query depends only on the
+    seed and on the number of the query.
     """
 
     title = "Neighbors"

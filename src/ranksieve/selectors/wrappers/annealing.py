@@ -37,28 +37,13 @@ Subset = tuple[int, ...]
 class Energies:
     """Energies of subsets: the negated measure of RankRLS with these features on held-out queries.
 
-    Parameters
-    ----------
-    products : Products
-        Products of all features on the training queries.
-    lam : float
-        Regularization.
-    workers : Workers of :class:`ranksieve.sums.held_out.MeasuredModels`
-    sign : int
-        1 if larger values of the measure are better, else -1.
-
-    Attributes
-    ----------
-    known : dict of tuple to float
-        Energies so far; each subset is trained once.
+    ``products`` are those of all features on the training queries, ``workers`` those of
+    :class:`MeasuredModels`, and ``sign`` is 1 if larger values of the measure are better, else -1.
     """
 
     def __init__(self, products: Products, lam: float, workers: Workers, sign: int) -> None:
-        self.products = products
-        self.lam = lam
-        self.workers = workers
-        self.sign = sign
-        self.known: dict[Subset, float] = {}
+        self.products, self.lam, self.workers, self.sign = products, lam, workers, sign
+        self.known: dict[Subset, float] = {}  # each subset is trained once
 
     def of(self, subsets: Sequence[Subset]) -> list[float]:
         """Energies of subsets with ascending features; new subsets are computed in one round."""

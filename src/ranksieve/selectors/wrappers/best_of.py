@@ -80,7 +80,7 @@ class BestOf(ListsSelector):
     -----
     No single method suits all data: penalties (``cegb``) do best if features are noisy copies of
     each other, elimination if they work only together. Takes the trainings of the selectors, and
-    one for each list and size: with the defaults about 20 for 50 features, and 22 for 140. Lists
+    one for each list and size: with the defaults about 19 for 50 features, and 21 for 140. Lists
     are made without the held-out queries. Shards are read into memory.
 
     Examples
@@ -158,7 +158,7 @@ class BestOf(ListsSelector):
     def _sizes(self, n_features: int) -> list[int]:
         """Numbers of features with which lists are evaluated, ascending."""
         sizes = list(self.sizes)
-        if not sizes or not all(isinstance(size, Integral) and size >= 1 for size in sizes):
+        if not sizes or not all(isinstance(size, Integral) and int(size) >= 1 for size in sizes):
             raise ValueError(f"sizes must be whole numbers of at least 1, got {self.sizes!r:.60}")
         return sorted({min(int(size), n_features) for size in sizes})
 

@@ -13,7 +13,6 @@ from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.parameters import Count
 from ranksieve.registry import Method
-from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.lists import ListsSelector, RankedList
 from ranksieve.sums.grades import varying_features
 
@@ -114,10 +113,7 @@ class Borda(ListsSelector):
             order += sorted(listed - set(order), key=lambda f: (ranks[f], f))
             if choices.is_full({*choices.start, *choices.groups_of(order)}):
                 break
-        rest = np.setdiff1d(np.arange(n), order)
-        chosen = choices.in_order([*order, *rest[np.argsort(~varies[rest], kind="stable")]])
-        self.path_ = [Step(feature, float(self.scores_[feature])) for feature in chosen]
-        return chosen
+        return self._complete(order, varies, choices)
 
 
 def _lengths(depth: int, n: int) -> Iterator[int]:

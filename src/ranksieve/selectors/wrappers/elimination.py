@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from numbers import Integral
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.fits import Fit, best_fit, standard_error
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.held_out import Fold, FoldValues, in_parallel
-from ranksieve.selectors._search.importances import importances
+from ranksieve.selectors._search.importances import Kind, importances
 from ranksieve.selectors._search.wrapper import WrapperSelector, varying_groups
 
 _ROUNDING = 1e-6  # of the largest importance: a difference in which equal features may differ
@@ -126,7 +126,7 @@ class EliminationSelector(WrapperSelector):
 
     _: KW_ONLY
     step: FeatureCount = 1
-    importance: Literal["auto", "coef", "gain", "permutation", "shap"] = "auto"
+    importance: Kind = "auto"
 
     _is_nested = True
 
@@ -263,7 +263,7 @@ class Trainings:
         held_out: FoldValues,
         place: int,
         is_judged: bool,
-        kind: Any,
+        kind: Kind,
         random_state: Any,
         advance: Callable[[int], None],
     ) -> None:

@@ -79,13 +79,7 @@ class Standard(NamedTuple):
 class TrainingLoss:
     """Statistic: loss and gradient of a model's weights, and moments of the features.
 
-    Parameters
-    ----------
-    block : Block
-    loss : str
-        A key of ``LOSSES``.
-    activation : str
-        A key of ``ACTIVATIONS``; not used by linear models.
+    ``loss`` is a key of ``LOSSES``; ``activation``, of ``ACTIVATIONS``, is for networks only.
     """
 
     title = "Training"

@@ -13,14 +13,8 @@ from ranksieve.sums.chunks import Chunk
 class BinnedRows(CenteredRows):
     """Rows of a block with 1 in the column of each value's bin, centered on demand.
 
-    Only the bins are kept, a byte or two for each value.
-
-    Parameters
-    ----------
-    block : Block
-    bins : Bins
-    target : array of shape (rows of all blocks,), optional
-        Values to predict instead of the labels.
+    Only the bins are kept, a byte or two for each value. ``target`` (rows of all blocks,) has
+    values to predict instead of the labels.
     """
 
     def __init__(self, block: Block, bins: Bins, target: np.ndarray | None = None) -> None:

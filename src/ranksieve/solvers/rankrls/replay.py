@@ -14,10 +14,6 @@ class ReplayedLeaveQueryOut(Residuals):
     """Statistic: keeps only the changes of the model, and computes the rest from the data.
 
     For data that fits into memory once but not twice, and for samples of candidates.
-
-    Parameters
-    ----------
-    block : Block
     """
 
     def __init__(self, block: Block) -> None:

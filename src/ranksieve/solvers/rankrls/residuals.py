@@ -173,16 +173,7 @@ class LeaveQueryOut(Residuals):
 
 
 class MeasuredLeaveQueryOut(LeaveQueryOut):
-    """Statistic: errors are those of a measure of the leave-query-out predictions.
-
-    Parameters
-    ----------
-    block : Block
-    dtype : str
-        How columns are stored.
-    measure, convention
-        As in :class:`ranksieve.sums.importance.ImportanceStatistic`.
-    """
+    """Statistic: errors are those of a measure of the leave-query-out predictions."""
 
     def __init__(
         self, block: Block, dtype: str, measure: Measure, convention: Convention | str

@@ -36,11 +36,7 @@ def decompose(xx: np.ndarray, xy: np.ndarray, lams: np.ndarray) -> Ridge:
 class RidgeRows:
     """Statistic: products of centered rows, and residuals of queries that are left out.
 
-    Parameters
-    ----------
-    block : Block
-    queries : bool array of shape (queries of all blocks,), optional
-        Mask of the queries to use; all by default.
+    ``queries`` is a mask over the queries of all blocks; by default all are used.
     """
 
     title = "RankRLS"

@@ -17,12 +17,7 @@ from ranksieve.sums.chunks import CHUNK, chunks, count_varying
 
 
 class ActiveSet(SquaredHinge):
-    """Statistic: half of the sum of squared violations, for weights of some columns.
-
-    Parameters
-    ----------
-    block : Block
-    """
+    """Statistic: half of the sum of squared violations, for weights of some columns."""
 
     def __init__(self, block: Block) -> None:
         super().__init__(block)

@@ -15,12 +15,7 @@ from ranksieve.sums.chunks import CHUNK, row_weights_of, weights_of
 
 
 class Pairs:
-    """Base of both losses: the pairs of documents of a block.
-
-    Parameters
-    ----------
-    block : Block
-    """
+    """Base of both losses: the pairs of documents of a block."""
 
     title = "RankSVM"
 

@@ -78,7 +78,7 @@ def draw_panels(
         x += max(panel.width + numbers, width_of(panel.name)) + _GAP
     if texts:
         parts.append(text(x, 14, heading, class_="soft"))
-        parts += [_label(x, row, told, _TEXT) for row, told in enumerate(texts) if told]
+        parts += [_label(x, row, text, _TEXT) for row, text in enumerate(texts) if text]
         x += _TEXT
     return drawing(x, height + 4, *parts, title=title)
 
@@ -87,8 +87,8 @@ def _middle(row: int) -> float:
     return _TOP + (row + 0.5) * _ROW
 
 
-def _label(x: float, row: int, told: str, room: float, anchor: str = "start") -> Markup:
-    return short_text(x, _middle(row) + 4, told, room, anchor)
+def _label(x: float, row: int, text: str, room: float, anchor: str = "start") -> Markup:
+    return short_text(x, _middle(row) + 4, text, room, anchor)
 
 
 def _bars(panel: Panel, left: float, bottom: float) -> list[Markup]:

@@ -53,8 +53,8 @@ def _draw(
         text(0, _TOP - 12, _ends(won, float(ordered[0]), "won"), class_="soft"),
         text(width, _TOP - 12, _ends(lost, float(ordered[-1]), "lost"), "end", class_="soft"),
     ]
-    told = f"{title}: {name}. {won:,} queries gain, {lost:,} lose"
-    return drawing(width, _HEIGHT + 4, *parts, title=told)
+    summary = f"{title}: {name}. {won:,} queries gain, {lost:,} lose"
+    return drawing(width, _HEIGHT + 4, *parts, title=summary)
 
 
 def _ends(n_queries: int, value: float, what: str) -> str:

@@ -1,0 +1,132 @@
+"""Wrong options and input of commands: one line says why, and nothing is overwritten."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ranksieve import make_ranking, write_letor
+from ranksieve.cli import main
+from ranksieve.rankers import RankSVM
+from tests.cli.test_data_commands import runner
+
+DATA, _ = make_ranking(6, docs_per_query=4, n_informative=2, n_redundant=0, n_noise=1)
+
+
+@pytest.fixture
+def run(capsys):
+    return runner(capsys)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The current directory, with data, scores and times."""
+    monkeypatch.chdir(tmp_path)
+    write_letor(DATA, "a.txt")
+    Path("scores.txt").write_text("1\n" * DATA.n_rows)
+    Path("odd.txt").write_text("1_0\n" * DATA.n_rows)
+    Path("costs.csv").write_text("feature,cost\n1,2\n2,2\n3,2\n")
+    Path("plan.toml").write_text("[columns]\ndrop = 5\n")
+    frame = pd.DataFrame(DATA.X, columns=["a", "b", "c"])
+    frame["qid"], frame["label"], frame["day"] = DATA.qid, DATA.y, pd.Timestamp("2026-01-01")
+    frame.to_parquet("t.parquet")
+    return tmp_path
+
+
+BY_TIME = ["compare", "t.parquet", "--time-column", "day", "--test-queries-after"]
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["inspect", "a.txt", "--n-features", "9" * 20], "n_features must be from 1 to 2,147,483"),
+        (
+            ["convert", "a.txt", "b.txt", "--dtype", "float99"],
+            "dtype must be float64 or float32, g",
+        ),
+        (["evaluate", "a.txt", "odd.txt"], "odd.txt:1: the score is not a number: '1_0'"),
+        (["evaluate", "a.txt", "scores.txt", "--measures", ","], "there is no measure to evaluate"),
+        (
+            ["evaluate", "a.txt", "scores.txt", "--measures", "p(rel=nan)@5"],
+            "'nan' is not a finite",
+        ),
+        (
+            ["evaluate", "a.txt", "scores.txt", "--measures", "err(max_grade=2000)"],
+            "from 1 to 1000",
+        ),
+        (["convert", "a.txt", "a.txt"], "a.txt: is an input, which would be overwritten"),
+        (["convert", "a.*", "a.txt"], "a.txt: is an input, which would be overwritten"),
+        (["select", "a.*", "--out", "a.txt", "--method", "gas-e"], "a.txt: is an input, which wou"),
+        (
+            ["select", "a.txt", "--costs", "costs.csv", "--out", "costs.csv"],
+            "costs.csv: is an input, which would be overwritten",
+        ),
+        (["select", "a.txt", "--method", ""], "unknown method ''"),
+        (
+            ["select", "a.txt", "--method", "gas-e", "--param", f"c={DEEP}"],
+            "The 'c' parameter of G",
+        ),
+        (["compare", "--plan", "plan.toml"], "plan.toml: drop must name columns, got 5"),
+        ([*BY_TIME, "9999-12-31"], "'9999-12-31' is too early or too late for a date"),
+        ([*BY_TIME, "0001-01-01T00:00+05:00"], "00:00+05:00' is too early or too late for a date"),
+        (
+            ["compare", "a.txt", "--param", "gas-e.c=1", "--param", "gas-e.c=2"],
+            "gas-e.c is given twice",
+        ),
+        (
+            ["compare", "a.txt", "--ks", "99", "--rankers", "ranksvm"],
+            "the data has only 3 features;",
+        ),
+        (["report", "a.txt"], "a.txt/study.toml: Not a directory"),
+        (
+            ["export", "a.txt", "--to", "c", "--out", "x", "--group-costs", "costs.csv"],
+            "--group-costs needs --costs",
+        ),
+        (["check", "a.txt", "a.txt", "--missing", "zero"], "No such option: --missing"),
+    ],
+)
+def test_errors_are_one_line(run, folder, arguments, message):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    status, output, errors = run(*arguments)
+    assert status != 0
+    assert message in errors
+    assert "Traceback" not in errors
+    assert output == ""
+    after = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    assert after == before
+
+
+def test_names_that_begin_at_0_are_not_numbers_of_features(run, folder):
+    frame = pd.DataFrame(DATA.X, columns=["0", "1", "2"])
+    ranker = RankSVM().fit(frame, DATA.y, qid=DATA.qid)
+    ranker.save_model("model.json")
+    status, output, _ = run("predict", "model.json", "a.txt")
+    assert status == 0
+    scores = [float(line) for line in output.split()]
+    np.testing.assert_array_equal(scores, ranker.predict(frame))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize("form", ["terminal", "json"])
+def test_a_full_disk_is_an_error(form):
+    program = [sys.executable, "-c", "from ranksieve.cli import main; main()"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*program, "select", "--methods", "--format", form],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert (done.returncode, done.stderr) == (1, "error: No space left on device\n")
+
+
+def test_closed_output_is_no_error(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(SystemExit) as stop:
+        main(["select", "--methods", "--format", "json"])
+    sys.stdout.close()
+    assert not stop.value.code
