@@ -110,7 +110,7 @@ class SizedTrees(ListsSelector):
     16
     """
 
-    given = "They are never removed, and the others are chosen given them."
+    given = "Each of the selectors includes them."
     grouped = "A group takes the position of its first feature."
 
     methods = (
