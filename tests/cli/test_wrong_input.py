@@ -100,6 +100,26 @@ def test_errors_are_one_line(run, folder, arguments, message):
     assert after == before
 
 
+def test_labels_without_a_measure_are_refused_before_the_training(run, folder, monkeypatch):
+    monkeypatch.setattr(RankSVM, "fit", None)
+    Path("negative.txt").write_text("-1 qid:1 1:1\n2 qid:1 1:2\n")
+    for data in ("negative.txt", "negative.shards"):
+        status, _, errors = run("train", data, "--out", "model.json")
+        assert (status, errors) == (1, "error: NDCG needs labels of at least 0, but one is -1")
+        run("convert", "negative.txt", "negative.shards", "--overwrite")
+
+
+@pytest.mark.parametrize(
+    ("convention", "measures"), [("sklearn", ["NDCG@10"]), ("trec", ["MAP", "NDCG@10"])]
+)
+def test_training_is_measured_as_the_convention_can(run, folder, convention, measures):
+    ties = "".join(f"{label} qid:1 1:1 # d{label}\n" for label in range(3))
+    Path("ties.txt").write_text(f"{ties}1 qid:2 1:1 # a\n0 qid:2 1:0 # b\n")
+    status, output, _ = run("train", "ties.txt", "--convention", convention, "--format", "json")
+    assert status == 0
+    assert [name for name in ("MAP", "NDCG@10") if name in output] == measures
+
+
 def test_names_that_begin_at_0_are_not_numbers_of_features(run, folder):
     frame = pd.DataFrame(DATA.X, columns=["0", "1", "2"])
     ranker = RankSVM().fit(frame, DATA.y, qid=DATA.qid)
