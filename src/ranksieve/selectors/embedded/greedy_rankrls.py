@@ -39,6 +39,7 @@ from ranksieve.selectors._search.fits import (
     expand_groups,
     path_steps,
 )
+from ranksieve.selectors._search.searches import Bounds
 from ranksieve.selectors._search.spending import ways_to_spend
 from ranksieve.solvers.linear import linear_scores
 from ranksieve.solvers.rankrls.groups import GroupLeaveQueryOut, GroupModel, GroupProducts
@@ -275,10 +276,11 @@ class GreedyRankRLS(Predictor, RankSelector):
             n_queries, weight = workers.sum("n_queries")
             check_two_queries(n_queries)
             if self.kappa is not None:
-                bounds = searches.Bounds(weight, workers.sum("spread") > 0, choices)
-                return [self._search_samples(SampledModel(workers, lam), bounds) for lam in lams]
+                bounds = Bounds(weight, workers.sum("spread") > 0, choices)
+                makers = [partial(SampledModel, workers, lam) for lam in lams]
+                return [self._run_search(make, bounds) for make in makers]
             products = Products(*workers.sum("gram"))
-            bounds = searches.Bounds(weight, np.diag(products.xx) > 0, choices)
+            bounds = Bounds(weight, np.diag(products.xx) > 0, choices)
             kind = ReplayedModel if self._is_low else Model
             return [self._run_search(partial(kind, workers, products, lam), bounds) for lam in lams]
 
@@ -290,20 +292,14 @@ class GreedyRankRLS(Predictor, RankSelector):
             n_queries, weight = workers.sum("n_queries")
             check_two_queries(n_queries)
             products = GroupProducts(workers, groups)
-            bounds = searches.Bounds(weight, products.varies, choices)
+            bounds = Bounds(weight, products.varies, choices)
             paths = [self._run_search(partial(GroupModel, products, lam), bounds) for lam in lams]
         return [expand_groups(path, choices) for path in paths]
 
-    def _search_samples(
-        self, model: SampledModel | GroupModel, bounds: searches.Bounds
-    ) -> list[Fit]:
-        assert self.kappa is not None
-        random = check_random_state(self.random_state)
-        return searches.forward_sampled(model, bounds, self.kappa, random)
-
-    def _run_search(self, make: Callable[[], Any], bounds: searches.Bounds) -> list[Fit]:
+    def _run_search(self, make: Callable[[], Any], bounds: Bounds) -> list[Fit]:
         if self.kappa is not None:
-            return self._search_samples(make(), bounds)
+            random = check_random_state(self.random_state)
+            return searches.forward_sampled(make(), bounds, self.kappa, random)
         if self.search == "floating":
             return searches.floating(make(), bounds)
         if self.search == "foba":
