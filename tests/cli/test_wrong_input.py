@@ -70,6 +70,7 @@ DEEP = "[" * 100_000
             ["select", "a.txt", "--method", "gas-e", "--param", f"c={DEEP}"],
             "The 'c' parameter of G",
         ),
+        (["compare", "a.txt", "--convention", "sklearn"], "convention 'sklearn' has no MAP"),
         (["compare", "--plan", "plan.toml"], "plan.toml: drop must name columns, got 5"),
         ([*BY_TIME, "9999-12-31"], "'9999-12-31' is too early or too late for a date"),
         ([*BY_TIME, "0001-01-01T00:00+05:00"], "00:00+05:00' is too early or too late for a date"),
