@@ -128,7 +128,9 @@ def query_parts(
     if n_parts < 2:
         raise DataError(f"queries must be divided into at least 2 parts, got {n_parts}")
     if n_queries < n_parts:
-        raise DataError(f"{n_queries} queries cannot be divided into {n_parts} parts")
+        raise DataError(
+            f"{quantity(n_queries, 'query', 'queries')} cannot be divided into {n_parts} parts"
+        )
     queries = np.arange(n_queries)
     if shuffle:
         queries = np.random.default_rng(random_state).permutation(queries)

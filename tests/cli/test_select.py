@@ -35,7 +35,6 @@ from ranksieve.selectors import (
 )
 from ranksieve.selectors.registry import SELECTORS, make_selector
 from tests.cli.test_data_commands import options_of, runner
-from tests.every_method import make_quick
 from tests.io.test_letor import assert_identical
 
 
@@ -95,7 +94,8 @@ def test_every_method(run, method, planted, tmp_path, monkeypatch):
     assert columns.split()[:2] == ["rank", "feature"]
     assert [row.split()[0] for row in rows] == [str(rank) for rank in range(1, n + 1)]
     assert max(map(len, output.splitlines())) <= 80
-    selector = make_quick(method, 6).fit(data)
+    size = {} if method == "all" else {"k": 6}
+    selector = make_selector(method, **size, **SELECTORS[method].trial).fit(data)
     assert [row.split()[1] for row in rows] == data.feature_names[selector.selected_].tolist()
 
 

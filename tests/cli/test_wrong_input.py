@@ -70,6 +70,7 @@ DEEP = "[" * 100_000
             ["select", "a.txt", "--method", "gas-e", "--param", f"c={DEEP}"],
             "The 'c' parameter of G",
         ),
+        (["compare", "a.txt", "--convention", "sklearn"], "convention 'sklearn' has no MAP"),
         (["compare", "--plan", "plan.toml"], "plan.toml: drop must name columns, got 5"),
         ([*BY_TIME, "9999-12-31"], "'9999-12-31' is too early or too late for a date"),
         ([*BY_TIME, "0001-01-01T00:00+05:00"], "00:00+05:00' is too early or too late for a date"),
@@ -98,6 +99,26 @@ def test_errors_are_one_line(run, folder, arguments, message):
     assert output == ""
     after = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     assert after == before
+
+
+def test_labels_without_a_measure_are_refused_before_the_training(run, folder, monkeypatch):
+    monkeypatch.setattr(RankSVM, "fit", None)
+    Path("negative.txt").write_text("-1 qid:1 1:1\n2 qid:1 1:2\n")
+    for data in ("negative.txt", "negative.shards"):
+        status, _, errors = run("train", data, "--out", "model.json")
+        assert (status, errors) == (1, "error: NDCG needs labels of at least 0, but one is -1")
+        run("convert", "negative.txt", "negative.shards", "--overwrite")
+
+
+@pytest.mark.parametrize(
+    ("convention", "measures"), [("sklearn", ["NDCG@10"]), ("trec", ["MAP", "NDCG@10"])]
+)
+def test_training_is_measured_as_the_convention_can(run, folder, convention, measures):
+    ties = "".join(f"{label} qid:1 1:1 # d{label}\n" for label in range(3))
+    Path("ties.txt").write_text(f"{ties}1 qid:2 1:1 # a\n0 qid:2 1:0 # b\n")
+    status, output, _ = run("train", "ties.txt", "--convention", convention, "--format", "json")
+    assert status == 0
+    assert [name for name in ("MAP", "NDCG@10") if name in output] == measures
 
 
 def test_names_that_begin_at_0_are_not_numbers_of_features(run, folder):

@@ -70,24 +70,24 @@ VARIANTS = [
 def data_sets():
     """Planted with copies and a constant; tied values without meaning; features much alike."""
     mixed, _ = make_ranking(
-        40,
+        24,
         docs_per_query=(1, 15),
-        n_informative=3,
+        n_informative=2,
         n_redundant=2,
         n_duplicate=1,
-        n_noise=2,
+        n_noise=1,
         n_constant=1,
         random_state=1,
     )
     rng = np.random.default_rng(0)
-    X = rng.integers(0, 3, (150, 7)).astype(float)
+    X = rng.integers(0, 3, (150, 6)).astype(float)
     X[:, 3], X[:, 5] = X[:, 1], 2.0
     tied = RankingData(X, rng.integers(0, 3, 150), np.repeat(np.arange(15), 10))
     alike, _ = make_ranking(
-        30,
+        24,
         docs_per_query=12,
-        n_informative=3,
-        n_redundant=4,
+        n_informative=2,
+        n_redundant=3,
         n_noise=1,
         copy_noise=0.05,
         tied=0.5,

@@ -1,6 +1,7 @@
 """Checks that every selector must pass, found by the public names."""
 
 import inspect
+from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Any
@@ -19,6 +20,7 @@ from ranksieve import DataError, RankingData, make_ranking, selectors
 from ranksieve.base import RankSelector
 from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.metrics import make_query_scorer
+from tests.every_method import quick_parameters
 
 
 @dataclass(eq=False, repr=False)
@@ -86,20 +88,20 @@ ONE_QUERY = {kind: with_one_query(kind) for kind in SELECTORS}
 @cache
 def make_planted():
     return make_ranking(
-        120,
+        60,
         docs_per_query=(1, 25),
         n_informative=4,
         n_redundant=3,
         n_noise=5,
         n_constant=1,
         noise=0.2,
-        random_state=11,
+        random_state=12,
     )
 
 
 @cache
 def easy(**parts):
-    return make_ranking(300, docs_per_query=20, noise=0.05, tied=0, random_state=3, **parts)
+    return make_ranking(150, docs_per_query=20, noise=0.05, tied=0, random_state=3, **parts)
 
 
 @pytest.fixture(scope="module")
@@ -107,25 +109,29 @@ def planted():
     return make_planted()
 
 
+@cache
+def take_few():
+    return make_planted()[0].take_queries(range(32))
+
+
 @pytest.fixture(scope="module")
-def few(planted):
+def few():
     """Queries for what would be the same with more."""
-    return planted[0].take_queries(range(30))
+    return take_few()
 
 
 @pytest.fixture(scope="module")
 def few_in_shards(few, tmp_path_factory):
     directory = tmp_path_factory.mktemp("few") / "shards"
-    write_shards(few, directory, shard_bytes=10_000)
+    write_shards(few, directory, shard_bytes=8_000)
     with open_shards(directory) as shards:
         yield shards
 
 
 @pytest.fixture(scope="module")
-def named(planted):
-    data, _ = planted
-    names = [f"f{n}" for n in range(data.n_features)]
-    return RankingData(data.X, data.y, data.qid, feature_names=names)
+def named(few):
+    names = [f"f{n}" for n in range(few.n_features)]
+    return RankingData(few.X, few.y, few.qid, feature_names=names)
 
 
 @pytest.fixture(scope="module")
@@ -144,6 +150,16 @@ def usual(kind):
     return plain(kind, 6).fit(data)
 
 
+def random_weights():
+    return np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.7], take_few().n_queries)
+
+
+@cache
+def with_weights(kind):
+    """What is selected from few queries in memory that have weights."""
+    return quick(kind, 6).fit(take_few(), sample_weight=random_weights()).selected_
+
+
 def plain(kind, k):
     """A selector with its default parameters; one that draws numbers, and draws many, is quick."""
     return quick(kind, k) if kind in SEEDED else kind(n_features_to_select=k)
@@ -151,7 +167,7 @@ def plain(kind, k):
 
 def quick(kind, k):
     """A selector that does not take long, where its answer does not matter."""
-    return kind(n_features_to_select=k, **kind.methods[0].trial)
+    return kind(n_features_to_select=k, **quick_parameters(kind.methods[0]))
 
 
 def dense(data):
@@ -185,20 +201,16 @@ class TestEverySelector:
         for ours, theirs in zip((X, y, qid), dense(data), strict=True):
             np.testing.assert_array_equal(ours, theirs)
 
-    def test_the_same_wherever_the_data_lives(self, kind, planted, named, everywhere):
-        data, _ = planted
-        weights = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.7], data.n_queries)
-        source = everywhere(named, shard_bytes=40_000).with_weights(weights)
+    def test_the_same_wherever_the_data_lives(self, kind, named, everywhere):
+        source = everywhere(named, shard_bytes=8_000).with_weights(random_weights())
         selector = quick(kind, 6).fit(source)
         assert selector.feature_names_in_.tolist() == named.feature_names.tolist()
         if kind.__name__ in TREES and getattr(source, "client", None) is not None:
             pytest.skip("on several workers, LightGBM makes bins from the rows of each")
-        expected = quick(kind, 6).fit(data, sample_weight=weights).selected_
-        np.testing.assert_array_equal(selector.selected_, expected)
+        np.testing.assert_array_equal(selector.selected_, with_weights(kind))
 
-    def test_ways_to_pass_the_data(self, kind, planted):
-        data, _ = planted
-        X, y, qid = dense(data)
+    def test_ways_to_pass_the_data(self, kind, few):
+        X, y, qid = dense(few)
         expected = quick(kind, 5).fit(X, y, qid=qid).selected_
         names = [f"f{n}" for n in range(X.shape[1])]
         for form in (sparse.csr_matrix(X), pd.DataFrame(X, columns=names)):
@@ -207,32 +219,28 @@ class TestEverySelector:
         assert selector.get_feature_names_out().tolist() == [
             name for name, kept in zip(names, selector.support_, strict=True) if kept
         ]
-        whole = quick(kind, 5).fit(data)
+        whole = quick(kind, 5).fit(few)
         np.testing.assert_array_equal(whole.selected_, expected)
-        assert whole.transform(data).feature_names.tolist() == [
-            str(f + 1) for f in sorted(expected)
-        ]
+        assert whole.transform(few).feature_names.tolist() == [str(f + 1) for f in sorted(expected)]
 
-    def test_names_are_remembered_only_if_there_are_any(self, kind, few, few_in_shards):
-        names = [f"f{n}" for n in range(few.n_features)]
-        named = RankingData(few.X, few.y, few.qid, feature_names=names)
+    def test_names_are_remembered_only_if_there_are_any(self, kind, few, few_in_shards, named):
+        knowing = quick(kind, 2).fit(named)
         for without in (few, few_in_shards):
-            selector = quick(kind, 2).fit(named)
-            assert selector.feature_names_in_.tolist() == names
+            selector = deepcopy(knowing)
+            assert selector.feature_names_in_.tolist() == named.feature_names.tolist()
             selector.fit(without)
             assert not hasattr(selector, "feature_names_in_")
             assert selector.transform(few.X).shape == (few.n_rows, 2)  # and without a warning
 
-    def test_numbers_to_select(self, kind, planted):
-        data, _ = planted
-        assert len(quick(kind, 0.5).fit(data).selected_) == round(0.5 * data.n_features)
-        everything = quick(kind, data.n_features).fit(data)
-        assert sorted(everything.selected_) == list(range(data.n_features))
+    def test_numbers_to_select(self, kind, few):
+        assert len(quick(kind, 0.5).fit(few).selected_) == round(0.5 * few.n_features)
+        everything = quick(kind, few.n_features).fit(few)
+        assert sorted(everything.selected_) == list(range(few.n_features))
         with pytest.raises(DataError, match="but there are only 13 features"):
-            kind(n_features_to_select=14).fit(data)
+            kind(n_features_to_select=14).fit(few)
         for wrong in (0, -1, 1.5, "many"):
             with pytest.raises(ValueError, match="n_features_to_select"):
-                kind(n_features_to_select=wrong).fit(data)
+                kind(n_features_to_select=wrong).fit(few)
 
     def test_bad_input(self, kind, planted):
         data, _ = planted
@@ -246,6 +254,7 @@ class TestEverySelector:
         with pytest.raises(ValueError, match="verbose"):
             kind(n_features_to_select=2, verbose="loud").fit(data)
 
+    @pytest.mark.usefixtures("one_thread")
     def test_scikit_learn_checks(self, kind):
         check_estimator(quick(ONE_QUERY[kind], 1), on_skip=None)
 

@@ -33,10 +33,11 @@ from ranksieve.cli.sources import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import numpy as np
 
+    from ranksieve.data import Block
     from ranksieve.engine import Source
     from ranksieve.rankers.base import Ranker
 
@@ -137,6 +138,8 @@ def train(
             for place, part in parts.items():
                 selection.check_fits(part.n_features, part.feature_names, place)
                 parts[place] = part.take_features(selection.columns)
+        for part in parts.values():
+            _check_labels(part, convention)
         first, *others = parts.values()
         wait_for_kernels()
         with explain_errors(method):
@@ -207,6 +210,30 @@ def _scores(ranker: Ranker, data: list[Path], reading: Reading) -> np.ndarray:
         return source.to_input_order(scores) if isinstance(source, RankingData) else scores
 
 
+def _measures(convention: str) -> list[str]:
+    """Measures of a trained ranker that the convention defines."""
+    from ranksieve.metrics import get_convention, parse_measure
+
+    undefined = get_convention(convention).undefined
+    return [name for name in _MEASURES if parse_measure(name).label not in undefined]
+
+
+def _check_labels(source: Source, convention: str) -> None:
+    """Raise a DataError before the training if the measures are not defined for the labels."""
+    from ranksieve.data import RankingData
+    from ranksieve.engine import whole_block
+    from ranksieve.metrics import parse_measure
+
+    blocks: Iterable[Block]
+    if isinstance(source, RankingData):
+        blocks = [whole_block(source)]
+    else:
+        blocks = map(source.block, range(source.n_shards))
+    for block in blocks:
+        for name in _measures(convention):
+            parse_measure(name).prepare(block.y, block.query_ptr, convention)
+
+
 def _measure(ranker: Ranker, source: Source, convention: str) -> dict[str, float]:
     """Means of the measures, weighted if queries have weights; reads shards one at a time."""
     import numpy as np
@@ -220,12 +247,13 @@ def _measure(ranker: Ranker, source: Source, convention: str) -> dict[str, float
         else:
             yield from map(source.read_shard, range(source.n_shards))
 
-    found = [
-        evaluate(piece.y, ranker.predict(piece), piece.qid, _MEASURES, convention)
-        for piece in pieces()
+    measures = _measures(convention)
+    values = [
+        evaluate(p.y, ranker.predict(p), p.qid, measures, convention, doc_ids=p.doc_ids).per_query
+        for p in pieces()
     ]
     weights = source.query_weights
     return {
-        name: float(np.average(np.concatenate([f.per_query[name] for f in found]), weights=weights))
-        for name in found[0].mean
+        name: float(np.average(np.concatenate([part[name] for part in values]), weights=weights))
+        for name in values[0]
     }

@@ -78,7 +78,7 @@ class Columns:
     def __post_init__(self) -> None:
         for role in _WORDS:
             name = getattr(self, role)
-            if name is not None and not isinstance(name, str):
+            if name is not None and not (isinstance(name, str) and name):
                 raise ValueError(f"{role} must name a column, got {name!r:.60}")
         for role in ("drop", "features"):
             names = getattr(self, role)

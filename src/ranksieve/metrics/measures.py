@@ -107,9 +107,14 @@ class Measure(ABC):
     ) -> Prepared:
         """Compute everything that depends only on the labels, for rows grouped by query."""
         convention = get_convention(convention)
+        self.check_defined(convention)
+        return self._prepare(_Labels(y, query_ptr), convention)
+
+    def check_defined(self, convention: str | Convention) -> None:
+        """Raise a ValueError if the program of the convention does not support this measure."""
+        convention = get_convention(convention)
         if self.label in convention.undefined:
             raise ValueError(f"convention {convention.name!r} has no {self.label}")
-        return self._prepare(_Labels(y, query_ptr), convention)
 
     @abstractmethod
     def _prepare(self, labels: _Labels, convention: Convention) -> Prepared: ...

@@ -126,7 +126,8 @@ class Plan:
         self._set("ks", tuple(sorted(set(self.ks), key=lambda k: (isinstance(k, str), k))))
         self._set("measures", tuple(dict.fromkeys(_measure(name) for name in self.measures)))
         self._set("tune", _measure(self.tune))
-        get_convention(self.convention)
+        for name in (*self.measures, self.tune):
+            parse_measure(name).check_defined(get_convention(self.convention))
         if self.missing != "none":
             self._set("missing", Missing(self.missing).name)
         for what in ("selectors", "rankers", "measures", "ks"):

@@ -168,13 +168,14 @@ class GreedyBins(Predictor, RankSelector):
             "leave-query-out error of least squares on bins of features",
             grid={"lam": (3.0, 30.0, 300.0)},
             draws=False,
+            trial={"n_bins": 4},
         ),
         Method(
             "teacher-bins",
             "the same, on scores of boosted trees instead of labels",
             {"teacher": "trees"},
             grid={"lam": (3.0, 30.0, 300.0)},
-            trial={"n_folds": 3, "n_repeats": 1},
+            trial={"n_bins": 4, "n_folds": 3, "n_repeats": 1},
         ),
     )
 

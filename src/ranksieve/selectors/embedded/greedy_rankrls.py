@@ -277,7 +277,8 @@ class GreedyRankRLS(Predictor, RankSelector):
             check_two_queries(n_queries)
             if self.kappa is not None:
                 bounds = Bounds(weight, workers.sum("spread") > 0, choices)
-                return [self._search_samples(SampledModel(workers, lam), bounds) for lam in lams]
+                makers = [partial(SampledModel, workers, lam) for lam in lams]
+                return [self._run_search(make, bounds) for make in makers]
             products = Products(*workers.sum("gram"))
             bounds = Bounds(weight, np.diag(products.xx) > 0, choices)
             kind = ReplayedModel if self._is_low else Model
@@ -295,14 +296,10 @@ class GreedyRankRLS(Predictor, RankSelector):
             paths = [self._run_search(partial(GroupModel, products, lam), bounds) for lam in lams]
         return [expand_groups(path, choices) for path in paths]
 
-    def _search_samples(self, model: SampledModel | GroupModel, bounds: Bounds) -> list[Fit]:
-        assert self.kappa is not None
-        random = check_random_state(self.random_state)
-        return searches.forward_sampled(model, bounds, self.kappa, random)
-
     def _run_search(self, make: Callable[[], Any], bounds: Bounds) -> list[Fit]:
         if self.kappa is not None:
-            return self._search_samples(make(), bounds)
+            random = check_random_state(self.random_state)
+            return searches.forward_sampled(make(), bounds, self.kappa, random)
         if self.search == "floating":
             return searches.floating(make(), bounds)
         if self.search == "foba":

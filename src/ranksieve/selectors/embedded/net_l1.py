@@ -100,7 +100,7 @@ class GroupLassoNetwork(EmbeddedSelector):
             "net-l1",
             "small neural network with a group lasso over features",
             grid={"lam": (0.3, 0.1, 0.03, 0.01)},
-            trial={"hidden": 2, "tol": 0.1},
+            trial={"hidden": 2, "tol": 0.1, "max_iter": 100},
         ),
     )
 

@@ -18,6 +18,7 @@ from ranksieve.solvers.ranksvm.penalties import MCP, Log, Penalty, Weighted
 from ranksieve.solvers.ranksvm.sparse_newton import Minimum, SparseNewton
 
 _GRID = {"lam": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)}
+_TRIAL = {"n_lams": 10}
 
 
 class SparseFit(NamedTuple):
@@ -152,18 +153,20 @@ class SparseRankSVM(EmbeddedSelector):
     _is_nested = False  # the penalty depends on the number of features
 
     methods = (
-        Method("ranksvm-l1", "RankSVM with an L1 penalty", {"penalty": "l1"}, _GRID),
+        Method("ranksvm-l1", "RankSVM with an L1 penalty", {"penalty": "l1"}, _GRID, trial=_TRIAL),
         Method(
             "ranksvm-mcp",
             "RankSVM with MCP, which spares large weights",
             {"penalty": "mcp"},
             _GRID | {"gamma": (1.5, 3.0, 10.0)},
+            trial=_TRIAL,
         ),
         Method(
             "ranksvm-log",
             "RankSVM with a logarithmic penalty",
             {"penalty": "log"},
             _GRID | {"epsilon": (0.1, 1.0, 10.0)},
+            trial=_TRIAL,
         ),
     )
 

@@ -110,7 +110,7 @@ class Boruta(TreeSelector):
             "boruta",
             "larger gain in boosted trees than shuffled features",
             grid=TREE_GRID,
-            trial={"n_estimators": 3, "num_leaves": 4, "n_rounds": 3},
+            trial={"n_estimators": 3, "num_leaves": 4, "n_rounds": 2},
         ),
     )
 

@@ -82,7 +82,7 @@ class GeneticBoostedTrees(SubsetTrees):
             "bt-genetic",
             "best-only genetic algorithm, by held-out trees",
             grid=TREE_GRID,
-            trial={"n_estimators": 2, "population_size": 2, "n_generations": 2},
+            trial={"n_estimators": 2, "population_size": 1, "n_generations": 2},
         ),
     )
 

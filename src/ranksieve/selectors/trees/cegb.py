@@ -146,7 +146,7 @@ class CostEfficientTrees(TreeSelector):
             "share of the gain in boosted trees that pay for each feature",
             grid=TREE_GRID,
             draws=False,
-            trial={"n_estimators": 5, "tradeoffs": 3},
+            trial={"n_estimators": 3, "tradeoffs": 2},
         ),
     )
 
