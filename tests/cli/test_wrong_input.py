@@ -131,6 +131,18 @@ def test_names_that_begin_at_0_are_not_numbers_of_features(run, folder):
     np.testing.assert_array_equal(scores, ranker.predict(frame))
 
 
+def test_features_that_the_model_uses_must_be_there(run, folder):
+    run("select", "a.txt", "--method", "gas-e", "-k", "1", "--include", "3", "--out", "s.json")
+    status, _, _ = run("train", "a.txt", "--selection", "s.json", "--out", "model.json")
+    assert status == 0
+    Path("narrow.txt").write_text("1 qid:1 1:1\n0 qid:1 2:2\n")
+    assert run("predict", "model.json", "narrow.txt")[0] == 0  # text leaves out zeros
+    run("convert", "narrow.txt", "narrow.shards")
+    status, _, errors = run("predict", "model.json", "narrow.shards")
+    assert status == 1
+    assert "narrow.shards: there are 2 features, but the model uses feature 3" in errors
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
 @pytest.mark.parametrize("form", ["terminal", "json"])
 def test_a_full_disk_is_an_error(form):

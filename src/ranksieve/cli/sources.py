@@ -151,6 +151,7 @@ def open_for(ranker: Ranker, data: list[Path], reading: ReadingRows) -> Iterator
     """Open data with the features of a trained ranker, or all features before selection."""
     from dataclasses import replace
 
+    from ranksieve.data import DataError
     from ranksieve.datasets.opening import are_table_files, open_source, paths_of
 
     paths, read_options = paths_of(data), reading.read_options
@@ -167,10 +168,19 @@ def open_for(ranker: Ranker, data: list[Path], reading: ReadingRows) -> Iterator
     elif names is not None:
         read_options["columns"] = replace(reading.columns, features=names.tolist())
     if columns is not None:  # the total number of features is unknown
-        with open_source(paths, **read_options | {"n_features": None}) as source:
-            wide = source.n_features > max(columns)
-        read_options["n_features"] = None if wide else max(columns) + 1
-    with open_source(paths, **read_options) as source:
+        read_options["n_features"] = None
+    with ExitStack() as stack:
+        source = stack.enter_context(open_source(paths, **read_options))
+        if columns is not None and source.n_features <= max(columns):
+            # Text leaves out zeros: read it again with all features of the model.
+            stack.close()
+            read_options["n_features"] = max(columns) + 1
+            source = stack.enter_context(open_source(paths, **read_options))
+            if source.n_features <= max(columns):
+                raise DataError(
+                    f"{paths[0]}: there are {source.n_features} features, but the model uses "
+                    f"feature {max(columns) + 1}"
+                )
         if names is not None or columns is not None:  # columns may be in any order
             source = source.take_features(columns if names is None else names)
         yield source
