@@ -116,7 +116,7 @@ class SizedTrees(ListsSelector):
     methods = (
         Method(
             "sized-trees",
-            "prices of features or elimination, as the size of trees that data can bear suggests",
+            "cegb or elimination, as the best size of trees suggests",
             trial={
                 "leaves": [4],
                 "parameters": {"cegb": {"n_estimators": 5, "tradeoffs": 3}},
