@@ -283,9 +283,13 @@ def evaluate(
     from ranksieve.datasets.opening import read_whole
     from ranksieve.io.scores import read_scores
     from ranksieve.metrics import evaluate as measure_ranking
+    from ranksieve.metrics import parse_measure
     from ranksieve.progress import progress_bar
     from ranksieve.report.sheets.evaluation import evaluation_sheet
 
+    parsed = [parse_measure(name) for name in measures.split(",") if name.strip()]
+    for measure in parsed:
+        measure.check_defined(convention)
     with progress_bar():
         loaded = read_whole([data], **reading.read_options)
     values = read_scores(scores)
@@ -297,7 +301,7 @@ def evaluate(
         loaded.y,
         values[loaded.row_order],
         loaded.qid,
-        [name for name in measures.split(",") if name.strip()],
+        parsed,
         convention,
         doc_ids=loaded.doc_ids,
         query_weights=loaded.query_weights,
