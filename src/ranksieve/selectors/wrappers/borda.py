@@ -102,7 +102,8 @@ class Borda(ListsSelector):
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         varies, n = varying_features(source), choices.n_features
-        members, order = list(self._members()), []
+        members = list(self._members())
+        order: list[int] = []
         depth = max(self.depth, len(choices.include))
         for length in _lengths(depth, n):
             lists = self._lists(members, source, choices, min(length, n), held_out)
