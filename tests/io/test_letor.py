@@ -214,7 +214,7 @@ def test_width_and_type_can_be_fixed(write):
     assert single.X[0, 2] == np.float32(0.001)
     with pytest.raises(ValueError, match="float64 or float32"):
         read_letor(path, dtype="int64")
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match="from 1 to"):
         read_letor(path, n_features=0)
 
 

@@ -328,7 +328,7 @@ def test_what_is_a_ranker():
     for other in (lightgbm.LGBMClassifier(), KMeans(), StandardScaler(), LGBMRanker, None):
         with pytest.raises(TypeError, match=f"{accepted}, .*; got"):
             as_ranker(other)
-    with pytest.raises(TypeError, match="LambdaMART trains on a Dask cluster"):
+    with pytest.raises(TypeError, match="use LambdaMART on a Dask cluster"):
         as_ranker(DaskLGBMRanker())
     with pytest.raises(TypeError, match=accepted):
         RankerAdapter("lightgbm").fit([[1.0], [2.0]], [0, 1], qid=[1, 1])

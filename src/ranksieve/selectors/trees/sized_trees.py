@@ -151,7 +151,7 @@ class SizedTrees(ListsSelector):
             self.size_ = self.sizes_[first_of_best(np.array([one.value for one in self.sizes_]))]
         small, large = self._members()
         is_small = bool(self.sizes_) and self.size_.num_leaves == numbers[0]
-        member = small if is_small else self._sized_member(large, ranker)
+        member = small if is_small else large
         [ranked] = self._lists([member], data, choices, n, held_out)
         self.method_ = ranked.name
         return self._follow(ranked.features, varies, choices)
@@ -163,15 +163,17 @@ class SizedTrees(ListsSelector):
                 "selectors should be two, one for small trees and one for large ones; "
                 f"got {len(members)}"
             )
-        yield from members
+        for member in members:
+            if member.name == "elimination" and "ranker" not in member.parameters:
+                member = member._replace(parameters=self._for_elimination() | member.parameters)
+            yield member
 
-    def _sized_member(self, member: ListMember, ranker: LambdaMART) -> ListMember:
-        """Give elimination trees of the best size."""
-        if member.name != "elimination":
-            return member
-        sized = _resized(ranker, self.size_.num_leaves, self.size_.n_estimators)
-        usual = {"ranker": sized, "step": 0.3, "importance": "gain"}
-        return member._replace(parameters=usual | member.parameters)
+    def _for_elimination(self) -> dict[str, Any]:
+        """Parameters of elimination: trees of the best size, once it is known."""
+        trees = self._trees()
+        if hasattr(self, "size_"):
+            trees = _resized(trees, self.size_.num_leaves, self.size_.n_estimators)
+        return {"ranker": trees, "step": 0.3, "importance": "gain"}
 
     def _trees(self) -> LambdaMART:
         if self.ranker is None:
