@@ -111,7 +111,7 @@ def test_where_nothing_can_be_held_out_trees_are_as_given(data):
         assert len(selector.selected_) == 2
 
 
-@pytest.mark.parametrize("leaves", [[], [1], ["a"], 7])
+@pytest.mark.parametrize("leaves", [[], [1], [4.5], ["a"], "ab", 7])
 def test_wrong_leaves(data, leaves):
     with pytest.raises(ValueError, match="leaves"):
         SizedTrees(2, ranker=FEW, leaves=leaves).fit(data)

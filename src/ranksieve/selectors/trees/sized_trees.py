@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -186,13 +187,10 @@ class SizedTrees(ListsSelector):
         return clone(self.ranker)
 
     def _leaves(self) -> list[int]:
-        try:
-            numbers = sorted({int(leaves) for leaves in self.leaves})
-        except (TypeError, ValueError):
-            numbers = []
-        if not numbers or numbers[0] < 2:
-            raise ValueError(f"leaves should be numbers from 2 on, got {self.leaves!r:.60}")
-        return numbers
+        numbers = list(self.leaves) if isinstance(self.leaves, Iterable) else []
+        if not numbers or not all(isinstance(n, Integral) and n >= 2 for n in numbers):
+            raise ValueError(f"leaves should be whole numbers from 2 on, got {self.leaves!r:.60}")
+        return sorted({int(n) for n in numbers})
 
     def _halves(self, data: RankingData) -> list[Fold]:
         """Both ways to train on one half and rank the other; none if a half teaches nothing."""
