@@ -15,7 +15,7 @@ from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.engine.dask import connect
 from ranksieve.io.shards import Shards, open_shards, write_shards
 from ranksieve.rankers import LambdaMART
-from ranksieve.rankers.lightgbm_dask import _Port, best_number_of_trees
+from ranksieve.rankers.lightgbm_dask import best_number_of_trees
 
 pytestmark = pytest.mark.usefixtures("client", "one_thread")
 
@@ -170,13 +170,3 @@ def test_a_lost_worker_is_an_error(parts, tmp_path):
         with pytest.raises(DataError, match="was lost during training"):
             LambdaMART(20_000).fit(open_shards(tmp_path / "shards", client=own))
         killer.join()
-
-
-def test_ports_are_not_those_that_systems_assign(client):
-    """Others may still try to reach a former owner, and LightGBM takes them for a peer."""
-    ports = [client.submit(_Port, pure=False) for _ in range(5)]
-    names = client.gather([client.submit(_Port.name, port) for port in ports])
-    numbers = {int(name.rpartition(":")[2]) for name in names}
-    assert len(numbers) == 5
-    assert max(numbers) < 32_768
-    client.gather([client.submit(_Port.release, port) for port in ports])

@@ -6,7 +6,6 @@ so that trees differ from one call to the next; here the runs are fixed by the n
 
 from __future__ import annotations
 
-import random
 import re
 import socket
 from collections.abc import Iterable
@@ -29,7 +28,6 @@ from ranksieve.sums.measured import Measured
 _POLL = 1.0  # seconds between checks that all workers are alive
 _NAMES_OF_LEARNER = {"tree_learner", "tree", "tree_type", "tree_learner_type"}
 _LEARNERS = ("data", "data_parallel", "voting", "voting_parallel")
-_QUIET_PORTS = range(12_400, 32_768)  # from LightGBM's default up to the first that Linux assigns
 _NETWORK = re.compile(r"^\[(machines|num_machines|local_listen_port): .*\]\n", re.MULTILINE)
 
 
@@ -91,7 +89,8 @@ class _Port:
     def __init__(self) -> None:
         from distributed import get_worker
 
-        self._socket = _bind_quiet_port()
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.bind(("", 0))
         # LightGBM compares it with the machine's IP addresses, and does not resolve names.
         self._host = socket.gethostbyname(urlsplit(get_worker().address).hostname or "localhost")
 
@@ -100,20 +99,6 @@ class _Port:
 
     def release(self) -> None:
         self._socket.close()
-
-
-def _bind_quiet_port() -> socket.socket:
-    """Bind a socket to a free port that no system assigns by itself.
-
-    LightGBM takes whoever connects to its port for a peer. Ports that systems assign may have
-    belonged to a worker that others still try to reach, or get lost before LightGBM listens.
-    """
-    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    for port in [*random.SystemRandom().sample(_QUIET_PORTS, 100), 0]:
-        with suppress(OSError):
-            bound.bind(("", port))
-            return bound
-    raise DataError("no port is free for the training")
 
 
 def _train_part(
