@@ -187,8 +187,8 @@ class SizedTrees(ListsSelector):
         return clone(self.ranker)
 
     def _leaves(self) -> list[int]:
-        numbers = list(self.leaves) if isinstance(self.leaves, Iterable) else []
-        if not numbers or not all(isinstance(n, Integral) and n >= 2 for n in numbers):
+        numbers: list[Any] = list(self.leaves) if isinstance(self.leaves, Iterable) else []
+        if not numbers or not all(isinstance(n, Integral) and int(n) >= 2 for n in numbers):
             raise ValueError(f"leaves should be whole numbers from 2 on, got {self.leaves!r:.60}")
         return sorted({int(n) for n in numbers})
 
