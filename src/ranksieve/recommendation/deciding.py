@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -176,10 +175,8 @@ def recommend(
     work = Work(plan, division, Rule(rule, margin, budget), level, costs)
     other_queries = None if confirm is None else work.read_other_queries(confirm, options)
     with ExitStack() as stack:
-        directory = Path(tempfile.mkdtemp(prefix="ranksieve-") if out is None else out)
-        if out is None:
-            stack.callback(shutil.rmtree, directory, ignore_errors=True)
-        ledger = RecommendationLog(make_directory(directory) / LEDGER, work.head())
+        directory = stack.enter_context(_directory(out))
+        ledger = RecommendationLog(directory / LEDGER, work.head())
         run_on = run_on_threads if client is None else partial(run_on_cluster, client)
         run = stack.enter_context(run_on(division))  # type: ignore[arg-type]
         search = partial(drive, compute=partial(_compute, ledger, effort, limit, run))
@@ -204,6 +201,16 @@ def recommend(
             work.write_models(answer, directory)
         write_answer(answer.to_record(), evidence.to_record(), directory)
     return answer
+
+
+@contextmanager
+def _directory(out: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """Directory of the ledger: the given one, or one that is removed in the end."""
+    if out is not None:
+        yield make_directory(Path(out))
+        return
+    with tempfile.TemporaryDirectory(prefix="ranksieve-", ignore_cleanup_errors=True) as name:
+        yield Path(name)
 
 
 def _portfolio(
