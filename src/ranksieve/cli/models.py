@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from ranksieve.data import Block
     from ranksieve.engine import Source
+    from ranksieve.io.selection import Selection
     from ranksieve.rankers.base import Ranker
 
 _MEASURES = ("map", "ndcg@10")
@@ -135,9 +136,7 @@ def train(
             validation = open_validation_data(evaluate_on, source, verify, **reading.read_options)
             parts[str(evaluate_on)] = stack.enter_context(validation)
         if selection is not None:
-            for place, part in parts.items():
-                selection.check_fits(part.n_features, part.feature_names, place)
-                parts[place] = part.take_features(selection.columns)
+            parts = _selected_parts(parts, selection)
         for part in parts.values():
             _check_labels(part, convention)
         first, *others = parts.values()
@@ -216,6 +215,13 @@ def _measures(convention: str) -> list[str]:
 
     undefined = get_convention(convention).undefined
     return [name for name in _MEASURES if parse_measure(name).label not in undefined]
+
+
+def _selected_parts(parts: dict[str, Source], selection: Selection) -> dict[str, Source]:
+    """The selected features of each part; raise a DataError if one lacks them."""
+    for name, part in parts.items():
+        selection.check_fits(part.n_features, part.feature_names, name)
+    return {name: part.take_features(selection.columns) for name, part in parts.items()}
 
 
 def _check_labels(source: Source, convention: str) -> None:
