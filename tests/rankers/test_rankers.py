@@ -20,6 +20,7 @@ from ranksieve import DataError, RankingData, make_ranking, rankers
 from ranksieve.metrics import make_query_scorer
 from ranksieve.rankers import RankerAdapter
 from ranksieve.rankers.base import Ranker
+from tests.every_method import quick_parameters
 
 
 def adapted(estimator):
@@ -105,7 +106,7 @@ def usual(kind):
 
 def quick(kind):
     """A ranker that does not take long, where its quality does not matter."""
-    return kind() if kind in ADAPTED else kind(**kind.methods[0].trial)
+    return kind() if kind in ADAPTED else kind(**quick_parameters(kind.methods[0].name))
 
 
 @pytest.mark.parametrize("kind", RANKERS)
@@ -174,7 +175,7 @@ class TestEveryRanker:
 
     def test_scikit_learn_checks(self, kind):
         # They are fitted often.
-        few = {"estimator": kind().estimator} if kind in ADAPTED else kind.methods[0].trial
+        few = {"estimator": kind().estimator} if kind in ADAPTED else quick(kind).get_params()
         check_estimator(ONE_QUERY[kind](**few), on_skip=None)
 
     def test_pipeline_and_grid_search(self, kind, planted):

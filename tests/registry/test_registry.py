@@ -18,6 +18,7 @@ from ranksieve.report.sheets.registry import registry_sheet
 from ranksieve.selectors import GAS, Importance, RandomSelector
 from ranksieve.selectors.record import record_selection
 from ranksieve.selectors.registry import SELECTORS, make_selector
+from tests.every_method import make_quick
 
 
 @pytest.mark.parametrize("name", SELECTORS)
@@ -220,14 +221,12 @@ class TestConventions:
     """Whatever has a convention takes all that ``get_convention`` does."""
 
     def test_names_with_a_label_are_taken(self, name):
-        method, make = WITH_CONVENTION[name]
+        method, _ = WITH_CONVENTION[name]
         data, _ = make_ranking(12, n_informative=2, n_redundant=0, n_noise=2, random_state=0)
         train, held_out = data.take_queries(range(8)), data.take_queries(range(8, 12))
         beside = {"eval_set": held_out} if method.uses_held_out_data else {}
         own = {"measure": "map"} if "measure" in method.defaults else {}
-        made = make(name, **own, **{convention_of(method): "standard:2"})
-        if "n_features_to_select" in method.defaults:
-            made.set_params(n_features_to_select=2)
+        made = make_quick(name, **own, **{convention_of(method): "standard:2"})
         made.fit(train, **beside)
         judge = made if "convention" in method.defaults else made.importance
         assert get_convention(judge.convention).relevance == 2
@@ -250,13 +249,13 @@ def test_many_have_a_convention():
     assert len(WITH_CONVENTION) >= 30
 
 
-HELD_OUT = {
-    name: (method, make)
-    for registry, make in ((SELECTORS, make_selector), (RANKERS, make_ranker))
+HELD_OUT = [
+    name
+    for registry in (SELECTORS, RANKERS)
     for name, method in registry.items()
     # Trees stop by measures of their libraries.
     if method.uses_held_out_data and name not in ("lambdamart", "lightgbm", "xgboost", "catboost")
-}
+]
 
 
 @pytest.mark.parametrize("name", HELD_OUT)
@@ -270,12 +269,9 @@ def test_the_order_of_held_out_documents_does_not_matter(name):
     data = RankingData(X[by_label], y[by_label], qid)
     train, held_out = data.take_queries(range(25)), data.take_queries(range(25, 40))
     backwards = RankingData(held_out.X[::-1], held_out.y[::-1], held_out.qid[::-1])
-    method, make = HELD_OUT[name]
     own = {"measure": "map"} if name == "rankrls-cv" else {}
-    if method.defaults.get("n_features_to_select") == 10:
-        own["n_features_to_select"] = 2
     first, second = (
-        make(name).set_params(**own).fit(train, eval_set=order) for order in (held_out, backwards)
+        make_quick(name, **own).fit(train, eval_set=order) for order in (held_out, backwards)
     )
     if isinstance(first, RankSelector):
         assert first.selected_.tolist() == second.selected_.tolist()

@@ -167,7 +167,7 @@ def plain(kind, k):
 
 def quick(kind, k):
     """A selector that does not take long, where its answer does not matter."""
-    return kind(n_features_to_select=k, **quick_parameters(kind.methods[0]))
+    return kind(n_features_to_select=k, **quick_parameters(kind.methods[0].name))
 
 
 def dense(data):

@@ -46,8 +46,11 @@ class Drawing(NamedTuple):
 def write_drawing(drawing: Drawing, directory: Path) -> str:
     """Write a figure in all formats, and its caption, to ``figures/``; return what shows it."""
     figures, name = make_directory(directory / "figures"), file_stem(drawing.name)
+    figure = drawing.ax.get_figure(root=True)
+    assert figure is not None
     for suffix in _FIGURE_SUFFIXES:
         write_figure(drawing.ax, figures / f"{name}{suffix}")
+        figure.set_layout_engine(None)  # the layout of the first format serves all: it takes long
     write_text(f"{on_one_line(drawing.caption)}\n", figures / f"{name}.txt")
     return embed(name, directory)
 
