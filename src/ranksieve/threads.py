@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -78,37 +78,39 @@ class _BlasLimits:
         self._numbers = count()
         self._open: dict[int, int] = {}  # number of the block -> limit, in the order of entry
         self._before: list[int] = []  # threads of each library when no block was open
+        self._now: list[int] = []  # threads of each library, as set last
 
     def enter(self, limit: int) -> int:
         with self._lock:
-            libraries = _libraries("blas").lib_controllers
             if not self._open:
-                self._before = [library.get_num_threads() for library in libraries]
-            _set_threads([limit] * len(libraries))
+                libraries = _libraries("blas").lib_controllers
+                self._before = self._now = [library.get_num_threads() for library in libraries]
             number = next(self._numbers)
             self._open[number] = limit
+            self._apply()
             return number
 
     def leave(self, number: int) -> None:
         with self._lock:
-            if self._open.pop(number, None) is None:  # entered before this process was forked
-                return
-            last = list(self._open.values())[-1:]
-            _set_threads(last * len(self._before) or self._before)
+            if self._open.pop(number, None) is not None:  # else entered before a fork
+                self._apply()
 
     def start_afresh(self) -> None:
         """Reset in a forked child, which has none of the parent's other threads."""
         self._lock = Lock()
         if self._open:
             self._open.clear()
-            _set_threads(self._before)
+            self._apply()
 
-
-def _set_threads(numbers: Sequence[int]) -> None:
-    """Set the number of threads of each BLAS library."""
-    for library, number in zip(_libraries("blas").lib_controllers, numbers, strict=True):
-        # In threadpoolctl 3.8, concurrent limits of several threads restore wrong numbers.
-        getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
+    def _apply(self) -> None:
+        """Set the numbers of threads, if they change: most blocks are as short as that takes."""
+        last = list(self._open.values())[-1:]
+        numbers = last * len(self._before) or self._before
+        if numbers != self._now:
+            for library, n in zip(_libraries("blas").lib_controllers, numbers, strict=True):
+                # In threadpoolctl 3.8, concurrent limits of several threads restore wrong numbers.
+                getattr(library, "_real_set_num_threads", library.set_num_threads)(n)
+            self._now = numbers
 
 
 _blas = _BlasLimits()

@@ -9,8 +9,9 @@ import gc
 import os
 import sys
 from contextlib import suppress
+from functools import cache
 from io import TextIOWrapper
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -52,7 +53,7 @@ def main(arguments: list[str] | None = None) -> None:
         with show_notes_on_stderr():
             given = sys.argv[1:] if arguments is None else arguments
             try:
-                app(given, prog_name="ranksieve", obj=["ranksieve", *given])
+                _program()(given, prog_name="ranksieve", obj=["ranksieve", *given])
             finally:
                 sys.stdout.flush()  # report errors here, not when the interpreter ends
     except ValueError as error:  # bad data, or an unknown measure, convention or method
@@ -69,6 +70,11 @@ def main(arguments: list[str] | None = None) -> None:
             _discard_output()
             _fail(error.strerror)
         _fail(f"{os.fsdecode(error.filename)}: {error.strerror}")
+
+
+@cache  # for programs that run several commands
+def _program() -> Any:
+    return typer.main.get_command(app)
 
 
 def _discard_output() -> None:
