@@ -14,7 +14,7 @@ from ranksieve.engine import Source
 from ranksieve.parameters import FeatureCount, Seed
 from ranksieve.progress import track
 from ranksieve.registry import Method
-from ranksieve.selectors._search.greedy import Step
+from ranksieve.selectors._search.greedy import scored_steps
 from ranksieve.selectors._search.parts import HeldOutSelector
 from ranksieve.selectors.registry import SELECTORS, make_method
 
@@ -105,8 +105,7 @@ class ListsSelector(HeldOutSelector):
         others = np.setdiff1d(np.arange(choices.n_features), order)
         others = others[np.argsort(~varies[others], kind="stable")]
         chosen = choices.in_order([*order, *others])
-        self.path_ = [Step(feature, float(self.scores_[feature])) for feature in chosen]
-        return chosen
+        return self._record_path(scored_steps(chosen, self.scores_))
 
     def _members(self) -> Iterator[ListMember]:
         """The selectors whose lists to combine; raises a ValueError for an unknown name."""

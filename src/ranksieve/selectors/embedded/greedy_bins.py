@@ -281,10 +281,7 @@ class GreedyBins(Predictor, RankSelector):
 def _error_reduction(model: GroupModel, choices: Choices) -> np.ndarray:
     """Fraction of the empty model's error that each feature or its group removes alone."""
     errors = model.addition_errors(np.arange(choices.n_groups))
-    scores = np.empty(choices.n_features)
-    for group, error in enumerate(errors.tolist()):
-        scores[choices.features_of([group])] = 1.0 - error / model.error
-    return scores
+    return choices.spread(1.0 - errors / model.error)
 
 
 def _step_functions(bins: Bins, fit: Fit) -> list[StepFunction]:

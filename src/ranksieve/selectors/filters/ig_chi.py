@@ -65,8 +65,7 @@ class _Dependence(RankSelector):
         found = contingency(source, self.n_bins, self.binning)
         self.grades_, self.edges_, self.tables_ = found.grades, list(found.edges), found.tables
         self.scores_ = self._score(self.tables_)
-        self.path_ = best_first(choices, found.varies, self.scores_)
-        return [step.feature for step in self.path_]
+        return self._record_path(best_first(choices, found.varies, self.scores_))
 
     def _widen(self, choices: Choices, names: set[str]) -> None:
         super()._widen(choices, names)

@@ -15,7 +15,7 @@ from ranksieve.engine import Source, in_memory
 from ranksieve.parameters import Count, FeatureCount, Share
 from ranksieve.progress import track
 from ranksieve.registry import Method
-from ranksieve.selectors._search.greedy import Step
+from ranksieve.selectors._search.greedy import scored_steps
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
 from ranksieve.significance import holm
 from ranksieve.sums.grades import varying_features
@@ -133,16 +133,12 @@ class Boruta(TreeSelector):
         hits, states, gains = self._run(data, choices, varies)
         keys = np.arange(choices.n_groups), -gains, -hits, states, ~varies
         order = np.lexsort(keys)
-        places = np.empty(choices.n_features, dtype=int)
-        for place in range(choices.n_groups):
-            places[choices.features_of([place])] = place
-        self.hits_, self.scores_ = hits[places], gains[places]
-        self._set_verdicts(states[places])
-        worthy = states[places] == _ACCEPTED if self.n_features_to_select is None else None
+        self.hits_, self.scores_ = choices.spread(hits), choices.spread(gains)
+        self._set_verdicts(choices.spread(states))
+        is_accepted = choices.spread(states) == _ACCEPTED
+        worthy = is_accepted if self.n_features_to_select is None else None
         chosen = choices.in_order(choices.features_of(order.tolist()), worthy)
-        shares = self.hits_ / max(1, self.n_rounds_)
-        self.path_ = [Step(feature, float(shares[feature])) for feature in chosen]
-        return chosen
+        return self._record_path(scored_steps(chosen, self.hits_ / max(1, self.n_rounds_)))
 
     def _run(
         self, data: RankingData, choices: Choices, varies: np.ndarray

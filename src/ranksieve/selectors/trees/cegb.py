@@ -24,7 +24,7 @@ from ranksieve.rankers.lightgbm_data import (
     lightgbm_errors,
 )
 from ranksieve.registry import Method
-from ranksieve.selectors._search.greedy import Step, spread_steps
+from ranksieve.selectors._search.greedy import scored_steps, spread_steps
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
 from ranksieve.sums.grades import varying_features
 from ranksieve.threads import limit_threads_for
@@ -175,9 +175,7 @@ class CostEfficientTrees(TreeSelector):
             first = _from_sets(self.models_, choices, varies)
         others = np.lexsort((-unpriced, ~varies)).tolist()
         places = choices.take(list(dict.fromkeys([*choices.start, *first, *others])))
-        steps = [Step(place, float(together[place])) for place in places]
-        self.path_ = spread_steps(steps, choices)
-        return [step.feature for step in self.path_]
+        return self._record_path(spread_steps(scored_steps(places, together), choices))
 
     def reasons(self) -> list[str]:
         """For each selected feature, its mean share of the gain, and how many models use it."""

@@ -16,7 +16,7 @@ from ranksieve.rankers.adapter import RankerAdapter
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
 from ranksieve.selectors._search.contributions import shap_within_queries
-from ranksieve.selectors._search.greedy import choose_in_turn, spread_steps
+from ranksieve.selectors._search.greedy import best_sum_first
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
 from ranksieve.sums.grades import varying_features
 
@@ -121,17 +121,14 @@ class ShapSelector(TreeSelector):
         return clone(as_ranker(self.ranker))
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
-        varies = choices.any_of(varying_features(source))
         if self.ranker is None:
             ranker: Ranker = self._ranker(choices, self.random_state)
         else:
             ranker = choices.cut_ranker(self._given_ranker())
         self.ranker_ = ranker.fit(source)
         self.scores_ = shap_within_queries(self.ranker_, source)
-        together = choices.total(self.scores_)
-        steps = choose_in_turn(choices, varies, lambda chosen: together)
-        self.path_ = spread_steps(steps, choices)
-        return [step.feature for step in self.path_]
+        steps = best_sum_first(choices, varying_features(source), self.scores_)
+        return self._record_path(steps)
 
     def reasons(self) -> list[str]:
         """For each selected feature, how far it moves the scores of documents apart."""

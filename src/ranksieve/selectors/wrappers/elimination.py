@@ -196,9 +196,8 @@ class EliminationSelector(WrapperSelector):
             self.fits_.append(Fit(features, np.empty(0), float(errors.sum()), deviation))
 
     def _rank(self, final: Elimination, k: int, choices: Choices) -> None:
-        self.ranking_ = np.empty(choices.n_features, dtype=int)
-        for place, group in enumerate(final.order):
-            self.ranking_[choices.features_of([group])] = max(1, place - k + 2)
+        position = np.argsort(final.order)
+        self.ranking_ = choices.spread(np.maximum(1, position - k + 2))
 
     def _widen(self, choices: Choices, names: set[str]) -> None:
         super()._widen(choices, names)
@@ -207,12 +206,12 @@ class EliminationSelector(WrapperSelector):
 
     def _keep(self, order: Sequence[int], choices: Choices, total: float) -> list[int]:
         means = {len(fit.features): 1.0 - fit.error / total for fit in self.fits_}
-        self.path_: list[Step] = []
+        steps: list[Step] = []
         for place in order:
             group = choices.features_of([place])
-            score = means.get(len(self.path_) + len(group), np.nan)
-            self.path_ += [Step(feature, score) for feature in group]
-        return [step.feature for step in self.path_]
+            score = means.get(len(steps) + len(group), np.nan)
+            steps += [Step(feature, score) for feature in group]
+        return self._record_path(steps)
 
 
 class Course(NamedTuple):

@@ -158,13 +158,12 @@ class SequentialSelector(WrapperSelector):
         values = np.average(self.values_, axis=1, weights=model.weights)
         means = dict(zip(sizes, values.tolist(), strict=True))
         order = dict.fromkeys([*model.choices.start, *_selection_order(chosen, fits)])
-        steps = enumerate(model.choices.take(list(order)), start=1)
-        self.path_ = [
+        steps = [
             Step(feature, means.get(size, means[min(means)]))
-            for size, place in steps
+            for size, place in enumerate(model.choices.take(list(order)), start=1)
             for feature in model.choices.features_of([place])
         ]
-        return [step.feature for step in self.path_]
+        return self._record_path(steps)
 
 
 def _selection_order(chosen: Fit, fits: list[Fit]) -> list[int]:
