@@ -32,6 +32,7 @@ from ranksieve.solvers.gradient.networks import (
     first_weights,
     score_rows,
 )
+from ranksieve.sums.measured import orient
 from ranksieve.threads import limit_threads
 
 _NO_GAIN = np.finfo(np.float64).eps  # relative change of the objective that ends training
@@ -294,8 +295,7 @@ class GradientRanker(Ranker):
         else:
             self.weights_ = log.best
         self.mean_, self.scale_ = standard
-        greater = parse_measure(self.measure).greater_is_better
-        values = log.stopping.values
+        measure = parse_measure(self.measure)
         self.loss_curve_ = log.losses
-        self.validation_curve_ = values if greater else [1 - value for value in values]
+        self.validation_curve_ = [orient(value, measure) for value in log.stopping.values]
         self.n_iter_, self.best_epoch_ = len(log.losses), log.best_epoch

@@ -16,6 +16,7 @@ from ranksieve.parameters import AtLeastTwo, Count, Positive
 from ranksieve.selectors._search.nsga2 import DIGITS, Members, evolve
 from ranksieve.selectors._search.parts import SubsetSelector
 from ranksieve.solvers.rankrls.model import Products, ridge
+from ranksieve.sums.measured import orient
 
 Point = TypeVar("Point")
 
@@ -104,8 +105,7 @@ class ParetoSelector(SubsetSelector):
     def _points(self, kind: Callable[..., Point], masks: np.ndarray, *columns: Any) -> list[Point]:
         """Make a record of each subset: features, value of the measure, other objectives."""
         values, *others = columns
-        if not parse_measure(self.measure).greater_is_better:
-            values = 1 - values
+        values = orient(values, parse_measure(self.measure))
         features = [tuple(np.flatnonzero(mask).tolist()) for mask in masks]
         rows = zip(features, values.tolist(), *(c.tolist() for c in others), strict=True)
         return [kind(*row) for row in rows]

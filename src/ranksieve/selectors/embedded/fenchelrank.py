@@ -130,8 +130,7 @@ class FenchelRank(EmbeddedSelector):
                     derivatives = loss.direct_to(*mixture.model(feature), 1.0)
                     mixture.approach(feature, _length(loss, *derivatives, 1.0))
             self.objective_, self.gap_, self.n_iter_ = loss.loss_and_gradient()[0], gap, n_iter
-            size = np.abs(slopes)
-            return self._select_by_weights(coef, size / (size.max() or 1.0), loss.varies, choices)
+            return self._select_by_slopes(coef, slopes, loss.varies, choices)
 
 
 class Mixture:

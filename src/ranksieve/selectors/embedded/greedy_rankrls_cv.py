@@ -165,13 +165,10 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         most = self.values_.shape[1]
         if not 1 <= k <= most:
             raise ValueError(f"k={k}, but the paths have models of 1 to {most} features")
-        smaller = type(self)(**self.get_params(deep=False))
-        smaller.__dict__.update(self.__dict__)
-        smaller.n_features_to_select = k
-        n = self.n_features_in_
-        smaller.selected_ = np.array(smaller._use_point(smaller._best_of_size(k), n), dtype=np.intp)
-        smaller.support_ = np.isin(np.arange(n), smaller.selected_)
-        return smaller
+        return self._copy_of_size(k)
+
+    def _use_size(self, k: int) -> list[int]:
+        return self._use_point(self._best_of_size(k), self.n_features_in_)
 
     def reasons(self) -> list[str]:
         """For each selected feature, the change of the model's value, and a bar."""
