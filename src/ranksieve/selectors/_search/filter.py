@@ -70,9 +70,9 @@ class SimilarityFilter(ImportanceFilter):
         """For each selected feature, the most similar one that was selected before it."""
         check_is_fitted(self)
         texts = [""] * min(1, len(self.selected_))
-        for place in range(1, len(self.selected_)):
-            before = self.selected_[:place]
-            alike = self.similarity_[self.selected_[place], before]
+        for position in range(1, len(self.selected_)):
+            before = self.selected_[:position]
+            alike = self.similarity_[self.selected_[position], before]
             nearest = int(np.argmax(alike))
             texts.append(f"{alike[nearest]:.2f} like {self._name_of(before[nearest])}")
         return texts

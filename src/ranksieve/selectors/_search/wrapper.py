@@ -19,7 +19,7 @@ from ranksieve.engine import Source, in_memory, whole_block
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, FeatureCount, NotNegative, Seed, Ties
 from ranksieve.rankers import RankRLS, as_ranker
-from ranksieve.rankers.base import Ranker
+from ranksieve.rankers.base import Ranker, is_repeatable
 from ranksieve.selectors._search.checkpoint import Checkpoint, fingerprint
 from ranksieve.selectors._search.held_out import Fold, FoldValues, make_folds
 from ranksieve.selectors._search.parts import HeldOutSelector
@@ -55,9 +55,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
     @property
     def is_nested(self) -> bool:
         """True without groups, and with a ranker whose training can be repeated."""
-        has_seed = getattr(self.ranker, "random_state", 0) is not None
-        is_ours = isinstance(self.ranker, Ranker)  # other libraries use their default seed
-        return (has_seed or not is_ours) and super().is_nested
+        return is_repeatable(self.ranker) and super().is_nested
 
     @property
     def _name_in_errors(self) -> str:

@@ -213,10 +213,10 @@ class GreedyBins(LeaveQueryOutSelector):
             model = GroupModel(products, self.lam)
             self.scores_ = _error_reduction(model, choices)
             path = forward(model, Bounds(weight, products.varies, choices))
-        place = self._position_on(path, choices)
+        position = self._position_on(path, choices)
         self.fits_ = expand_groups(path, choices)
-        self.path_ = path_steps(self.fits_, place)
-        chosen = self.fits_[place]
+        self.path_ = path_steps(self.fits_, position)
+        chosen = self.fits_[position]
         self.steps_ = _step_functions(bins, chosen)
         return list(chosen.features)
 

@@ -285,12 +285,12 @@ class GreedyRankRLS(LeaveQueryOutSelector):
         by_rule = isinstance(self.n_features_to_select, str)
         return searches.forward_paying(make, bounds, ways, by_last=not by_rule)
 
-    def _use_model(self, place: int, n_features: int) -> list[int]:
+    def _use_model(self, position: int, n_features: int) -> list[int]:
         """Use a model of the path: set its attributes, and return its features."""
-        fit = self.fits_[place]
+        fit = self.fits_[position]
         self.coef_ = np.zeros(n_features)
         self.coef_[list(fit.features)] = fit.coef
-        self.path_ = path_steps(self.fits_, place)
+        self.path_ = path_steps(self.fits_, position)
         return list(fit.features)
 
     def _check(self, choices: Choices) -> None:

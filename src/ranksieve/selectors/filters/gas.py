@@ -164,10 +164,10 @@ def _solve_exactly(w: np.ndarray, e: np.ndarray, c: float, choices: Choices) -> 
     one = np.ones(n_pairs)
 
     def rows(*terms: tuple[np.ndarray, np.ndarray]) -> Any:
-        columns = np.concatenate([place for place, _ in terms])
+        columns = np.concatenate([position for position, _ in terms])
         values = np.concatenate([value for _, value in terms])
-        places = np.tile(pair, len(terms)), columns
-        return coo_array((values, places), shape=(n_pairs, n + n_pairs))
+        positions = np.tile(pair, len(terms)), columns
+        return coo_array((values, positions), shape=(n_pairs, n + n_pairs))
 
     at_least = LinearConstraint(rows((z, one), (first, -one), (second, -one)), lb=-1)
     constraints = [

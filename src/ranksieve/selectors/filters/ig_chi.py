@@ -186,8 +186,8 @@ def _edges(workers: Workers, found: Totals, n_bins: int, binning: str) -> np.nda
     """Inner edges (features, bins - 1), some of which may be equal."""
     if binning == "frequency":
         return frequency_edges(workers, found, n_bins)
-    is_there = found.low <= found.high  # some value is present
-    low, high = np.where(is_there, (found.low, found.high), 0.0)
+    has_values = found.low <= found.high  # some value is present
+    low, high = np.where(has_values, (found.low, found.high), 0.0)
     return low[:, None] + (high - low)[:, None] * (np.arange(1, n_bins) / n_bins)
 
 

@@ -182,8 +182,8 @@ class MSD(_Diverse):
     ) -> list[Step]:
         r = quality.values
         value = (1 - self.trade_off) * np.add.outer(r, r) + 2 * self.trade_off * (1 - similarity)
-        able = np.outer(quality.varies, quality.varies)
-        value = np.where(np.triu(able, k=1), value, -np.inf)
+        both_vary = np.outer(quality.varies, quality.varies)
+        value = np.where(np.triu(both_vary, k=1), value, -np.inf)
         steps = scored_steps(choices.start, r)
         value[choices.start] = value[:, choices.start] = -np.inf
         while np.isfinite(value.max()):

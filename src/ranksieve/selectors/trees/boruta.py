@@ -154,16 +154,16 @@ class Boruta(TreeSelector):
             self.n_rounds_ += 1
             hits += real > shadow
             gains += (real / (shadow or 1.0) - gains) / self.n_rounds_ * (states != _REJECTED)
-            open_ = np.flatnonzero(states == _TENTATIVE)
-            states[open_] = verdicts(hits[open_], self.n_rounds_, self.level)
+            undecided = np.flatnonzero(states == _TENTATIVE)
+            states[undecided] = verdicts(hits[undecided], self.n_rounds_, self.level)
             advance(1)
         return hits, states, gains
 
     def _compete(
-        self, data: RankingData, choices: Choices, places: np.ndarray, random: Any
+        self, data: RankingData, choices: Choices, positions: np.ndarray, random: Any
     ) -> tuple[np.ndarray, float]:
         """Gain of each group in one round, and the largest gain of a group of shadows."""
-        features = np.array(sorted(choices.features_of(places.tolist())))
+        features = np.array(sorted(choices.features_of(positions.tolist())))
         n = len(features)
         X = data.X[:, features]
         X = X if isinstance(X, np.ndarray) else X.toarray()
@@ -218,8 +218,8 @@ def verdicts(hits: np.ndarray, n_rounds: int, level: float) -> np.ndarray:
 
 def shuffle_within_codes(X: np.ndarray, codes: np.ndarray, random: Any) -> np.ndarray:
     """Permute each column among rows of the same code; codes are ascending."""
-    made = np.empty_like(X)
+    shuffled = np.empty_like(X)
     for column in range(X.shape[1]):
         order = np.lexsort((random.random_sample(len(X)), codes))
-        made[:, column] = X[order, column]
-    return made
+        shuffled[:, column] = X[order, column]
+    return shuffled

@@ -13,7 +13,7 @@ from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.rankers import as_ranker, make_ranker
 from ranksieve.rankers.adapter import RankerAdapter
-from ranksieve.rankers.base import Ranker
+from ranksieve.rankers.base import Ranker, is_repeatable
 from ranksieve.registry import Method
 from ranksieve.selectors._search.contributions import shap_within_queries
 from ranksieve.selectors._search.greedy import best_sum_first
@@ -98,8 +98,7 @@ class ShapSelector(TreeSelector):
     @property
     def is_nested(self) -> bool:
         """True unless the training of the ranker cannot be repeated."""
-        has_seed = getattr(self.ranker, "random_state", 0) is not None
-        return (has_seed or not isinstance(self.ranker, Ranker)) and super().is_nested
+        return is_repeatable(self.ranker) and super().is_nested
 
     @property
     def takes_missing(self) -> bool:  # type: ignore[override]

@@ -250,9 +250,9 @@ def mean_ranks(runs: list[list[int]], n: int) -> np.ndarray:
 
 def _with_seed(selector: RankSelector, random: np.random.Generator) -> RankSelector:
     """Copy of a selector with a new random seed, so that runs draw different numbers."""
-    made, seed = deepcopy(selector), int(random.integers(2**31))
-    is_seeded = isinstance(made.get_params(deep=False).get("random_state"), Integral)
-    return made.set_params(random_state=seed) if is_seeded else made
+    copied, seed = deepcopy(selector), int(random.integers(2**31))
+    is_seeded = isinstance(copied.get_params(deep=False).get("random_state"), Integral)
+    return copied.set_params(random_state=seed) if is_seeded else copied
 
 
 def _seed_of(random_state: Any) -> Any:
