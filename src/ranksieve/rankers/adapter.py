@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
@@ -19,6 +20,7 @@ from ranksieve.rankers.lightgbm_data import to_library_format
 from ranksieve.rankers.lightgbm_refits import LightGBMRefits
 from ranksieve.rankers.per_feature import reduce_parameters
 from ranksieve.rankers.refits import Refits
+from ranksieve.rankers.registry import make_ranker
 from ranksieve.registry import OwnMethod
 from ranksieve.registry.foreign import adapter_of, changed_parameters, parameters_of
 from ranksieve.sums.magnitudes import check_magnitudes
@@ -69,6 +71,11 @@ def as_ranker(estimator: Any) -> Ranker:
         if names is not None:
             ranker.feature_names_in_ = np.asarray(names, dtype=object)
     return ranker
+
+
+def untrained_ranker(given: Any) -> Ranker:
+    """Untrained copy of a ranker, given by its name or as an estimator of any library."""
+    return make_ranker(given) if isinstance(given, str) else clone(as_ranker(given))
 
 
 _QUICK = {"n_estimators": 5, "n_jobs": 1}

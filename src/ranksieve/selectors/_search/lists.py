@@ -13,6 +13,7 @@ from ranksieve.base import Choices, RankSelector
 from ranksieve.engine import Source
 from ranksieve.parameters import FeatureCount, Seed
 from ranksieve.progress import track
+from ranksieve.rankers.registry import make_ranker
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import scored_steps
 from ranksieve.selectors._search.parts import HeldOutSelector
@@ -142,7 +143,5 @@ class ListMember(NamedTuple):
         number = k if "n_features_to_select" in self.method.defaults else None
         given = {**seeds, **self.parameters, **choices}
         if isinstance(given.get("ranker"), str):
-            from ranksieve.rankers.registry import RANKERS
-
-            given["ranker"] = RANKERS.find(given["ranker"]).make()
+            given["ranker"] = make_ranker(given["ranker"])
         return make_method(self.method, number, **given)

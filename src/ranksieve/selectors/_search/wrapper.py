@@ -23,7 +23,7 @@ from ranksieve.rankers.base import Ranker, is_repeatable
 from ranksieve.selectors._search.checkpoint import Checkpoint, fingerprint
 from ranksieve.selectors._search.held_out import Fold, FoldValues, make_folds
 from ranksieve.selectors._search.parts import HeldOutSelector
-from ranksieve.sums.chunks import comparable_chunks, vary_within_queries, weights_of
+from ranksieve.sums.chunks import varying_columns
 
 
 @dataclass(eq=False, repr=False)
@@ -146,10 +146,5 @@ class WrapperSelector(Predictor, HeldOutSelector):
 
 def varying_groups(data: RankingData, choices: Choices) -> np.ndarray:
     """Mask of groups with a feature that varies in a query of weight above 0; NaN is a value."""
-    found = np.zeros(data.n_features, dtype=bool)
     block = replace(whole_block(data), keeps_missing=True)
-    counted = weights_of(block) > 0
-    for chunk in comparable_chunks(block):
-        differ = vary_within_queries(chunk.X, chunk.query_ptr)
-        found |= differ[counted[chunk.queries]].any(axis=0)
-    return choices.any_of(found)
+    return choices.any_of(varying_columns(block))
