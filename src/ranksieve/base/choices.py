@@ -92,6 +92,15 @@ class Choices:
         """Sum over the features of each group."""
         return self._reduce(np.add, values)
 
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """Value of the group of each feature."""
+        if self.groups is None:
+            return values
+        found = np.empty(self.n_features, dtype=values.dtype)
+        for group, value in zip(self.groups, values, strict=True):
+            found[list(group)] = value
+        return found
+
     def most_similar(self, similarity: np.ndarray) -> np.ndarray:
         """Similarity of each pair of groups, which is that of their most similar features."""
         return self._reduce(np.maximum, self._reduce(np.maximum, similarity).T).T

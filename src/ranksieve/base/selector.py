@@ -262,6 +262,11 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
             elif name.endswith("_"):
                 setattr(self, name, restore_indices(value, choices.columns))
 
+    def _record_path(self, steps: list[Any]) -> list[int]:
+        """Store steps, each with a ``feature`` and a ``score``, as ``path_``; return features."""
+        self.path_ = steps
+        return [step.feature for step in steps]
+
     def _number_to_select(self, n: int) -> int:
         """Number of features or groups to select of ``n``; all if the method chooses it."""
         wanted = self.n_features_to_select

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
@@ -19,6 +20,7 @@ from ranksieve.rankers.lightgbm_data import to_library_format
 from ranksieve.rankers.lightgbm_refits import LightGBMRefits
 from ranksieve.rankers.per_feature import reduce_parameters
 from ranksieve.rankers.refits import Refits
+from ranksieve.rankers.registry import make_ranker
 from ranksieve.registry import OwnMethod
 from ranksieve.registry.foreign import adapter_of, changed_parameters, parameters_of
 from ranksieve.sums.magnitudes import check_magnitudes
@@ -69,6 +71,11 @@ def as_ranker(estimator: Any) -> Ranker:
         if names is not None:
             ranker.feature_names_in_ = np.asarray(names, dtype=object)
     return ranker
+
+
+def untrained_ranker(given: Any) -> Ranker:
+    """Untrained copy of a ranker, given by its name or as an estimator of any library."""
+    return make_ranker(given) if isinstance(given, str) else clone(as_ranker(given))
 
 
 _QUICK = {"n_estimators": 5, "n_jobs": 1}
@@ -208,7 +215,7 @@ class RankerAdapter(Ranker):
         for part in parts:
             self._check_training(part)
         library = library_of(self.estimator)
-        self._fit_unfitted(lambda fresh: library.fit(fresh, *parts), source)
+        self._fit_unfitted(lambda unfitted: library.fit(unfitted, *parts), source)
 
     def _check_training(self, data: RankingData) -> None:
         """Raise a DataError for labels or missing values that the library cannot use."""
@@ -224,19 +231,19 @@ class RankerAdapter(Ranker):
     def _make_unfitted(self) -> Any:
         """Unfitted copy of the estimator, with the number of threads and the log set."""
         library, given = library_of(self.estimator), self._given_parameters()
-        fresh = library.copy_unfitted(self.estimator)
+        unfitted = library.copy_unfitted(self.estimator)
         settings = {} if self.verbose else library.silence(given)
         if library.threads and library.threads not in given:
             settings[library.threads] = openmp_thread_count()
         if settings:
-            fresh.set_params(**settings)
-        return fresh
+            unfitted.set_params(**settings)
+        return unfitted
 
     def _fit_unfitted(self, fit: Callable[[Any], None], source: Source) -> None:
         """Fit an unfitted copy and keep it; report errors of its library as a DataError."""
-        fresh = self._make_unfitted()
+        unfitted = self._make_unfitted()
         try:
-            fit(fresh)
+            fit(unfitted)
         except Exception as error:
             if not is_error_of_library(error):
                 raise
@@ -244,7 +251,7 @@ class RankerAdapter(Ranker):
             reason = str(error).partition("\nStack trace")[0]
             check_magnitudes(source, f"{name} failed ({reason})")
             raise DataError(f"{name}: {reason}") from error
-        self.estimator_ = fresh
+        self.estimator_ = unfitted
 
     def _refits(self, data: RankingData) -> Refits:
         library = library_of(self.estimator)
@@ -266,15 +273,15 @@ class RankerAdapter(Ranker):
         self._dataset_library().fit_dataset(self.estimator_, dataset)
 
     def _for_features(self, features: Sequence[int], n_features: int) -> RankerAdapter:
-        made = super()._for_features(features, n_features)
+        copied = super()._for_features(features, n_features)
         library, given = library_of(self.estimator), parameters_of(self.estimator)
         if not given.keys() & library.per_feature:
-            return made
+            return copied
         cut = reduce_parameters(features, n_features, given, library.per_feature, library.name)
-        made.estimator.set_params(
+        copied.estimator.set_params(
             **{name: cut[name] for name in given.keys() & library.per_feature}
         )
-        return made
+        return copied
 
     def _scores(self, X: Any) -> np.ndarray:
         scores = library_of(self.estimator_).scores(self.estimator_, X)

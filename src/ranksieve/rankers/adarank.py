@@ -18,7 +18,7 @@ from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
 from ranksieve.sums.chunks import chunks
 from ranksieve.sums.columns import Columns
-from ranksieve.sums.measured import Measured
+from ranksieve.sums.measured import Measured, orient
 
 # Weight of errors assumed for a perfect feature, so that alpha stays finite.
 _SMALLEST = 1e-10
@@ -212,8 +212,7 @@ class AdaRank(LinearRanker):
         for feature, alpha, _ in rounds[: self.best_round_]:
             self.coef_[feature] += alpha
         self.rounds_ = [
-            AdaRankRound(feature, alpha, value if measure.greater_is_better else 1 - value)
-            for feature, alpha, value in rounds
+            AdaRankRound(feature, alpha, orient(value, measure)) for feature, alpha, value in rounds
         ]
         self.validation_ = chosen.measured
         self.query_weights_ = weights / weights.sum()

@@ -174,6 +174,11 @@ class Ranker(Predictor):
         write_model(model, path)
 
 
+def is_repeatable(ranker: Any) -> bool:
+    """Whether another training gives the same model; other libraries use their default seed."""
+    return not isinstance(ranker, Ranker) or getattr(ranker, "random_state", 0) is not None
+
+
 def _refuse(name: str, value: Any) -> NoReturn:
     raise ValueError(
         f"parameter {name}={value!r} cannot be written to a file; set it to a name or a number "

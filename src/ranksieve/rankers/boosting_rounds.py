@@ -12,7 +12,7 @@ from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.sums.columns import Columns
-from ranksieve.sums.measured import Measured
+from ranksieve.sums.measured import Measured, orient
 
 
 class GrowingModel(Measured):
@@ -72,8 +72,7 @@ class Rounds:
     @property
     def measured(self) -> np.ndarray:
         """The measure after each round, in its original sign."""
-        values = np.array(self._stopping.values)
-        return values if self._measure.greater_is_better else 1 - values
+        return orient(np.array(self._stopping.values), self._measure)
 
     def add(self, feature: int, alpha: float, threshold: float | None = None) -> bool:
         """Add a feature, or a threshold on it, to the model; return whether to stop."""

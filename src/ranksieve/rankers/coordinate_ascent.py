@@ -22,7 +22,7 @@ from ranksieve.registry import Method
 from ranksieve.sums.chunks import chunks, vary_within_queries
 from ranksieve.sums.columns import Columns
 from ranksieve.sums.held_out import measure_models
-from ranksieve.sums.measured import Measured
+from ranksieve.sums.measured import Measured, orient
 
 _SHORTEST, _RELATIVE = 0.001, 0.05  # first step; fraction of the weight if that is smaller
 _LARGE = 2.0**100  # sum of weights above which all are scaled down
@@ -98,7 +98,7 @@ class Trials:
             self.weights,
             sums,
         )
-        return sums if self.measured.greater_is_better else self.weights.sum() - sums
+        return sums if self.measured.measure.greater_is_better else self.weights.sum() - sums
 
 
 @dataclass(eq=False, repr=False)
@@ -213,10 +213,9 @@ class CoordinateAscent(LinearRanker):
         self.best_restart_ = first_of_best(trained if validation is None else sign * held_out)
         best = ascents[self.best_restart_]
         self.coef_ = best.coef
-        original = (lambda value: value) if sign > 0 else (lambda value: 1 - value)
-        self.rounds_ = [move._replace(measure=original(move.measure)) for move in best.moves]
+        self.rounds_ = [move._replace(measure=orient(move.measure, measure)) for move in best.moves]
         self.restarts_ = [
-            Restart(original(value), None if validation is None else float(reached))
+            Restart(orient(value, measure), None if validation is None else float(reached))
             for value, reached in zip(trained.tolist(), held_out, strict=True)
         ]
 

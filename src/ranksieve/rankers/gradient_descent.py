@@ -32,6 +32,7 @@ from ranksieve.solvers.gradient.networks import (
     first_weights,
     score_rows,
 )
+from ranksieve.sums.measured import orient
 from ranksieve.threads import limit_threads
 
 _NO_GAIN = np.finfo(np.float64).eps  # relative change of the objective that ends training
@@ -271,19 +272,18 @@ class GradientRanker(Ranker):
                     self._penalty_gradients(weights),
                     strict=True,
                 )
-                steps.step([slope / share + pull for slope, (pull, _) in slopes])
+                steps.step([slope / share + shrinkage for slope, shrinkage in slopes])
             if not np.isfinite(loss):
                 raise ValueError(f"training diverged (the loss is {loss}): lower learning_rate")
-            penalty = (
-                sum(float(np.sum(slope * w)) for slope, w in self._penalty_gradients(weights)) / 2
-            )
+            terms_of_penalty = zip(self._penalty_gradients(weights), weights, strict=True)
+            penalty = sum(float(np.sum(slope * w)) for slope, w in terms_of_penalty) / 2
             if log.is_over(loss / terms + penalty, standard.to_original(weights)):
                 break
 
-    def _penalty_gradients(self, weights: Weights) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Gradient of the penalty with respect to each array of weights, and the array."""
+    def _penalty_gradients(self, weights: Weights) -> Weights:
+        """Gradient of the penalty with respect to each array of weights."""
         alphas = [self.alpha] if len(weights) == 1 else [self.alpha, 0.0, self.alpha]
-        return [(alpha * weight, weight) for alpha, weight in zip(alphas, weights, strict=True)]
+        return [alpha * weight for alpha, weight in zip(alphas, weights, strict=True)]
 
     def _keep(self, standard: Standard, log: _TrainingLog) -> None:
         for stale in ("coef_", "weights_"):  # from an earlier fit
@@ -294,8 +294,7 @@ class GradientRanker(Ranker):
         else:
             self.weights_ = log.best
         self.mean_, self.scale_ = standard
-        greater = parse_measure(self.measure).greater_is_better
-        values = log.stopping.values
+        measure = parse_measure(self.measure)
         self.loss_curve_ = log.losses
-        self.validation_curve_ = values if greater else [1 - value for value in values]
+        self.validation_curve_ = [orient(value, measure) for value in log.stopping.values]
         self.n_iter_, self.best_epoch_ = len(log.losses), log.best_epoch

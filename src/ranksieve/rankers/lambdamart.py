@@ -193,11 +193,11 @@ class LambdaMART(Ranker):
         } | (self.params or {})
 
     def _for_features(self, features: Sequence[int], n_features: int) -> LambdaMART:
-        made = super()._for_features(features, n_features)
-        made.params = reduce_parameters(
+        copied = super()._for_features(features, n_features)
+        copied.params = reduce_parameters(
             features, n_features, self.params or {}, LIGHTGBM, "LightGBM"
         )
-        return made
+        return copied
 
     def _scores(self, X: Any) -> np.ndarray:
         scores = self.booster_.predict(

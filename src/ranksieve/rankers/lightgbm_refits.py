@@ -67,54 +67,54 @@ class LightGBMRefits(Refits):
         """Train on some features."""
         from lightgbm.basic import LightGBMError
 
-        made = self.ranker._for_features(features, self.data.n_features)
-        made._remember_features(self.data.take_queries([0]).take_features(list(features)))
+        ranker = self.ranker._for_features(features, self.data.n_features)
+        ranker._remember_features(self.data.take_queries([0]).take_features(list(features)))
         try:
             with limit_threads_for(self.data.n_rows):
-                made._train_on(lambda parameters: self._dataset(features, parameters))
+                ranker._train_on(lambda parameters: self._dataset(features, parameters))
         except LightGBMError:
             return super().fit(features)  # raises a clear error
-        return made
+        return ranker
 
     def _bin(self, feature: int) -> Any:
         import lightgbm
 
-        one = self.ranker._for_features([feature], self.data.n_features)
+        ranker = self.ranker._for_features([feature], self.data.n_features)
         # Unique names, because LightGBM refuses equal names of features.
-        made = lightgbm.Dataset(
+        column = lightgbm.Dataset(
             to_library_format(self.data.X[:, [feature]]),
             feature_name=[f"Column_{feature}"],
-            params=one._dataset_parameters(),
+            params=ranker._dataset_parameters(),
         )
-        return made.construct()
+        return column.construct()
 
     def _dataset(self, features: Sequence[int], parameters: Parameters) -> Any:
         """Dataset of some features, assembled from their binned copies."""
         from lightgbm.basic import _LIB, _safe_call
 
         data, first = self.data, self._columns[features[0]]
-        made = first.subset(np.arange(data.n_rows)).construct()  # a copy
+        dataset = first.subset(np.arange(data.n_rows)).construct()  # a copy
         for feature in features[1:]:
             # add_features_from does the same, but prints needless warnings.
             column = self._columns[feature]
-            _safe_call(_LIB.LGBM_DatasetAddFeaturesFrom(made._handle, column._handle))
-        made.params = dict(parameters)
-        made.set_feature_name([f"Column_{place}" for place in range(len(features))])
-        made.set_label(data.y).set_group(data.group_counts)
-        return made.set_weight(row_weights(data))
+            _safe_call(_LIB.LGBM_DatasetAddFeaturesFrom(dataset._handle, column._handle))
+        dataset.params = dict(parameters)
+        dataset.set_feature_name([f"Column_{position}" for position in range(len(features))])
+        dataset.set_label(data.y).set_group(data.group_counts)
+        return dataset.set_weight(row_weights(data))
 
 
-def _value(parameters: Mapping[str, Any], name: str, usual: Any) -> Any:
+def _value(parameters: Mapping[str, Any], name: str, default: Any) -> Any:
     """Value of a parameter that is given under any of its aliases."""
     from lightgbm.basic import _ConfigAliases
 
     given = (parameters[alias] for alias in _ConfigAliases.get(name) if alias in parameters)
-    return next((value for value in given if value is not None), usual)
+    return next((value for value in given if value is not None), default)
 
 
-def _differs(parameters: Mapping[str, Any], usual: Mapping[str, Any]) -> bool:
-    """Whether any parameter differs from its value in ``usual``."""
-    return any(_value(parameters, name, value) != value for name, value in usual.items())
+def _differs(parameters: Mapping[str, Any], defaults: Mapping[str, Any]) -> bool:
+    """Whether any parameter differs from its value in ``defaults``."""
+    return any(_value(parameters, name, value) != value for name, value in defaults.items())
 
 
 def _loses_values(data: RankingData, parameters: Mapping[str, Any]) -> bool:
@@ -130,25 +130,25 @@ def _loses_values(data: RankingData, parameters: Mapping[str, Any]) -> bool:
     # Conflicts that are rare in all rows may be absent from a sample, but not four times as many.
     most = most if n <= sampled else 4 * (most + 10) * -(-n // sampled)
     columns = Columns(data.X)
-    usual = np.array([_usual_value(columns[feature]) for feature in range(data.n_features)])
-    together = sum((m.T @ m for m in _marks(data, usual)), np.zeros((len(usual),) * 2))
+    common = np.array([_most_common_value(columns[feature]) for feature in range(data.n_features)])
+    together = sum((m.T @ m for m in _marks(data, common)), np.zeros((len(common),) * 2))
     np.fill_diagonal(together, 0)
     return bool(((together > 0) & (together <= most)).any())
 
 
-def _usual_value(column: np.ndarray) -> float:
+def _most_common_value(column: np.ndarray) -> float:
     middle = np.partition(column, len(column) // 2)[len(column) // 2]
     return float(middle) if _equal(column, middle).mean() >= _COMMON else 0.0
 
 
-def _equal(values: np.ndarray, usual: Any) -> np.ndarray:
-    return (values == usual) | (np.isnan(values) & np.isnan(usual))
+def _equal(values: np.ndarray, common: Any) -> np.ndarray:
+    return (values == common) | (np.isnan(values) & np.isnan(common))
 
 
-def _marks(data: RankingData, usual: np.ndarray) -> Iterator[np.ndarray]:
+def _marks(data: RankingData, common: np.ndarray) -> Iterator[np.ndarray]:
     """Masks of the values that are not the most common ones, in blocks of rows."""
-    n_rows = max(1, _BLOCK_VALUES // len(usual))
+    n_rows = max(1, _BLOCK_VALUES // len(common))
     for start in range(0, data.n_rows, n_rows):
         block = data.X[start : start + n_rows]
         dense = block.toarray() if data.is_sparse else block
-        yield (~_equal(dense, usual)).astype(np.float32)
+        yield (~_equal(dense, common)).astype(np.float32)

@@ -105,16 +105,20 @@ def _ranker_for(
 ) -> str:
     """Name of the one ranker that takes these parameters."""
     if kind is not None:
-        able = [name for name, method in rankers.items() if kind in _kinds(method)]
+        accepting = [name for name, method in rankers.items() if kind in _kinds(method)]
         of = f"parameters of {kind}"
     elif len(rankers) == 1:
-        able = list(rankers)
+        accepting = list(rankers)
     else:
-        able = [name for name, method in rankers.items() if all(map(method.accepts, found))]
+        accepting = [name for name, method in rankers.items() if all(map(method.accepts, found))]
         of = f"the parameters {', '.join(map(on_one_line, found))}"
-    if len(able) == 1:
-        return able[0]
-    fitting = f"{len(able)} rankers ({', '.join(able)}) take" if able else "no ranker takes"
+    if len(accepting) == 1:
+        return accepting[0]
+    fitting = (
+        f"{len(accepting)} rankers ({', '.join(accepting)}) take"
+        if accepting
+        else "no ranker takes"
+    )
     raise DataError(
         f"{path} has {of}, which {fitting}; the rankers are {', '.join(rankers)}: name the right "
         'one, in JSON as {"NAME": {"PARAMETER": VALUE, ...}}'
@@ -163,14 +167,14 @@ def _lightgbm_parameters(path: Path) -> dict[str, Any]:
     parameters say, and the number of trees counts.
     """
     text = path.read_text(errors="replace")
-    usual = {"eval_at": [1, 2, 3, 4, 5]} | _lightgbm_section(_lightgbm_defaults())
+    defaults = {"eval_at": [1, 2, 3, 4, 5]} | _lightgbm_section(_lightgbm_defaults())
     found = _lightgbm_section(text)
     if not found:
         raise DataError(f"{path}: this LightGBM model does not contain its parameters")
     changed = {
         name: value
         for name, value in found.items()
-        if name not in _NOT_ABOUT_TRAINING and value != usual.get(name)
+        if name not in _NOT_ABOUT_TRAINING and value != defaults.get(name)
     }
     if "seed" in changed:  # the other seeds are derived from it
         changed = {name: value for name, value in changed.items() if not name.endswith("_seed")}
@@ -256,8 +260,8 @@ def _changed_xgboost_parameters(learner: Mapping[str, Any], path: Path) -> dict[
             f"{path}: models of XGBoost do not contain their training parameters; instead of the "
             "model, write json.dumps(ranker.get_params()) or booster.save_config() to a file"
         )
-    usual = _xgboost_parameters(_xgboost_defaults(found["objective"], path), path)
-    changed = {name: value for name, value in found.items() if value != usual.get(name)}
+    defaults = _xgboost_parameters(_xgboost_defaults(found["objective"], path), path)
+    changed = {name: value for name, value in found.items() if value != defaults.get(name)}
     trees, parallel = changed.pop("num_trees", 0), found.get("num_parallel_tree", 1)
     return changed | ({"n_estimators": trees // max(1, parallel)} if trees else {})
 
@@ -291,8 +295,8 @@ def _xgboost_defaults(objective: Any, path: Path) -> Mapping[str, Any]:
         raise DataError("XGBoost is not installed: pip install xgboost") from None
     rows = DMatrix(np.zeros((2, 1)), [0, 1], qid=[0, 0])
     try:
-        usual = train({"objective": objective, "verbosity": 0}, rows, 0).save_config()
+        defaults = train({"objective": objective, "verbosity": 0}, rows, 0).save_config()
     except (XGBoostError, TypeError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise DataError(f"{path}: XGBoost has no objective {objective!r:.40}: {reason}") from None
-    return dict(json.loads(usual)["learner"])
+    return dict(json.loads(defaults)["learner"])

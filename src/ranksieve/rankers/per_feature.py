@@ -18,9 +18,9 @@ def reduce_values(value: Any, features: Sequence[int], n_features: int) -> Any:
     if isinstance(value, Mapping):
         return _by_index(value, features)
     if isinstance(value, str):
-        bare = value.strip()
-        start, end = ("(", ")") if bare.startswith("(") else ("", "")
-        kept = reduce_values(bare.strip("()").split(","), features, n_features)
+        stripped = value.strip()
+        start, end = ("(", ")") if stripped.startswith("(") else ("", "")
+        kept = reduce_values(stripped.strip("()").split(","), features, n_features)
         return start + ",".join(part.strip() for part in kept) + end
     values = list(value)
     if len(values) != n_features:
@@ -34,8 +34,8 @@ def indices(value: Any, features: Sequence[int], n_features: int) -> Any:
     if isinstance(value, str):
         given = [int(part) for part in value.split(",")]
         return ",".join(map(str, indices(given, features, n_features)))
-    place_of = {feature: place for place, feature in enumerate(features)}
-    return [place_of[feature] for feature in _whole(value) if feature in place_of]
+    position_of = {feature: position for position, feature in enumerate(features)}
+    return [position_of[feature] for feature in _whole(value) if feature in position_of]
 
 
 def groups(value: Any, features: Sequence[int], n_features: int) -> Any:
@@ -81,7 +81,7 @@ def reduce_parameters(
 
 def _by_index(value: Mapping[Any, Any], features: Sequence[int]) -> dict[int, Any]:
     given = dict(zip(_whole(value), value.values(), strict=True))
-    return {place: given[f] for place, f in enumerate(features) if f in given}
+    return {position: given[f] for position, f in enumerate(features) if f in given}
 
 
 def _whole(values: Any) -> list[int]:

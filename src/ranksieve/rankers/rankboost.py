@@ -200,14 +200,14 @@ class RankBoost(Ranker):
             # Potentials of the documents above each threshold, which have larger codes.
             r = np.cumsum(sums[:, :0:-1], axis=1)[:, ::-1] / weight
             worth = np.abs(r) if self.directions == "both" else r
-            feature, place = divmod(first_of_best(worth.ravel()), r.shape[1])
-            best = float(r[feature, place])
-            if abs(best) <= ROUNDING or worth[feature, place] <= 0:
+            feature, position = divmod(first_of_best(worth.ravel()), r.shape[1])
+            best = float(r[feature, position])
+            if abs(best) <= ROUNDING or worth[feature, position] <= 0:
                 break
             best = float(np.clip(best, _SMALLEST - 1, 1 - _SMALLEST))
             alpha = float(np.log((1 + best) / (1 - best)) / 2)
-            weight, sums = workers.sum("advance", feature, place, alpha)
-            threshold = float(self.thresholds_[feature][place])
+            weight, sums = workers.sum("advance", feature, position, alpha)
+            threshold = float(self.thresholds_[feature][position])
             rounds.append(Round(feature, threshold, alpha, weight / first))
             done = abs(best) == 1 - _SMALLEST or weight < _VANISHED * first
             if chosen.add(feature, alpha, threshold) or done:

@@ -47,8 +47,8 @@ class PairPotentials:
         """Chunks of a block, their rows in informative queries, and the positions of these rows."""
         for chunk in chunks(block):
             ends = self.query_ptr[[chunk.queries.start, chunk.queries.stop]]
-            places = slice(*ends.tolist())
-            yield chunk.X, self.rows[places] - chunk.rows.start, places
+            positions = slice(*ends.tolist())
+            yield chunk.X, self.rows[positions] - chunk.rows.start, positions
 
     def distinct(self, most: int) -> tuple[float, np.ndarray, np.ndarray]:
         """Weight of rows; number, up to ``most``, and list of each feature's distinct values.
@@ -71,22 +71,22 @@ class PairPotentials:
         if block.is_sparse:  # only these columns need to become dense
             block, features = replace(block, X=block.X[:, features]), np.arange(len(features))
         counts = np.zeros((*prefixes.shape, 16), dtype=self.row_weights.dtype)
-        for X, rows, places in self._parts(block):
-            weights = self.row_weights[places]
+        for X, rows, positions in self._parts(block):
+            weights = self.row_weights[positions]
             add_nibbles(X, rows, weights, features, shift, prefixes, counts)
         return counts
 
     def begin(self, thresholds: np.ndarray, n: np.ndarray) -> tuple[float, np.ndarray]:
         """Replace values by the number of thresholds below them; return as :meth:`advance`."""
         self.codes = np.empty((len(thresholds), len(self.rows)), dtype=np.uint8)
-        for X, rows, places in self._parts(self.block):
-            encode(X, rows, thresholds, n, self.codes[:, places])
+        for X, rows, positions in self._parts(self.block):
+            encode(X, rows, thresholds, n, self.codes[:, positions])
         self.scores[:] = 0
         return self._sums()
 
-    def advance(self, feature: int, place: int, alpha: float) -> tuple[float, np.ndarray]:
+    def advance(self, feature: int, position: int, alpha: float) -> tuple[float, np.ndarray]:
         """Add a threshold to the model; return the weight of all pairs and potentials by code."""
-        add_step(self.codes[feature], place, alpha, self.scores)
+        add_step(self.codes[feature], position, alpha, self.scores)
         return self._sums()
 
     def _sums(self) -> tuple[float, np.ndarray]:

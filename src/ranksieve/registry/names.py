@@ -49,7 +49,7 @@ class Registry(Mapping[str, Method]):
     def _built_in(self) -> dict[str, Method]:
         """Methods of the package, found without importing other packages."""
         built_in: dict[str, Method] = {}
-        for kind in sorted(_declaring_classes(import_module(self.package)), key=self._place):
+        for kind in sorted(_declaring_classes(import_module(self.package)), key=self._position):
             for method in kind.methods:
                 self._add(built_in, method, kind)
         return built_in
@@ -77,7 +77,7 @@ class Registry(Mapping[str, Method]):
                 stacklevel=2,
             )
 
-    def _place(self, kind: type[Any]) -> int:
+    def _position(self, kind: type[Any]) -> int:
         """Position of a class's subpackage in the list.
 
         Estimators of other libraries come last.

@@ -164,8 +164,8 @@ class OwnMethod(Method):
         """Make a selector or ranker of this library from a copy of the estimator."""
         own = self.translate(self._assemble(parameters))
         outer = {name: own.pop(name) for name in self._outer if name in own}
-        made = self.kind.adapt(copy_of(self.prototype, **own))
-        return made.set_params(**outer) if outer else made
+        adapted = self.kind.adapt(copy_of(self.prototype, **own))
+        return adapted.set_params(**outer) if outer else adapted
 
     def changed(self, estimator: Any) -> dict[str, Any]:
         """Parameters of what :meth:`make` returned that differ from those of the estimator."""

@@ -174,14 +174,14 @@ class SelectorAdapter(HeldOutSelector):
             validation = in_memory(held_out["eval_set"])
         if not self.takes_missing:
             data.check_finite()
-        made = copy_of(self.estimator, **self._number(choices.k))
-        fit_foreign(made, data, validation)
-        self.estimator_ = made
+        copied = copy_of(self.estimator, **self._number(choices.k))
+        fit_foreign(copied, data, validation)
+        self.estimator_ = copied
         self.__dict__.pop("scores_", None)  # from an earlier fit
-        scores = np.asarray(getattr(made, "scores_", None))
+        scores = np.asarray(getattr(copied, "scores_", None))
         if scores.shape == (data.n_features,) and scores.dtype.kind == "f":
             self.scores_ = scores
-        return self._selection_of(made, data)
+        return self._selection_of(copied, data)
 
     def _number(self, k: int) -> dict[str, int]:
         if self.n_features_to_select is None:
@@ -194,13 +194,13 @@ class SelectorAdapter(HeldOutSelector):
             )
         return {name: k}
 
-    def _selection_of(self, made: Any, data: RankingData) -> np.ndarray:
+    def _selection_of(self, fitted: Any, data: RankingData) -> np.ndarray:
         """Features that a fitted estimator selected, checked to be features."""
-        name = type(made).__name__
-        if getattr(made, "selected_", None) is not None:
-            chosen = np.asarray(made.selected_)
+        name = type(fitted).__name__
+        if getattr(fitted, "selected_", None) is not None:
+            chosen = np.asarray(fitted.selected_)
         else:
-            chosen = self._by_score(_support(made, data.n_features))
+            chosen = self._by_score(_support(fitted, data.n_features))
         if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
             raise DataError(f"{name}: selected_ should be a list of indices of features")
         for feature in chosen[(chosen < 0) | (chosen >= data.n_features)][:1]:
@@ -224,13 +224,13 @@ class SelectorAdapter(HeldOutSelector):
         return adapter_of(self, copy_of(self.estimator))
 
 
-def _support(made: Any, n_features: int) -> np.ndarray:
+def _support(fitted: Any, n_features: int) -> np.ndarray:
     """Mask of the features that a fitted estimator selected."""
-    name = type(made).__name__
-    if callable(getattr(made, "get_support", None)):
-        support = made.get_support()
-    elif hasattr(made, "support_"):
-        support = made.support_
+    name = type(fitted).__name__
+    if callable(getattr(fitted, "get_support", None)):
+        support = fitted.get_support()
+    elif hasattr(fitted, "support_"):
+        support = fitted.support_
     else:
         raise DataError(f"{name} has no selected_, get_support() or support_ after fit")
     found = np.asarray(support)

@@ -56,7 +56,7 @@ class TopImportance(ImportanceFilter):
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         quality = self._quality(source, choices)
-        return self._record_steps(best_first(choices, quality.varies, quality.values))
+        return self._record_path(best_first(choices, quality.varies, quality.values))
 
 
 class _Blind(RankSelector):

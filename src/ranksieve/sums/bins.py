@@ -100,8 +100,12 @@ class Categories:
         for feature in self.features.tolist():
             codes, owner = np.unique(_comparable(columns[feature])[counted], return_inverse=True)
             counts = np.bincount(owner, weights[counted], minlength=len(codes))
-            odd = codes != np.floor(codes)
-            found.append((codes[odd][:1], counts[odd][:1]) if odd.any() else (codes, counts))
+            fractional = codes != np.floor(codes)
+            found.append(
+                (codes[fractional][:1], counts[fractional][:1])
+                if fractional.any()
+                else (codes, counts)
+            )
         return found
 
 
@@ -145,9 +149,9 @@ def _codes(source: Source, categories: tuple[int, ...], most: int) -> list[np.nd
     with engine_of(source).start(Categories, np.array(categories)) as workers:
         parts = workers.collect("codes")
     kept = []
-    for place, feature in enumerate(categories):
-        codes = np.concatenate([part[place][0] for part in parts])
-        counts = np.concatenate([part[place][1] for part in parts])
+    for position, feature in enumerate(categories):
+        codes = np.concatenate([part[position][0] for part in parts])
+        counts = np.concatenate([part[position][1] for part in parts])
         _check_whole(codes, source, feature)
         distinct, owner = np.unique(codes, return_inverse=True)
         totals = np.bincount(owner, weights=counts)

@@ -96,7 +96,12 @@ def comparable_chunks(block: Block) -> Iterator[Chunk]:
 def count_varying(block: Block, counted: np.ndarray) -> np.ndarray:
     """Number of the ``counted`` queries (a mask) in which each feature is not constant."""
     count = np.zeros(block.X.shape[1], dtype=np.int64)
-    for part in chunks(block):
+    for part in comparable_chunks(block):
         differ = vary_within_queries(part.X, part.query_ptr)
         count += differ[counted[part.queries]].sum(axis=0)
     return count
+
+
+def varying_columns(block: Block) -> np.ndarray:
+    """Mask of the columns that vary within some query of positive weight; missing is a value."""
+    return count_varying(block, weights_of(block) > 0) > 0

@@ -65,9 +65,9 @@ def bandwidths_of(workers: Workers, found: Totals, rule: Bandwidth = "silverman"
 def _interquartile_range(workers: Workers, found: Totals) -> np.ndarray:
     """Difference of the quartiles, interpolated as numpy does, (classes, features)."""
     last = np.maximum(found.counts - 1, 0)[:, None]
-    places = last * np.array([0.25, 0.75])
-    lower = np.floor(places).astype(np.int64)
-    share = (places - lower)[:, None, :]
+    positions = last * np.array([0.25, 0.75])
+    lower = np.floor(positions).astype(np.int64)
+    share = (positions - lower)[:, None, :]
     ranks = np.sort(np.concatenate([lower, np.minimum(lower + 1, last)], axis=1), axis=1)
     values = order_statistics(workers, ranks, len(found.low))
 

@@ -180,21 +180,21 @@ class KernelSums:
         self, features: np.ndarray, grids: list[Grid | None], widths: np.ndarray, integral: bool
     ) -> Iterator[Callable[[], Densities]]:
         """For each feature, a function that computes exact densities at its held-out values."""
-        places = [_Points(*held) for held in self._held_out_values(features)]
+        point_sets = [_Points(*held) for held in self._held_out_values(features)]
         if integral:
             for j, feature in enumerate(features):
                 grid = grids[feature]
                 assert grid is not None
-                places[j] = places[j].with_grid(grid.coarser(MOST_QUADRATURE))
-        starts = np.concatenate([[0], np.cumsum([len(place.points) for place in places])])
-        points = np.concatenate([place.points for place in places])
+                point_sets[j] = point_sets[j].with_grid(grid.coarser(MOST_QUADRATURE))
+        starts = np.concatenate([[0], np.cumsum([len(own.points) for own in point_sets])])
+        points = np.concatenate([own.points for own in point_sets])
         sums = self.train.sum("kernel_sums", features, points, starts, widths[:, features])
         with np.errstate(invalid="ignore"):
             sums = np.where(self.found.counts[:, None] > 0, sums, np.nan)
             sums /= self.found.counts[:, None]
-        for j, place in enumerate(places):
+        for j, own in enumerate(point_sets):
             values = sums[:, starts[j] : starts[j + 1]]
-            yield partial(Densities, values, place.held_out, place.quadrature)
+            yield partial(Densities, values, own.held_out, own.quadrature)
 
     def _held_out_values(self, features: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Distinct held-out values of each feature, and the weight of rows at each by class."""
@@ -205,8 +205,8 @@ class KernelSums:
         X, classes, weights = map(np.concatenate, zip(*parts, strict=True))
         for column in X.T:
             values, inverse = np.unique(column, return_inverse=True)
-            place = classes * len(values) + inverse
-            cells = np.bincount(place, weights, minlength=self.n_classes * len(values))
+            cell_of_row = classes * len(values) + inverse
+            cells = np.bincount(cell_of_row, weights, minlength=self.n_classes * len(values))
             yield values.astype(float), cells.reshape(self.n_classes, -1)
 
 

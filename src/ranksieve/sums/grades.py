@@ -224,10 +224,10 @@ def values_of_ranks(
     left = ranks.copy()  # rank among the values with the prefix
     for shift in range(64 - n_bits, -n_bits, -n_bits):
         counts = count(shift, prefixes)
-        fresh = np.ones(prefixes.shape, dtype=bool)  # counted at the first target with a prefix
-        fresh[..., 1:] = prefixes[..., 1:] != prefixes[..., :-1]
-        places = np.where(fresh, np.arange(ranks.shape[-1]), 0)
-        first = np.maximum.accumulate(places, axis=-1)
+        is_first = np.ones(prefixes.shape, dtype=bool)  # counted at the first target with a prefix
+        is_first[..., 1:] = prefixes[..., 1:] != prefixes[..., :-1]
+        positions = np.where(is_first, np.arange(ranks.shape[-1]), 0)
+        first = np.maximum.accumulate(positions, axis=-1)
         counts = np.take_along_axis(counts, first[..., None], axis=-2)
         below = np.cumsum(counts, axis=-1)
         digit = np.sum(below <= left[..., None], axis=-1)

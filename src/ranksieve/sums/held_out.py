@@ -51,8 +51,8 @@ class MeasuredModels(Measured):
     def losses(self, coefs: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Weight of queries; sums of each model's value and of its loss against the first model.
 
-        ``coefs`` (features, models) are weights of all features. Values are negated if smaller is
-        better; the loss is 0 where a model is better than the first.
+        ``coefs`` (features, models) are weights of all features. Larger values are better, as in
+        :class:`Measured`; the loss is 0 where a model is better than the first.
         """
         if self.is_empty:
             return 0.0, np.zeros(coefs.shape[1]), np.zeros(coefs.shape[1])

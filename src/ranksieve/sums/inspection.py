@@ -207,8 +207,8 @@ def _histogram(counts: np.ndarray, most: int = 20) -> list[Lengths]:
     width = -(-(int(counts.max()) - least + 1) // most)  # rounded up
     found = np.bincount((counts - least) // width)
     return [
-        Lengths(least + place * width, least + (place + 1) * width - 1, int(queries))
-        for place, queries in enumerate(found.tolist())
+        Lengths(least + position * width, least + (position + 1) * width - 1, int(queries))
+        for position, queries in enumerate(found.tolist())
     ]
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 
 from ranksieve.data import Block
 from ranksieve.metrics import Convention, Measure, Ranking, get_convention
 from ranksieve.sums.chunks import take_queries, weights_of
+
+Values = TypeVar("Values", float, np.ndarray)
 
 
 class Measured:
@@ -31,7 +35,7 @@ class Measured:
         self.block = take_queries(block, queries)
         self.weights = weights_of(self.block)
         self.average_ties = get_convention(convention).averages_ties
-        self.greater_is_better = measure.greater_is_better
+        self.measure = measure
         self.is_empty = len(self.block.y) == 0
         if not self.is_empty:
             self.prepared = measure.prepare(self.block.y, self.block.query_ptr, convention)
@@ -45,10 +49,15 @@ class Measured:
         return self.oriented(self.prepared.per_query(ranking))
 
     def oriented(self, values: np.ndarray) -> np.ndarray:
-        """Convert values so that larger is better, or back: 1 - value if smaller is better."""
-        return values if self.greater_is_better else 1 - values
+        """Convert values so that larger is better; see :func:`orient`."""
+        return orient(values, self.measure)
 
     def total(self, scores: np.ndarray) -> tuple[float, float]:
         """Weight of the queries, and the weighted sum of their values."""
         values = self.values(self.ranking(scores))
         return float(self.weights.sum()), float((self.weights * values).sum())
+
+
+def orient(values: Values, measure: Measure) -> Values:
+    """Convert values so that larger is better, or back: 1 - value if smaller is better."""
+    return values if measure.greater_is_better else 1 - values

@@ -12,7 +12,7 @@ import numpy as np
 from ranksieve.data import Block
 from ranksieve.data.missing import count_missing
 from ranksieve.engine import Source, engine_of
-from ranksieve.sums.chunks import comparable_chunks, vary_within_queries, weights_of
+from ranksieve.sums.chunks import varying_columns
 
 MOST_FEATURES_TO_PAIR = 2_000
 
@@ -92,17 +92,9 @@ class Overview:
             n_nonzero=int(np.count_nonzero(values) - n_missing.sum()),
             low=low,
             high=high,
-            flat=self._flat() if few else None,
+            flat=~varying_columns(self.block) if few else None,
             digests=[hashlib.blake2b(column).digest() for column in self._columns()],
         )
-
-    def _flat(self) -> np.ndarray:
-        flat = np.ones(self.block.X.shape[1], dtype=bool)
-        counted = weights_of(self.block) > 0
-        for chunk in comparable_chunks(self.block):
-            differ = vary_within_queries(chunk.X, chunk.query_ptr)
-            flat &= ~differ[counted[chunk.queries]].any(axis=0)
-        return flat
 
     def _columns(self) -> Iterator[bytes]:
         """Bytes of each column."""

@@ -149,13 +149,13 @@ def _break_ties(X: np.ndarray, query_ptr: np.ndarray, keeps_missing: bool) -> np
 
     Infinite where a value is infinite, or where a missing value is not kept.
     """
-    broken = np.empty(X.shape)
+    untied = np.empty(X.shape)
     queries = np.repeat(np.arange(len(query_ptr) - 1), np.diff(query_ptr))
     for feature in range(X.shape[1]):
         order = np.lexsort((-X[:, feature], queries))
-        broken[order, feature] = -np.arange(len(X), dtype=np.float64)
-    broken[np.isinf(X) if keeps_missing else ~np.isfinite(X)] = np.inf
-    return broken
+        untied[order, feature] = -np.arange(len(X), dtype=np.float64)
+    untied[np.isinf(X) if keeps_missing else ~np.isfinite(X)] = np.inf
+    return untied
 
 
 def feature_similarity(

@@ -155,10 +155,10 @@ def number_clusters(labels: np.ndarray, features: np.ndarray, order: Sequence[in
 
     Clusters without a feature in ``order`` follow.
     """
-    place_of = {feature: place for place, feature in enumerate(order)}
-    places = [place_of.get(feature, len(order)) for feature in features.tolist()]
+    position_of = {feature: position for position, feature in enumerate(order)}
+    positions = [position_of.get(feature, len(order)) for feature in features.tolist()]
     first = np.full(labels.max() + 1, len(order))
-    np.minimum.at(first, labels, places)
+    np.minimum.at(first, labels, positions)
     without = np.flatnonzero(first == len(order))
     first[without] += np.arange(len(without))
     return first[labels]

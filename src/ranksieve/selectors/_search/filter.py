@@ -40,11 +40,6 @@ class ImportanceFilter(RankSelector):
         self.directions_ = quality.directions
         return quality
 
-    def _record_steps(self, steps: list[Step]) -> list[int]:
-        """Store the steps of the selection as ``path_``, and return its features."""
-        self.path_ = steps
-        return [step.feature for step in steps]
-
 
 class SimilarityFilter(ImportanceFilter):
     """A filter that weighs the importance of features against their similarity.
@@ -65,7 +60,7 @@ class SimilarityFilter(ImportanceFilter):
         self.similarity_ = Similarity.given_to(self)(source, quality.directions)
         alike = choices.most_similar(self.similarity_)
         steps = self._choose_groups(self._group_quality(quality, choices), alike, choices)
-        return self._record_steps(spread_steps(steps, choices))
+        return self._record_path(spread_steps(steps, choices))
 
     def _group_quality(self, quality: Quality, choices: Choices) -> Quality:
         """Quality of each group, which is that of its best feature."""
@@ -75,9 +70,9 @@ class SimilarityFilter(ImportanceFilter):
         """For each selected feature, the most similar one that was selected before it."""
         check_is_fitted(self)
         texts = [""] * min(1, len(self.selected_))
-        for place in range(1, len(self.selected_)):
-            before = self.selected_[:place]
-            alike = self.similarity_[self.selected_[place], before]
+        for position in range(1, len(self.selected_)):
+            before = self.selected_[:position]
+            alike = self.similarity_[self.selected_[position], before]
             nearest = int(np.argmax(alike))
             texts.append(f"{alike[nearest]:.2f} like {self._name_of(before[nearest])}")
         return texts

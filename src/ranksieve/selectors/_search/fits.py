@@ -59,7 +59,7 @@ def expand_groups(path: Sequence[Fit], choices: Choices) -> list[Fit]:
     return [fit._replace(features=tuple(choices.features_of(fit.features))) for fit in path]
 
 
-def path_steps(path: Sequence[Fit], place: int) -> list[Step]:
+def path_steps(path: Sequence[Fit], position: int) -> list[Step]:
     """Steps to a model of a path: each feature, and the error once it was added.
 
     Features of one group are adjacent and have the same error.
@@ -67,7 +67,7 @@ def path_steps(path: Sequence[Fit], place: int) -> list[Step]:
     sizes = np.array([len(fit.features) for fit in path])
     return [
         Step(feature, path[int(np.argmax(sizes >= number))].error)
-        for number, feature in enumerate(path[place].features, start=1)
+        for number, feature in enumerate(path[position].features, start=1)
     ]
 
 

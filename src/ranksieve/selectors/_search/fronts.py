@@ -57,7 +57,7 @@ def front_of_sizes(
         if row is not None:
             points.append(FrontPoint(k, float(lams[row]), float(values[row, k - 1])))
     gains = sign * np.array([point.value for point in points])
-    return [points[place] for place in pareto_front([point.k for point in points], gains)]
+    return [points[position] for position in pareto_front([point.k for point in points], gains)]
 
 
 def choose_point(

@@ -45,6 +45,11 @@ def choose_in_turn(
     return steps[: len(taken)]
 
 
+def scored_steps(features: Iterable[int], scores: np.ndarray) -> list[Step]:
+    """Steps that choose these features, or groups, in this order."""
+    return [Step(feature, float(scores[feature])) for feature in features]
+
+
 def spread_steps(steps: Iterable[Step], choices: Choices) -> list[Step]:
     """Replace steps of groups by steps of their features, each with the score of its group."""
     return [Step(f, step.score) for step in steps for f in choices.features_of([step.feature])]
@@ -53,5 +58,14 @@ def spread_steps(steps: Iterable[Step], choices: Choices) -> list[Step]:
 def best_first(choices: Choices, varies: np.ndarray, scores: np.ndarray) -> list[Step]:
     """Choose the features with the largest scores; a group has the score of its best feature."""
     leaders = choices.leaders(scores, varies)
-    values = scores[leaders]
-    return spread_steps(choose_in_turn(choices, varies[leaders], lambda chosen: values), choices)
+    return _largest_first(choices, varies[leaders], scores[leaders])
+
+
+def best_sum_first(choices: Choices, varies: np.ndarray, scores: np.ndarray) -> list[Step]:
+    """Choose the features with the largest scores; a group has the sum over its features."""
+    return _largest_first(choices, choices.any_of(varies), choices.total(scores))
+
+
+def _largest_first(choices: Choices, varies: np.ndarray, scores: np.ndarray) -> list[Step]:
+    """Choose groups by their scores, which do not depend on the groups chosen before."""
+    return spread_steps(choose_in_turn(choices, varies, lambda chosen: scores), choices)

@@ -117,13 +117,13 @@ class FoldValues:
         keys = [tuple(sorted(subset)) for subset in subsets]
         missing = [key for key in dict.fromkeys(keys) if key not in self.known]
         advance = track("Subsets", len(missing))
-        tasks = [(key, place) for key in missing for place in range(len(self.folds))]
+        tasks = [(key, number) for key in missing for number in range(len(self.folds))]
         parts: list[np.ndarray] = []
-        for (key, place), part in zip(
+        for (key, number), part in zip(
             tasks, in_parallel(self._train_and_judge, tasks), strict=True
         ):
             parts.append(part)
-            if place == len(self.folds) - 1:
+            if number == len(self.folds) - 1:
                 self.known.add(key, [np.concatenate(parts)])
                 self.n_trained += 1
                 parts = []
@@ -132,15 +132,15 @@ class FoldValues:
 
     def _train_and_judge(self, task: tuple[Subset, int]) -> np.ndarray:
         """Train on a subset of the features of a fold, and evaluate on its held-out queries."""
-        subset, place = task
-        fold = self.folds[place]
+        subset, number = task
+        fold = self.folds[number]
         ranker = self.ranker._for_features(subset, fold.train.n_features)
         ranker.fit(fold.train.take_features(list(subset)))
-        return self.judged(ranker.predict(fold.test.take_features(list(subset))), place)
+        return self.judge(ranker.predict(fold.test.take_features(list(subset))), number)
 
-    def judged(self, scores: np.ndarray, place: int) -> np.ndarray:
+    def judge(self, scores: np.ndarray, number: int) -> np.ndarray:
         """Value of the measure for each held-out query of a fold, given scores."""
-        measured = self._measured[place]
+        measured = self._measured[number]
         return self._sign * measured.prepared.per_query(measured.ranking(scores))
 
 

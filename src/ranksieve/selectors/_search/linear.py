@@ -97,6 +97,13 @@ class EmbeddedSelector(Predictor, RankSelector):
         self.coef_ = np.where(np.isin(np.arange(len(coef)), chosen), coef, 0.0)
         return chosen
 
+    def _select_by_slopes(
+        self, coef: np.ndarray, slopes: np.ndarray, varies: np.ndarray, choices: Choices
+    ) -> list[int]:
+        """Select by weights; features of weight 0 follow by the absolute slopes of the loss."""
+        sizes = np.abs(slopes)
+        return self._select_by_weights(coef, sizes / (sizes.max() or 1.0), varies, choices)
+
     def _order(
         self, sizes: np.ndarray, nearness: np.ndarray, varies: np.ndarray, choices: Choices
     ) -> list[int]:

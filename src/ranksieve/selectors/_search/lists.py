@@ -13,8 +13,9 @@ from ranksieve.base import Choices, RankSelector
 from ranksieve.engine import Source
 from ranksieve.parameters import FeatureCount, Seed
 from ranksieve.progress import track
+from ranksieve.rankers.registry import make_ranker
 from ranksieve.registry import Method
-from ranksieve.selectors._search.greedy import Step
+from ranksieve.selectors._search.greedy import scored_steps
 from ranksieve.selectors._search.parts import HeldOutSelector
 from ranksieve.selectors.registry import SELECTORS, make_method
 
@@ -105,8 +106,7 @@ class ListsSelector(HeldOutSelector):
         others = np.setdiff1d(np.arange(choices.n_features), order)
         others = others[np.argsort(~varies[others], kind="stable")]
         chosen = choices.in_order([*order, *others])
-        self.path_ = [Step(feature, float(self.scores_[feature])) for feature in chosen]
-        return chosen
+        return self._record_path(scored_steps(chosen, self.scores_))
 
     def _members(self) -> Iterator[ListMember]:
         """The selectors whose lists to combine; raises a ValueError for an unknown name."""
@@ -143,7 +143,5 @@ class ListMember(NamedTuple):
         number = k if "n_features_to_select" in self.method.defaults else None
         given = {**seeds, **self.parameters, **choices}
         if isinstance(given.get("ranker"), str):
-            from ranksieve.rankers.registry import RANKERS
-
-            given["ranker"] = RANKERS.find(given["ranker"]).make()
+            given["ranker"] = make_ranker(given["ranker"])
         return make_method(self.method, number, **given)

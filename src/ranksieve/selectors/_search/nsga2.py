@@ -28,8 +28,8 @@ class Members(NamedTuple):
     masks: np.ndarray
     objectives: np.ndarray
 
-    def take(self, places: np.ndarray) -> Members:
-        return Members(self.masks[places], self.objectives[places])
+    def take(self, positions: np.ndarray) -> Members:
+        return Members(self.masks[positions], self.objectives[positions])
 
     def join(self, others: Members) -> Members:
         return Members(*(np.concatenate(both) for both in zip(self, others, strict=True)))
@@ -68,8 +68,8 @@ def evolve(
     for _ in range(n_generations):
         new = _unseen(_children(members.masks, size, rng), seen)
         if len(new):
-            born = judge(new)
-            members, front = members.join(born), front.join(born)
+            children = judge(new)
+            members, front = members.join(children), front.join(children)
             members = members.take(_best_first(members.objectives)[:size])
         front = front.take(np.flatnonzero(front_numbers(front.objectives) == 0))
         advance(1)
@@ -128,8 +128,8 @@ def _first_masks(n_bits: int, size: int, rng: np.random.RandomState) -> np.ndarr
     """Return a mask of all bits, random masks with log-uniform sizes, and one of a single bit."""
     n_set = np.round(n_bits ** rng.random_sample(size))
     n_set[0], n_set[-1] = n_bits, 1
-    places = rng.random_sample((size, n_bits)).argsort(axis=1).argsort(axis=1)
-    return places < n_set[:, None]
+    positions = rng.random_sample((size, n_bits)).argsort(axis=1).argsort(axis=1)
+    return positions < n_set[:, None]
 
 
 def _children(masks: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:

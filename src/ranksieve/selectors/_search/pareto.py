@@ -16,6 +16,7 @@ from ranksieve.parameters import AtLeastTwo, Count, Positive
 from ranksieve.selectors._search.nsga2 import DIGITS, Members, evolve
 from ranksieve.selectors._search.parts import SubsetSelector
 from ranksieve.solvers.rankrls.model import Products, ridge
+from ranksieve.sums.measured import orient
 
 Point = TypeVar("Point")
 
@@ -64,12 +65,12 @@ class ParetoSelector(SubsetSelector):
         included groups are in every mask.
         """
         varies = np.diag(products.xx) > 0
-        able = choices.any_of(varies | (not varies.any()))
-        able[choices.start] = False
-        free = np.flatnonzero(able).tolist()
+        eligible = choices.any_of(varies | (not varies.any()))
+        eligible[choices.start] = False
+        free = np.flatnonzero(eligible).tolist()
         column_of = np.zeros((len(free), len(varies)), dtype=bool)
-        for place, group in enumerate(free):
-            column_of[place, choices.features_of([group])] = True
+        for position, group in enumerate(free):
+            column_of[position, choices.features_of([group])] = True
 
         def widen(masks: np.ndarray) -> np.ndarray:
             wide = masks @ column_of
@@ -96,7 +97,7 @@ class ParetoSelector(SubsetSelector):
     def _means(self, workers: Workers, coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean over held-out queries of each model's value, and of its loss against the first.
 
-        Values are negated if smaller is better.
+        Larger values are better, as in :class:`ranksieve.sums.measured.Measured`.
         """
         n_queries, values, losses = workers.sum("losses", coefs)
         return np.round(values / n_queries, DIGITS), np.round(losses / n_queries, DIGITS)
@@ -104,8 +105,7 @@ class ParetoSelector(SubsetSelector):
     def _points(self, kind: Callable[..., Point], masks: np.ndarray, *columns: Any) -> list[Point]:
         """Make a record of each subset: features, value of the measure, other objectives."""
         values, *others = columns
-        if not parse_measure(self.measure).greater_is_better:
-            values = 1 - values
+        values = orient(values, parse_measure(self.measure))
         features = [tuple(np.flatnonzero(mask).tolist()) for mask in masks]
         rows = zip(features, values.tolist(), *(c.tolist() for c in others), strict=True)
         return [kind(*row) for row in rows]

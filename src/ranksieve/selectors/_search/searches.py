@@ -76,8 +76,8 @@ class Bounds:
 
     def free(self, features: Sequence[int]) -> np.ndarray:
         """Features that may be added to a model; constant ones only if there are no others."""
-        for able in (self.useful, self.useless):
-            free = able.copy()
+        for eligible in (self.useful, self.useless):
+            free = eligible.copy()
             free[list(features)] = False
             if free.any():
                 candidates = np.flatnonzero(free)
@@ -95,8 +95,8 @@ class Bounds:
 
     def removable(self, features: Sequence[int]) -> list[int]:
         """Features that may be removed from a model; only constant ones if there are any."""
-        able = [feature for feature in features if feature not in self.start]
-        return [feature for feature in able if self.useless[feature]] or able
+        eligible = [feature for feature in features if feature not in self.start]
+        return [feature for feature in eligible if self.useless[feature]] or eligible
 
     def fit(self, model: SearchModel | SampledModel | BackfittedModel) -> Fit:
         """Record of the current model."""
@@ -261,10 +261,10 @@ def _best_addition(model: SearchModel, bounds: Bounds) -> int:
 
 def _best_removal(model: SearchModel, bounds: Bounds) -> tuple[int, float]:
     """Feature whose removal gives the smallest error, and that error."""
-    able = bounds.removable(model.features)
-    errors = model.removal_errors(able)
-    place = first_smallest(errors)
-    return able[place], float(errors[place])
+    eligible = bounds.removable(model.features)
+    errors = model.removal_errors(eligible)
+    position = first_smallest(errors)
+    return eligible[position], float(errors[position])
 
 
 def first_smallest(errors: np.ndarray) -> int:

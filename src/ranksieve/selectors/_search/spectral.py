@@ -71,11 +71,11 @@ def _to_split(Y: np.ndarray, clusters: list[np.ndarray], split: str) -> int:
     """The cluster with the largest scatter, or size; ties by the other, then by first member."""
     scatter = dense_ranks(np.array([_sum_of_squares(Y[members]) for members in clusters]))
 
-    def priority(place: int) -> tuple[int, int, int, int]:
-        size = len(clusters[place])
-        spread = int(scatter[place])
+    def priority(position: int) -> tuple[int, int, int, int]:
+        size = len(clusters[position])
+        spread = int(scatter[position])
         keys = (size, spread) if split == "size" else (spread, size)
-        return (min(size, 2), *keys, -int(clusters[place][0]))  # one member cannot be split
+        return (min(size, 2), *keys, -int(clusters[position][0]))  # one member cannot be split
 
     return max(range(len(clusters)), key=priority)
 

@@ -28,7 +28,7 @@ class Spending(NamedTuple):
             return self.costs.marginal(chosen)[candidates]
         before = self.choices.features_of(chosen)
         whole = self.costs.total(before)
-        added = [self.choices.features_of([place]) for place in candidates.tolist()]
+        added = [self.choices.features_of([position]) for position in candidates.tolist()]
         return np.array([self.costs.total([*before, *features]) - whole for features in added])
 
     def affordable(self, chosen: Sequence[int], candidates: np.ndarray) -> np.ndarray:
@@ -67,9 +67,9 @@ def errors_for_cost(errors: np.ndarray, error: float, prices: np.ndarray) -> np.
     """
     gains = error - errors
     gains[np.abs(gains) <= ROUNDING * abs(error)] = 0.0
-    gifts = (prices == 0) & (gains > 0)
-    if gifts.any():
-        return np.where(gifts, errors, np.inf)
+    free_gains = (prices == 0) & (gains > 0)
+    if free_gains.any():
+        return np.where(free_gains, errors, np.inf)
     if not prices.any():
         return errors
     ratios = prices / prices[prices > 0].min()

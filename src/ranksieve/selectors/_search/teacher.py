@@ -13,7 +13,8 @@ from ranksieve.data.fitted import SCALE_FIRST
 from ranksieve.engine import Source, in_memory
 from ranksieve.engine.memo import shared
 from ranksieve.progress import track
-from ranksieve.rankers import LambdaMART, as_ranker, make_ranker
+from ranksieve.rankers import LambdaMART
+from ranksieve.rankers.adapter import untrained_ranker
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry.foreign import row_weights
 from ranksieve.selectors._search.held_out import in_parallel
@@ -27,7 +28,7 @@ def make_teacher(teacher: Any) -> Ranker:
     """Make a ranker from an estimator of any library, the name of a ranker, or ``"trees"``."""
     if teacher == "trees":
         return LambdaMART(100, num_leaves=15)
-    return make_ranker(teacher) if isinstance(teacher, str) else clone(as_ranker(teacher))
+    return untrained_ranker(teacher)
 
 
 @shared

@@ -19,11 +19,11 @@ from ranksieve.engine import Source, in_memory, whole_block
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, FeatureCount, NotNegative, Seed, Ties
 from ranksieve.rankers import RankRLS, as_ranker
-from ranksieve.rankers.base import Ranker
+from ranksieve.rankers.base import Ranker, is_repeatable
 from ranksieve.selectors._search.checkpoint import Checkpoint, fingerprint
 from ranksieve.selectors._search.held_out import Fold, FoldValues, make_folds
 from ranksieve.selectors._search.parts import HeldOutSelector
-from ranksieve.sums.chunks import comparable_chunks, vary_within_queries, weights_of
+from ranksieve.sums.chunks import varying_columns
 
 
 @dataclass(eq=False, repr=False)
@@ -55,9 +55,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
     @property
     def is_nested(self) -> bool:
         """True without groups, and with a ranker whose training can be repeated."""
-        has_seed = getattr(self.ranker, "random_state", 0) is not None
-        is_ours = isinstance(self.ranker, Ranker)  # other libraries use their default seed
-        return (has_seed or not is_ours) and super().is_nested
+        return is_repeatable(self.ranker) and super().is_nested
 
     @property
     def _name_in_errors(self) -> str:
@@ -148,10 +146,5 @@ class WrapperSelector(Predictor, HeldOutSelector):
 
 def varying_groups(data: RankingData, choices: Choices) -> np.ndarray:
     """Mask of groups with a feature that varies in a query of weight above 0; NaN is a value."""
-    found = np.zeros(data.n_features, dtype=bool)
     block = replace(whole_block(data), keeps_missing=True)
-    counted = weights_of(block) > 0
-    for chunk in comparable_chunks(block):
-        differ = vary_within_queries(chunk.X, chunk.query_ptr)
-        found |= differ[counted[chunk.queries]].any(axis=0)
-    return choices.any_of(found)
+    return choices.any_of(varying_columns(block))

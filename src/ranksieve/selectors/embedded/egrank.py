@@ -135,8 +135,7 @@ class EGRank(EmbeddedSelector):
                 )
             self.objective_, self.gap_, self.n_iter_ = objective, gap, n_iter
             kept = np.where(np.abs(coef) > _GONE * self.radius, coef, 0.0)
-            size = np.abs(slopes)
-            chosen = self._select_by_weights(kept, size / (size.max() or 1.0), loss.varies, choices)
+            chosen = self._select_by_slopes(kept, slopes, loss.varies, choices)
             self.coef_ /= scales
             return chosen
 

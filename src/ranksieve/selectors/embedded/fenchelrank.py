@@ -121,17 +121,16 @@ class FenchelRank(EmbeddedSelector):
                 gap = float(slopes @ coef) - best
                 if gap <= self.tol or n_iter == self.max_iter:
                     break
-                highest, place = mixture.worst(slopes)
+                highest, position = mixture.worst(slopes)
                 if self.away_steps and highest - slopes @ coef > gap:
-                    most = mixture.room(place)
-                    derivatives = loss.direct_to(*mixture.model(place), -1.0)
-                    mixture.leave(place, _length(loss, *derivatives, most))
+                    most = mixture.room(position)
+                    derivatives = loss.direct_to(*mixture.model(position), -1.0)
+                    mixture.leave(position, _length(loss, *derivatives, most))
                 else:
                     derivatives = loss.direct_to(*mixture.model(feature), 1.0)
                     mixture.approach(feature, _length(loss, *derivatives, 1.0))
             self.objective_, self.gap_, self.n_iter_ = loss.loss_and_gradient()[0], gap, n_iter
-            size = np.abs(slopes)
-            return self._select_by_weights(coef, size / (size.max() or 1.0), loss.varies, choices)
+            return self._select_by_slopes(coef, slopes, loss.varies, choices)
 
 
 class Mixture:
@@ -150,39 +149,39 @@ class Mixture:
         """Weights."""
         return self.radius * (self.shares[: self.n] - self.shares[self.n : -1])
 
-    def model(self, place: int) -> tuple[int, float]:
+    def model(self, position: int) -> tuple[int, float]:
         """Feature and weight of the model at a position."""
-        if place == 2 * self.n:
+        if position == 2 * self.n:
             return 0, 0.0
-        return place % self.n, self.radius if place < self.n else -self.radius
+        return position % self.n, self.radius if position < self.n else -self.radius
 
     def steepest(self, slopes: np.ndarray) -> tuple[float, int]:
         """Smallest product of slope and weight of a feature, and its position; ties by feature."""
         size = np.abs(slopes)
         feature = int(np.argmax(size >= (1 - _EQUAL) * size.max()))
-        place = feature if slopes[feature] < 0 else self.n + feature
-        return -self.radius * float(size[feature]), place
+        position = feature if slopes[feature] < 0 else self.n + feature
+        return -self.radius * float(size[feature]), position
 
     def worst(self, slopes: np.ndarray) -> tuple[float, int]:
         """Largest product of slopes and weights of a model in the mixture, and its position."""
         products = self.radius * np.concatenate([slopes, -slopes, [0.0]])
-        place = int(np.argmax(np.where(self.shares > 0, products, -np.inf)))
-        return float(products[place]), place
+        position = int(np.argmax(np.where(self.shares > 0, products, -np.inf)))
+        return float(products[position]), position
 
-    def room(self, place: int) -> float:
+    def room(self, position: int) -> float:
         """Longest step away from a model, at which its share is 0."""
-        return float(self.shares[place] / (1 - self.shares[place]))
+        return float(self.shares[position] / (1 - self.shares[position]))
 
-    def approach(self, place: int, t: float) -> None:
+    def approach(self, position: int, t: float) -> None:
         """Move a fraction of the way to a model."""
         self.shares *= 1 - t
-        self.shares[place] += t
+        self.shares[position] += t
 
-    def leave(self, place: int, t: float) -> None:
+    def leave(self, position: int, t: float) -> None:
         """Move away from a model; after the longest step its share is 0."""
-        gone = t >= self.room(place)
+        is_removed = t >= self.room(position)
         self.shares *= 1 + t
-        self.shares[place] = 0.0 if gone else self.shares[place] - t
+        self.shares[position] = 0.0 if is_removed else self.shares[position] - t
 
 
 def _length(loss: MeanLoss, slope: float, curvature: float, most: float) -> float:

@@ -234,10 +234,10 @@ def fsmrank_path(
         beginning = solver.coef
         for lambda1 in lambda1s:
             solver.move_to(beginning)
-            for place, lambda2 in enumerate(lambda2s):
+            for position, lambda2 in enumerate(lambda2s):
                 penalty = terms.penalty(lambda1, lambda2)
                 found = solver.solve(penalty, model.tol, model.max_iter)
-                if place == 0:
+                if position == 0:
                     beginning = found.coef
                 yield FSMRankFit(
                     lambda1, lambda2, found.coef, found.objective, found.violation, found.n_iter

@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
-from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import Choices, Predictor, RankSelector
+from ranksieve.base import Choices
 from ranksieve.base.feature_lists import feature_indices
 from ranksieve.data.feature_names import default_names
-from ranksieve.engine import Source, engine_of
+from ranksieve.engine import Source
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, Features, Positive, Seed
 from ranksieve.rankers import as_ranker
 from ranksieve.registry import Method
-from ranksieve.selectors._search.fits import (
-    Fit,
-    best_fit,
-    changes_with_bars,
-    check_two_queries,
-    expand_groups,
-    path_steps,
-)
+from ranksieve.selectors._search.fits import Fit, expand_groups, path_steps
+from ranksieve.selectors._search.leave_query_out import LeaveQueryOutSelector, group_products
 from ranksieve.selectors._search.searches import Bounds, forward
 from ranksieve.selectors._search.teacher import make_teacher, teacher_scores
 from ranksieve.solvers.rankrls.binned import BinnedRows
-from ranksieve.solvers.rankrls.groups import GroupLeaveQueryOut, GroupModel, GroupProducts
+from ranksieve.solvers.rankrls.groups import GroupModel
 from ranksieve.sums.bins import Bins, bins_of, make_bins
 from ranksieve.sums.columns import Columns
-from ranksieve.threads import limit_blas_threads
 
 
 class StepFunction(NamedTuple):
@@ -60,7 +51,7 @@ class StepFunction(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class GreedyBins(Predictor, RankSelector):
+class GreedyBins(LeaveQueryOutSelector):
     r"""Greedy RankRLS over bins: add the feature whose steps best predict left-out queries.
 
     Each feature becomes several columns, with 1 where its value is in a bin and 0 elsewhere, so
@@ -79,9 +70,7 @@ class GreedyBins(Predictor, RankSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float, "best" or "one_se"
-        Number of features, or a fraction of them if below 1; or the number with the smallest
-        leave-query-out error; or the smallest number within one standard error of that.
+    {path_number}
     lam : float
         Regularization :math:`\lambda > 0`: it halves the weight of a bin with this number of
         documents.
@@ -101,8 +90,7 @@ class GreedyBins(Predictor, RankSelector):
         Each of ``n_folds`` parts of the queries is scored by a teacher that was trained on the
         others, and that is repeated with other parts and another seed of the teacher. Scores are
         centered within queries, averaged, and scaled to unit variance.
-    max_features : int, optional
-        Largest size on the path if the error chooses the number of features; by default all.
+    {max_features}
     random_state : int, RandomState or None
         Random seed of the parts.
     {choices}
@@ -115,8 +103,7 @@ class GreedyBins(Predictor, RankSelector):
     scores_ : array of shape (features,)
         Fraction by which each feature alone, or its group, lowers the leave-query-out error of the
         empty model; negative if it raises the error.
-    path_ : list of (feature, score)
-        Each selected feature, and the leave-query-out error of the model of that size.
+    {path_of_errors}
     fits_ : list of Fit
         Models of 1, 2, ... features or groups: ``features``; ``coef``, weights of their bins, one
         feature after the other; ``error`` and its standard error ``deviation``.
@@ -159,7 +146,6 @@ class GreedyBins(Predictor, RankSelector):
     [4]
     """
 
-    given = "The search starts with them, and never removes them."
     grouped = "Each step adds the group whose features' bins give the smallest error."
 
     methods = (
@@ -192,8 +178,6 @@ class GreedyBins(Predictor, RankSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    _is_nested = True
-
     @property
     def takes_missing(self) -> bool:  # type: ignore[override]
         """True unless there is a teacher that does not take missing values."""
@@ -219,39 +203,20 @@ class GreedyBins(Predictor, RankSelector):
         has_seed = getattr(self.teacher, "random_state", 0) is not None
         return has_seed and super().is_nested
 
-    def reasons(self) -> list[str]:
-        """For each selected feature, the change of the error, and a bar."""
-        check_is_fitted(self)
-        errors = [step.score for step in self.path_]
-        changes = [f"{(now - old) / old:+.2%}" if old else "" for old, now in pairwise(errors)]
-        return changes_with_bars(changes, errors)
-
-    def _number_to_select(self, n: int) -> int:
-        if isinstance(self.n_features_to_select, str):
-            return min(n, self.max_features or n)
-        return super()._number_to_select(n)
-
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         categories = self._categories(choices)
         bins = make_bins(source, self.n_bins, categories, self.max_categories)
         self.target_ = self._target(source, choices)
         groups = [bins.columns_of(choices.features_of([g])) for g in range(choices.n_groups)]
-        with (
-            limit_blas_threads(1),  # matrices between rounds are small
-            engine_of(source).start(GroupLeaveQueryOut, BinnedRows, bins, self.target_) as workers,
-        ):
-            n_queries, weight = workers.sum("n_queries")
-            check_two_queries(n_queries)
-            products = GroupProducts(workers, groups)
+        rows = BinnedRows, bins, self.target_
+        with group_products(source, groups, *rows) as (products, weight):
             model = GroupModel(products, self.lam)
             self.scores_ = _error_reduction(model, choices)
             path = forward(model, Bounds(weight, products.varies, choices))
-        place = len(path) - 1
-        if isinstance(self.n_features_to_select, str):
-            place = best_fit(path, self.n_features_to_select, max(1, len(choices.start)))
+        position = self._position_on(path, choices)
         self.fits_ = expand_groups(path, choices)
-        self.path_ = path_steps(self.fits_, place)
-        chosen = self.fits_[place]
+        self.path_ = path_steps(self.fits_, position)
+        chosen = self.fits_[position]
         self.steps_ = _step_functions(bins, chosen)
         return list(chosen.features)
 
@@ -281,10 +246,7 @@ class GreedyBins(Predictor, RankSelector):
 def _error_reduction(model: GroupModel, choices: Choices) -> np.ndarray:
     """Fraction of the empty model's error that each feature or its group removes alone."""
     errors = model.addition_errors(np.arange(choices.n_groups))
-    scores = np.empty(choices.n_features)
-    for group, error in enumerate(errors.tolist()):
-        scores[choices.features_of([group])] = 1.0 - error / model.error
-    return scores
+    return choices.spread(1.0 - errors / model.error)
 
 
 def _step_functions(bins: Bins, fit: Fit) -> list[StepFunction]:

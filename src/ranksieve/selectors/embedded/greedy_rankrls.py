@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import Choices, Predictor, RankSelector
+from ranksieve.base import Choices
 from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memory import fits_in_memory
 from ranksieve.metrics import Measure, get_convention, parse_measure
@@ -31,18 +30,12 @@ from ranksieve.rankers.rankrls import LAMS
 from ranksieve.registry import Method
 from ranksieve.selectors._search import searches
 from ranksieve.selectors._search.backfitting import backfit
-from ranksieve.selectors._search.fits import (
-    Fit,
-    best_fit,
-    changes_with_bars,
-    check_two_queries,
-    expand_groups,
-    path_steps,
-)
+from ranksieve.selectors._search.fits import Fit, check_two_queries, expand_groups, path_steps
+from ranksieve.selectors._search.leave_query_out import LeaveQueryOutSelector, group_products
 from ranksieve.selectors._search.searches import Bounds
 from ranksieve.selectors._search.spending import ways_to_spend
 from ranksieve.solvers.linear import linear_scores
-from ranksieve.solvers.rankrls.groups import GroupLeaveQueryOut, GroupModel, GroupProducts
+from ranksieve.solvers.rankrls.groups import GroupModel
 from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel
 from ranksieve.solvers.rankrls.replay import ReplayedLeaveQueryOut
 from ranksieve.solvers.rankrls.residuals import LeaveQueryOut, MeasuredLeaveQueryOut
@@ -52,7 +45,7 @@ _BLOCK = 2**22  # bytes; calling a worker costs as much as a pass over a tenth o
 
 
 @dataclass(eq=False, repr=False)
-class GreedyRankRLS(Predictor, RankSelector):
+class GreedyRankRLS(LeaveQueryOutSelector):
     r"""Greedy RankRLS: repeatedly add the feature whose model best ranks left-out queries.
 
     The model is least squares on pairs of documents of a query,
@@ -66,9 +59,7 @@ class GreedyRankRLS(Predictor, RankSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float, "best" or "one_se"
-        Number of features, or a fraction of them if below 1; or the number with the smallest
-        leave-query-out error; or the smallest number within one standard error of that.
+    {path_number}
     lam : float
         Regularization :math:`\lambda > 0`.
     criterion : "squared", str or Measure
@@ -94,8 +85,7 @@ class GreedyRankRLS(Predictor, RankSelector):
     rotate : bool
         Whether to replace queries with more documents than features by as many rows as there are
         features and labels. Squared errors stay the same.
-    max_features : int, optional
-        Largest size on the path if the error chooses the number of features; by default all.
+    {max_features}
     epsilon, nu : float
         For FoBa: the smallest gain of an addition, and the fraction of it that a removal may cost.
     convention, ties
@@ -121,8 +111,7 @@ class GreedyRankRLS(Predictor, RankSelector):
     fits_ : list of Fit
         Models of 1, 2, ... features: ``features``, ``coef``, ``error`` and its standard error
         ``deviation``. :meth:`at` gives any smaller selection.
-    path_ : list of (feature, score)
-        Each selected feature, and the leave-query-out error of the model of that size.
+    {path_of_errors}
     cost_ : float
         Cost of the selected features; only with costs or a budget.
 
@@ -166,7 +155,6 @@ class GreedyRankRLS(Predictor, RankSelector):
     True
     """
 
-    given = "The search starts with them, and never removes them."
     grouped = (
         "Each step adds the group whose features together give the smallest error. Needs "
         "criterion='squared' and fitting='pre'."
@@ -201,8 +189,6 @@ class GreedyRankRLS(Predictor, RankSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    _is_nested = True
-
     @property
     def is_nested(self) -> bool:
         """True with the forward search, which removes nothing, and without a budget."""
@@ -229,36 +215,27 @@ class GreedyRankRLS(Predictor, RankSelector):
         if not 1 <= k <= len(self.fits_):
             what = "features" if self.groups is None else "groups"
             raise ValueError(f"k={k}, but the path has models of 1 to {len(self.fits_)} {what}")
+        return self._copy_of_size(k)
+
+    def _copy_of_size(self, k: int) -> Any:
+        """Fitted copy that selects ``k`` features or groups."""
         smaller = type(self)(**self.get_params(deep=False))
         smaller.__dict__.update(self.__dict__)
-        n = self.n_features_in_
-        smaller.selected_ = np.array(smaller._use_model(k - 1, n), dtype=np.intp)
+        smaller.selected_ = np.array(smaller._use_size(k), dtype=np.intp)
         smaller.n_features_to_select = k if self.count == "groups" else len(smaller.selected_)
-        smaller.support_ = np.isin(np.arange(n), smaller.selected_)
+        smaller.support_ = np.isin(np.arange(self.n_features_in_), smaller.selected_)
         return smaller
+
+    def _use_size(self, k: int) -> list[int]:
+        """Use the model of a size, once fitted: set its attributes, and return its features."""
+        return self._use_model(k - 1, self.n_features_in_)
 
     def _scores(self, X: Any) -> np.ndarray:
         return linear_scores(X, self.coef_)
 
-    def reasons(self) -> list[str]:
-        """For each selected feature, the change of the error, and a bar."""
-        check_is_fitted(self)
-        errors = [step.score for step in self.path_]
-        steps = pairwise(errors)
-        changes = [f"{(now - old) / abs(old):+.2%}" if old else "" for old, now in steps]
-        return changes_with_bars(changes, errors)
-
-    def _number_to_select(self, n: int) -> int:
-        if isinstance(self.n_features_to_select, str):
-            return min(n, self.max_features or n)
-        return super()._number_to_select(n)
-
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         (self.fits_,) = self._paths(source, choices, [self.lam])
-        place = len(self.fits_) - 1
-        if isinstance(self.n_features_to_select, str):
-            place = best_fit(self.fits_, self.n_features_to_select, max(1, len(choices.start)))
-        return self._use_model(place, source.n_features)
+        return self._use_model(self._position_on(self.fits_, choices), source.n_features)
 
     def _paths(self, source: Source, choices: Choices, lams: Sequence[float]) -> list[list[Fit]]:
         """Models of 1 to k features for each regularization; they share computations."""
@@ -288,10 +265,7 @@ class GreedyRankRLS(Predictor, RankSelector):
         self, source: Source, choices: Choices, lams: Sequence[float]
     ) -> list[list[Fit]]:
         groups = [choices.features_of([group]) for group in range(choices.n_groups)]
-        with limit_blas_threads(1), engine_of(source).start(GroupLeaveQueryOut) as workers:
-            n_queries, weight = workers.sum("n_queries")
-            check_two_queries(n_queries)
-            products = GroupProducts(workers, groups)
+        with group_products(source, groups) as (products, weight):
             bounds = Bounds(weight, products.varies, choices)
             paths = [self._run_search(partial(GroupModel, products, lam), bounds) for lam in lams]
         return [expand_groups(path, choices) for path in paths]
@@ -311,12 +285,12 @@ class GreedyRankRLS(Predictor, RankSelector):
         by_rule = isinstance(self.n_features_to_select, str)
         return searches.forward_paying(make, bounds, ways, by_last=not by_rule)
 
-    def _use_model(self, place: int, n_features: int) -> list[int]:
+    def _use_model(self, position: int, n_features: int) -> list[int]:
         """Use a model of the path: set its attributes, and return its features."""
-        fit = self.fits_[place]
+        fit = self.fits_[position]
         self.coef_ = np.zeros(n_features)
         self.coef_[list(fit.features)] = fit.coef
-        self.path_ = path_steps(self.fits_, place)
+        self.path_ = path_steps(self.fits_, position)
         return list(fit.features)
 
     def _check(self, choices: Choices) -> None:

@@ -165,13 +165,10 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         most = self.values_.shape[1]
         if not 1 <= k <= most:
             raise ValueError(f"k={k}, but the paths have models of 1 to {most} features")
-        smaller = type(self)(**self.get_params(deep=False))
-        smaller.__dict__.update(self.__dict__)
-        smaller.n_features_to_select = k
-        n = self.n_features_in_
-        smaller.selected_ = np.array(smaller._use_point(smaller._best_of_size(k), n), dtype=np.intp)
-        smaller.support_ = np.isin(np.arange(n), smaller.selected_)
-        return smaller
+        return self._copy_of_size(k)
+
+    def _use_size(self, k: int) -> list[int]:
+        return self._use_point(self._best_of_size(k), self.n_features_in_)
 
     def reasons(self) -> list[str]:
         """For each selected feature, the change of the model's value, and a bar."""
@@ -215,9 +212,9 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         self.values_, self.deviations_ = self._empty_grid(), self._empty_grid()
         for row, path in enumerate(self.paths_):
             for fit in path:
-                place = row, len(fit.features) - 1
-                self.values_[place] = -self._sign * fit.error / n_queries
-                self.deviations_[place] = fit.deviation / n_queries
+                position = row, len(fit.features) - 1
+                self.values_[position] = -self._sign * fit.error / n_queries
+                self.deviations_[position] = fit.deviation / n_queries
 
     def _judge_by_validation(self, validation: Source) -> None:
         found = measure_models(
@@ -256,8 +253,8 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         self.fits_: list[Fit] = self.paths_[self.lams_.index(point.lam)]
         return self._use_model(point.k - 1, n_features)
 
-    def _use_model(self, place: int, n_features: int) -> list[int]:
-        features = super()._use_model(place, n_features)
+    def _use_model(self, position: int, n_features: int) -> list[int]:
+        features = super()._use_model(position, n_features)
         values = self.values_[self.lams_.index(self.lam_)]
         self.path_ = [Step(feature, float(values[size])) for size, feature in enumerate(features)]
         return features

@@ -112,20 +112,20 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
 
     def _descend(self, loss: StandardizedLoss, T: np.ndarray) -> np.ndarray:
         """Take steps along the manifold, halved until the objective falls, then doubled."""
-        value, slopes = _slope(loss, T)
+        value, slopes = _loss_and_gradient(loss, T)
         length = 1.0
         for n_iter in range(1, self.max_iter + 1):  # noqa: B007
             step = slopes - T @ (slopes.T @ T + T.T @ slopes) / 2  # on the tangent space
             size = float((step**2).sum())
             while True:
                 new = _orthonormal(T - length * step)
-                there, new_slopes = _slope(loss, new)
-                if there <= value - 0.25 * length * size or length * size <= self.tol * value:
+                new_value, new_slopes = _loss_and_gradient(loss, new)
+                if new_value <= value - 0.25 * length * size or length * size <= self.tol * value:
                     break
                 length /= 2
-            gain = value - there
+            gain = value - new_value
             if gain > 0:
-                T, value, slopes = new, there, new_slopes
+                T, value, slopes = new, new_value, new_slopes
             if gain <= self.tol * value:
                 break
             length *= 2
@@ -142,7 +142,7 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
         return int(self.components_.shape[1])
 
 
-def _slope(loss: StandardizedLoss, T: np.ndarray) -> tuple[float, np.ndarray]:
+def _loss_and_gradient(loss: StandardizedLoss, T: np.ndarray) -> tuple[float, np.ndarray]:
     parts = [loss.loss_and_gradient([column]) for column in T.T]
     return sum(value for value, _ in parts), np.column_stack([own for _, (own,) in parts])
 

@@ -132,9 +132,9 @@ class GroupLassoNetwork(EmbeddedSelector):
             def loss_and_gradient(flat: np.ndarray) -> tuple[float, np.ndarray]:
                 weights = _unpack(flat, n, h)
                 value, (by_inner, by_bias, by_outer) = loss.loss_and_gradient(weights)
-                pull = self.alpha * weights[2]
-                flat_slopes = _pack([by_inner, by_bias, by_outer + pull])
-                return value + 0.5 * float(pull @ weights[2]), flat_slopes
+                shrinkage = self.alpha * weights[2]
+                flat_slopes = _pack([by_inner, by_bias, by_outer + shrinkage])
+                return value + 0.5 * float(shrinkage @ weights[2]), flat_slopes
 
             nothing = proximal.RowPenalty(np.zeros(n), h)
             at_zero = loss_and_gradient(_pack([np.zeros((n, h)), bias, outer]))[1]

@@ -186,8 +186,8 @@ class SparseRankSVM(EmbeddedSelector):
         self.solutions_: list[SparseFit] = []
         with mean_loss(source) as loss:
             for found in self._path(SparseNewton(loss), choices.include):
-                places = choices.groups_of(np.flatnonzero(found.coef).tolist())
-                is_enough = choices.is_full({*choices.start, *places})
+                positions = choices.groups_of(np.flatnonzero(found.coef).tolist())
+                is_enough = choices.is_full({*choices.start, *positions})
                 if self.n_features_to_select is not None and is_enough:
                     break
             self.lam_ = self.solutions_[-1].lam

@@ -107,18 +107,18 @@ class StepwiseAIC(EmbeddedSelector):
 
     def _search(self, model: _Regression, choices: Choices) -> list[int]:
         """Groups in the order of selection."""
-        places: list[int] = []
-        while len(places) < choices.n_groups and not choices.is_full(places):
-            if len(places) < len(choices.start):
-                best = choices.start[len(places)]
+        positions: list[int] = []
+        while len(positions) < choices.n_groups and not choices.is_full(positions):
+            if len(positions) < len(choices.start):
+                best = choices.start[len(positions)]
             else:
-                best, change = model.best_addition(choices, places)
-                if self.n_features_to_select is None and places and change >= 0:
+                best, change = model.best_addition(choices, positions)
+                if self.n_features_to_select is None and positions and change >= 0:
                     break
             for feature in choices.features_of([best]):
                 model.add(feature)
-            places.append(best)
-        return choices.take(places)
+            positions.append(best)
+        return choices.take(positions)
 
 
 class _Regression:

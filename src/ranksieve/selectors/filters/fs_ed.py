@@ -152,7 +152,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
             self.divergence_ /= np.triu(levels - levels[:, None]).sum()
         quality = self._quality(source, choices, train.queries)
         self.scores_ = quality.values + self.divergence_
-        return self._record_steps(best_first(choices, quality.varies, self.scores_))
+        return self._record_path(best_first(choices, quality.varies, self.scores_))
 
     def _parts(self, source: Source, eval_set: Any) -> tuple[Part, Part | None]:
         """Training queries, and held-out queries or None."""

@@ -13,7 +13,7 @@ from ranksieve.data import DataError
 from ranksieve.parameters import FeatureCount, NotNegative
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice, SimilarityFilter
-from ranksieve.selectors._search.greedy import Step, choose_in_turn
+from ranksieve.selectors._search.greedy import Step, choose_in_turn, scored_steps
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import Similarity
 
@@ -134,12 +134,12 @@ class GAS(SimilarityFilter):
     def _search(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
         weights = quality.values.copy()
 
-        def lowered(chosen: list[int]) -> np.ndarray:
+        def lower_weights(chosen: list[int]) -> np.ndarray:
             if chosen:
                 weights[:] -= 2 * self.c * similarity[chosen[-1]]
             return weights
 
-        return choose_in_turn(choices, quality.varies, lowered)
+        return choose_in_turn(choices, quality.varies, lower_weights)
 
 
 def objective(w: np.ndarray, e: np.ndarray, c: float, chosen: list[int]) -> float:
@@ -164,10 +164,10 @@ def _solve_exactly(w: np.ndarray, e: np.ndarray, c: float, choices: Choices) -> 
     one = np.ones(n_pairs)
 
     def rows(*terms: tuple[np.ndarray, np.ndarray]) -> Any:
-        columns = np.concatenate([place for place, _ in terms])
+        columns = np.concatenate([position for position, _ in terms])
         values = np.concatenate([value for _, value in terms])
-        places = np.tile(pair, len(terms)), columns
-        return coo_array((values, places), shape=(n_pairs, n + n_pairs))
+        positions = np.tile(pair, len(terms)), columns
+        return coo_array((values, positions), shape=(n_pairs, n + n_pairs))
 
     at_least = LinearConstraint(rows((z, one), (first, -one), (second, -one)), lb=-1)
     constraints = [
@@ -183,4 +183,4 @@ def _solve_exactly(w: np.ndarray, e: np.ndarray, c: float, choices: Choices) -> 
         raise DataError(f"the integer program was not solved: {answer.message}")
     chosen = np.flatnonzero(answer.x[:n] > 0.5)
     best_first = chosen[np.argsort(-w[chosen], kind="stable")].tolist()
-    return [Step(i, float(w[i])) for i in dict.fromkeys([*choices.start, *best_first])]
+    return scored_steps(dict.fromkeys([*choices.start, *best_first]), w)

@@ -65,8 +65,7 @@ class _Dependence(RankSelector):
         found = contingency(source, self.n_bins, self.binning)
         self.grades_, self.edges_, self.tables_ = found.grades, list(found.edges), found.tables
         self.scores_ = self._score(self.tables_)
-        self.path_ = best_first(choices, found.varies, self.scores_)
-        return [step.feature for step in self.path_]
+        return self._record_path(best_first(choices, found.varies, self.scores_))
 
     def _widen(self, choices: Choices, names: set[str]) -> None:
         super()._widen(choices, names)
@@ -187,8 +186,8 @@ def _edges(workers: Workers, found: Totals, n_bins: int, binning: str) -> np.nda
     """Inner edges (features, bins - 1), some of which may be equal."""
     if binning == "frequency":
         return frequency_edges(workers, found, n_bins)
-    is_there = found.low <= found.high  # some value is present
-    low, high = np.where(is_there, (found.low, found.high), 0.0)
+    has_values = found.low <= found.high  # some value is present
+    low, high = np.where(has_values, (found.low, found.high), 0.0)
     return low[:, None] + (high - low)[:, None] * (np.arange(1, n_bins) / n_bins)
 
 

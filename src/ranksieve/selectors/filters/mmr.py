@@ -12,7 +12,7 @@ from ranksieve.base import Choices
 from ranksieve.parameters import FeatureCount, Weight
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice, SimilarityFilter
-from ranksieve.selectors._search.greedy import Step, choose_in_turn
+from ranksieve.selectors._search.greedy import Step, choose_in_turn, scored_steps
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import Similarity
 
@@ -182,9 +182,9 @@ class MSD(_Diverse):
     ) -> list[Step]:
         r = quality.values
         value = (1 - self.trade_off) * np.add.outer(r, r) + 2 * self.trade_off * (1 - similarity)
-        able = np.outer(quality.varies, quality.varies)
-        value = np.where(np.triu(able, k=1), value, -np.inf)
-        steps = [Step(f, float(r[f])) for f in choices.start]
+        both_vary = np.outer(quality.varies, quality.varies)
+        value = np.where(np.triu(both_vary, k=1), value, -np.inf)
+        steps = scored_steps(choices.start, r)
         value[choices.start] = value[:, choices.start] = -np.inf
         while np.isfinite(value.max()):
             pair = sorted(np.unravel_index(np.argmax(value), value.shape), key=lambda f: (-r[f], f))

@@ -13,7 +13,7 @@ from ranksieve.base import Choices
 from ranksieve.parameters import FeatureCount
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice, SimilarityFilter
-from ranksieve.selectors._search.greedy import Step
+from ranksieve.selectors._search.greedy import Step, scored_steps
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import Similarity
 
@@ -68,7 +68,7 @@ class NGAS(SimilarityFilter):
         self, quality: Quality, similarity: np.ndarray, choices: Choices
     ) -> list[Step]:
         walk = choices.take(_walk(quality, similarity, self._next, choices.start))
-        return [Step(place, float(quality.values[place])) for place in walk]
+        return scored_steps(walk, quality.values)
 
     def _next(self, free: np.ndarray, last: int, quality: Quality, similarity: np.ndarray) -> int:
         """The next of the ``free`` (remaining) features, of which there is at least one."""

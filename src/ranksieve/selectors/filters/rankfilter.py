@@ -113,8 +113,7 @@ class _Relief(RankSelector):
                 "query; use RankWrapper, which needs only the latter, or round labels to grades"
             )
         self.scores_ = self._score(weights / n_queries)
-        self.path_ = best_first(choices, varying > 0, self.scores_)
-        return [step.feature for step in self.path_]
+        return self._record_path(best_first(choices, varying > 0, self.scores_))
 
     @abstractmethod
     def _score(self, weights: np.ndarray) -> np.ndarray:

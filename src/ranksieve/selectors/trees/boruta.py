@@ -15,7 +15,7 @@ from ranksieve.engine import Source, in_memory
 from ranksieve.parameters import Count, FeatureCount, Share
 from ranksieve.progress import track
 from ranksieve.registry import Method
-from ranksieve.selectors._search.greedy import Step
+from ranksieve.selectors._search.greedy import scored_steps
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
 from ranksieve.significance import holm
 from ranksieve.sums.grades import varying_features
@@ -133,16 +133,12 @@ class Boruta(TreeSelector):
         hits, states, gains = self._run(data, choices, varies)
         keys = np.arange(choices.n_groups), -gains, -hits, states, ~varies
         order = np.lexsort(keys)
-        places = np.empty(choices.n_features, dtype=int)
-        for place in range(choices.n_groups):
-            places[choices.features_of([place])] = place
-        self.hits_, self.scores_ = hits[places], gains[places]
-        self._set_verdicts(states[places])
-        worthy = states[places] == _ACCEPTED if self.n_features_to_select is None else None
+        self.hits_, self.scores_ = choices.spread(hits), choices.spread(gains)
+        self._set_verdicts(choices.spread(states))
+        is_accepted = choices.spread(states) == _ACCEPTED
+        worthy = is_accepted if self.n_features_to_select is None else None
         chosen = choices.in_order(choices.features_of(order.tolist()), worthy)
-        shares = self.hits_ / max(1, self.n_rounds_)
-        self.path_ = [Step(feature, float(shares[feature])) for feature in chosen]
-        return chosen
+        return self._record_path(scored_steps(chosen, self.hits_ / max(1, self.n_rounds_)))
 
     def _run(
         self, data: RankingData, choices: Choices, varies: np.ndarray
@@ -158,16 +154,16 @@ class Boruta(TreeSelector):
             self.n_rounds_ += 1
             hits += real > shadow
             gains += (real / (shadow or 1.0) - gains) / self.n_rounds_ * (states != _REJECTED)
-            open_ = np.flatnonzero(states == _TENTATIVE)
-            states[open_] = verdicts(hits[open_], self.n_rounds_, self.level)
+            undecided = np.flatnonzero(states == _TENTATIVE)
+            states[undecided] = verdicts(hits[undecided], self.n_rounds_, self.level)
             advance(1)
         return hits, states, gains
 
     def _compete(
-        self, data: RankingData, choices: Choices, places: np.ndarray, random: Any
+        self, data: RankingData, choices: Choices, positions: np.ndarray, random: Any
     ) -> tuple[np.ndarray, float]:
         """Gain of each group in one round, and the largest gain of a group of shadows."""
-        features = np.array(sorted(choices.features_of(places.tolist())))
+        features = np.array(sorted(choices.features_of(positions.tolist())))
         n = len(features)
         X = data.X[:, features]
         X = X if isinstance(X, np.ndarray) else X.toarray()
@@ -222,8 +218,8 @@ def verdicts(hits: np.ndarray, n_rounds: int, level: float) -> np.ndarray:
 
 def shuffle_within_codes(X: np.ndarray, codes: np.ndarray, random: Any) -> np.ndarray:
     """Permute each column among rows of the same code; codes are ascending."""
-    made = np.empty_like(X)
+    shuffled = np.empty_like(X)
     for column in range(X.shape[1]):
         order = np.lexsort((random.random_sample(len(X)), codes))
-        made[:, column] = X[order, column]
-    return made
+        shuffled[:, column] = X[order, column]
+    return shuffled

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
+from numpy.random import RandomState
 
 from ranksieve.choosing import first_of_best
 from ranksieve.parameters import Count, Weight
 from ranksieve.progress import track
 from ranksieve.registry import Method
+from ranksieve.selectors._search.parts import FreeFeatures
 from ranksieve.selectors.trees.bt_influence import TREE_GRID
-from ranksieve.selectors.trees.subset_trials import Features, SubsetTrees, Trial, random_subset
+from ranksieve.selectors.trees.subset_trials import (
+    Features,
+    SubsetTrees,
+    Trial,
+    TrialFunction,
+    random_subset,
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -91,32 +98,23 @@ class GeneticBoostedTrees(SubsetTrees):
     n_generations: Count = 6
     exchange: Weight = 0.3
 
-    def _first_subsets(
-        self, candidates: np.ndarray, k: int, rng: np.random.RandomState
-    ) -> list[Features]:
-        return [random_subset(candidates, k, rng) for _ in range(self.population_size)]
+    def _first_subsets(self, free: FreeFeatures, rng: RandomState) -> list[Features]:
+        return [random_subset(free.candidates, free.k, rng) for _ in range(self.population_size)]
 
     def _search(
-        self,
-        trial: Callable[[Features], Trial],
-        subsets: list[Features],
-        candidates: np.ndarray,
-        k: int,
-        rng: np.random.RandomState,
+        self, trial: TrialFunction, subsets: list[Features], free: FreeFeatures, rng: RandomState
     ) -> list[Trial]:
         advance = track("Generations", self.n_generations)
         trials: list[Trial] = []
         for _ in range(self.n_generations):
             trials += [trial(features) for features in subsets]
             best = trials[first_of_best(np.array([found.value for found in trials]))].features
-            chosen = tuple(feature for feature in best if feature in candidates)
-            subsets = [self._child(chosen, candidates, rng) for _ in subsets]
+            chosen = tuple(feature for feature in best if feature in free.candidates)
+            subsets = [self._child(chosen, free.candidates, rng) for _ in subsets]
             advance(1)
         return trials
 
-    def _child(
-        self, features: Features, candidates: np.ndarray, rng: np.random.RandomState
-    ) -> Features:
+    def _child(self, features: Features, candidates: np.ndarray, rng: RandomState) -> Features:
         """Replace some features by random others."""
         others = np.setdiff1d(candidates, features)
         n_exchanged = max(1, rng.binomial(len(features), self.exchange)) if features else 0

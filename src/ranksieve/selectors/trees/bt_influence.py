@@ -14,7 +14,7 @@ from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, NotNegative, P
 from ranksieve.rankers import LambdaMART
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import SimilarityChoice, SimilarityFilter
-from ranksieve.selectors._search.greedy import Step, choose_in_turn, spread_steps
+from ranksieve.selectors._search.greedy import Step, best_sum_first
 from ranksieve.selectors.filters.gas import GAS
 from ranksieve.sums.grades import varying_features
 from ranksieve.sums.importance import Quality
@@ -145,12 +145,9 @@ class BoostedTrees(TreeSelector):
     _is_nested = True
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
-        varies = choices.any_of(varying_features(source))
         self.scores_ = self._relative_gains(source, choices)
-        together = choices.total(self.scores_)
-        steps = choose_in_turn(choices, varies, lambda chosen: together)
-        self.path_ = spread_steps(steps, choices)
-        return [step.feature for step in self.path_]
+        steps = best_sum_first(choices, varying_features(source), self.scores_)
+        return self._record_path(steps)
 
 
 @dataclass(eq=False, repr=False)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Annotated
 
 import numpy as np
+from numpy.random import RandomState
 from sklearn.utils._param_validation import Interval
 
 from ranksieve.parameters import Count, Share
 from ranksieve.progress import track
 from ranksieve.registry import Method
+from ranksieve.selectors._search.parts import FreeFeatures
 from ranksieve.selectors.trees.bt_influence import TREE_GRID
 from ranksieve.selectors.trees.subset_trials import (
     Features,
     SubsetTrees,
     Trial,
+    TrialFunction,
     random_subset,
     sort_by_gain,
 )
@@ -96,27 +98,21 @@ class RandomizedBoostedTrees(SubsetTrees):
     subset_size: Annotated[float, Interval(Real, 0, 1, closed="right")] = 0.5
     elimination: Share = 0.5
 
-    def _first_subsets(
-        self, candidates: np.ndarray, k: int, rng: np.random.RandomState
-    ) -> list[Features]:
-        size = max(k, round(self.subset_size * len(candidates)))
-        return [random_subset(candidates, size, rng) for _ in range(self.n_subsets)]
+    def _first_subsets(self, free: FreeFeatures, rng: RandomState) -> list[Features]:
+        size = max(free.k, round(self.subset_size * len(free.candidates)))
+        return [random_subset(free.candidates, size, rng) for _ in range(self.n_subsets)]
 
     def _search(
-        self,
-        trial: Callable[[Features], Trial],
-        subsets: list[Features],
-        candidates: np.ndarray,
-        k: int,
-        rng: np.random.RandomState,
+        self, trial: TrialFunction, subsets: list[Features], free: FreeFeatures, rng: RandomState
     ) -> list[Trial]:
-        """Reduce each subset to ``k`` features."""
+        """Reduce each subset to k features."""
         advance = track("Random subsets", len(subsets))
         ends = []
         for features in subsets:
-            while len(features) > k:
-                n_kept = max(k, len(features) - max(1, int(self.elimination * len(features))))
-                kept = sort_by_gain(trial(features), candidates)[:n_kept]
+            while len(features) > free.k:
+                n_dropped = max(1, int(self.elimination * len(features)))
+                n_kept = max(free.k, len(features) - n_dropped)
+                kept = sort_by_gain(trial(features), free.candidates)[:n_kept]
                 features = tuple(np.sort(kept).tolist())
             ends.append(trial(features))
             advance(1)

@@ -24,7 +24,7 @@ from ranksieve.rankers.lightgbm_data import (
     lightgbm_errors,
 )
 from ranksieve.registry import Method
-from ranksieve.selectors._search.greedy import Step, spread_steps
+from ranksieve.selectors._search.greedy import scored_steps, spread_steps
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
 from ranksieve.sums.grades import varying_features
 from ranksieve.threads import limit_threads_for
@@ -166,18 +166,16 @@ class CostEfficientTrees(TreeSelector):
         varies = choices.any_of(varying_features(source))
         self.models_ = self._sweep(source, choices)
         priced = self.models_[1:] or self.models_
-        self.scores_ = np.mean([_wide(model, choices) for model in priced], axis=0)
+        self.scores_ = np.mean([_gain_shares(model, choices) for model in priced], axis=0)
         together = choices.total(self.scores_)
-        unpriced = choices.total(_wide(self.models_[0], choices))
+        unpriced = choices.total(_gain_shares(self.models_[0], choices))
         if self.order == "nested":
             first = np.lexsort((-unpriced, -together, ~varies)).tolist()
         else:
             first = _from_sets(self.models_, choices, varies)
         others = np.lexsort((-unpriced, ~varies)).tolist()
-        places = choices.take(list(dict.fromkeys([*choices.start, *first, *others])))
-        steps = [Step(place, float(together[place])) for place in places]
-        self.path_ = spread_steps(steps, choices)
-        return [step.feature for step in self.path_]
+        positions = choices.take(list(dict.fromkeys([*choices.start, *first, *others])))
+        return self._record_path(spread_steps(scored_steps(positions, together), choices))
 
     def reasons(self) -> list[str]:
         """For each selected feature, its mean share of the gain, and how many models use it."""
@@ -264,7 +262,7 @@ def _penalized_path(
         with lightgbm_errors():
             booster = lightgbm.train(dict(settings) | penalties, data, n_trees)
         advance(1)
-        return _used(booster, tradeoff), booster
+        return _describe_model(booster, tradeoff), booster
 
     model, booster = train(0.0)
     models, unit = [model], _first_gain(booster)
@@ -278,7 +276,7 @@ def _penalized_path(
     return models
 
 
-def _used(booster: Any, tradeoff: float) -> PenalizedTrees:
+def _describe_model(booster: Any, tradeoff: float) -> PenalizedTrees:
     """The features in trees, and their shares of the gain."""
     gains = booster.feature_importance("gain")
     used = np.flatnonzero(booster.feature_importance("split"))
@@ -292,7 +290,7 @@ def _first_gain(booster: Any) -> float:
     return float(trees[0]["tree_structure"].get("split_gain", 0.0)) if trees else 0.0
 
 
-def _wide(model: PenalizedTrees, choices: Choices) -> np.ndarray:
+def _gain_shares(model: PenalizedTrees, choices: Choices) -> np.ndarray:
     """Share of the gain of each feature."""
     shares = np.zeros(choices.n_features)
     shares[list(model.features)] = model.shares
@@ -300,21 +298,21 @@ def _wide(model: PenalizedTrees, choices: Choices) -> np.ndarray:
 
 
 def _from_sets(models: Sequence[PenalizedTrees], choices: Choices, varies: np.ndarray) -> list[int]:
-    """Places of groups: the largest set of a model that fits, and then the next larger one."""
+    """Positions of groups: the largest set of a model that fits, and then the next larger one."""
     sets = [_set_of(model, choices, varies) for model in models]
-    sizes = [choices.size_of(places) for places in sets]
+    sizes = [choices.size_of(positions) for positions in sets]
     fitting = [n for n, size in enumerate(sizes) if size <= choices.k]
     larger = [n for n, size in enumerate(sizes) if size > choices.k]
     best = [max(fitting, key=lambda n: sizes[n])] if fitting else []
     best += [min(larger, key=lambda n: sizes[n])] if larger else []
-    return [place for number in best for place in sets[number]]
+    return [position for number in best for position in sets[number]]
 
 
 def _set_of(model: PenalizedTrees, choices: Choices, varies: np.ndarray) -> list[int]:
     """Groups that a model uses, those to start with first, then by their gain."""
     used = np.zeros(choices.n_features, dtype=bool)
     used[list(model.features)] = True
-    places = np.flatnonzero(choices.any_of(used) & varies)
-    gains = choices.total(_wide(model, choices))[places]
-    ordered = places[np.argsort(-gains, kind="stable")]
+    positions = np.flatnonzero(choices.any_of(used) & varies)
+    gains = choices.total(_gain_shares(model, choices))[positions]
+    ordered = positions[np.argsort(-gains, kind="stable")]
     return list(dict.fromkeys([*choices.start, *ordered.tolist()]))

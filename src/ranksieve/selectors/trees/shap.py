@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
 
-from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices
 from ranksieve.engine import Source
-from ranksieve.rankers import as_ranker, make_ranker
-from ranksieve.rankers.adapter import RankerAdapter
-from ranksieve.rankers.base import Ranker
+from ranksieve.rankers.adapter import RankerAdapter, untrained_ranker
+from ranksieve.rankers.base import Ranker, is_repeatable
 from ranksieve.registry import Method
 from ranksieve.selectors._search.contributions import shap_within_queries
-from ranksieve.selectors._search.greedy import choose_in_turn, spread_steps
+from ranksieve.selectors._search.greedy import best_sum_first
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
 from ranksieve.sums.grades import varying_features
 
@@ -98,40 +96,31 @@ class ShapSelector(TreeSelector):
     @property
     def is_nested(self) -> bool:
         """True unless the training of the ranker cannot be repeated."""
-        has_seed = getattr(self.ranker, "random_state", 0) is not None
-        return (has_seed or not isinstance(self.ranker, Ranker)) and super().is_nested
+        return is_repeatable(self.ranker) and super().is_nested
 
     @property
     def takes_missing(self) -> bool:  # type: ignore[override]
         """Whether the ranker takes missing values."""
-        return self.ranker is None or self._given_ranker().takes_missing
+        return self.ranker is None or untrained_ranker(self.ranker).takes_missing
 
     @property
     def works_on_shards(self) -> bool:  # type: ignore[override]
         """False for rankers of other libraries, which read shards into memory."""
-        return self.ranker is None or not isinstance(self._given_ranker(), RankerAdapter)
+        return self.ranker is None or not isinstance(untrained_ranker(self.ranker), RankerAdapter)
 
     @property
     def _name_in_errors(self) -> str:
-        return f"{type(self).__name__} of {type(self._given_ranker()).__name__}"
-
-    def _given_ranker(self) -> Ranker:
-        if isinstance(self.ranker, str):
-            return make_ranker(self.ranker)
-        return clone(as_ranker(self.ranker))
+        return f"{type(self).__name__} of {type(untrained_ranker(self.ranker)).__name__}"
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
-        varies = choices.any_of(varying_features(source))
         if self.ranker is None:
             ranker: Ranker = self._ranker(choices, self.random_state)
         else:
-            ranker = choices.cut_ranker(self._given_ranker())
+            ranker = choices.cut_ranker(untrained_ranker(self.ranker))
         self.ranker_ = ranker.fit(source)
         self.scores_ = shap_within_queries(self.ranker_, source)
-        together = choices.total(self.scores_)
-        steps = choose_in_turn(choices, varies, lambda chosen: together)
-        self.path_ = spread_steps(steps, choices)
-        return [step.feature for step in self.path_]
+        steps = best_sum_first(choices, varying_features(source), self.scores_)
+        return self._record_path(steps)
 
     def reasons(self) -> list[str]:
         """For each selected feature, how far it moves the scores of documents apart."""

@@ -22,6 +22,7 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.held_out import Fold, make_folds
 from ranksieve.selectors._search.lists import ListMember, ListsSelector
 from ranksieve.selectors._search.parts import counted_queries
+from ranksieve.sums.chunks import vary_within_queries
 from ranksieve.sums.grades import varying_features
 
 _SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  # of the trees, to compare numbers of them
@@ -94,7 +95,7 @@ class SizedTrees(ListsSelector):
     -----
     Takes two trainings for each of ``leaves`` and 15 for ``cegb``, or with the default step 12 for
     the elimination of 50 features and 16 for 140. An ``eval_set`` takes the place of the halves.
-    Trees on half of the queries bear a little less than those on all. Shards are read into memory.
+    Half of the queries favor slightly smaller trees than all of them. Shards are read into memory.
 
     For LGBMRanker, XGBoost and CatBoost, train your ranker on what this selects, or use
     :class:`EliminationSelector` around it, which takes any ranker as it is.
@@ -146,7 +147,9 @@ class SizedTrees(ListsSelector):
         ranker, numbers = self._trees(), self._leaves()
         judges = held_out.get("eval_set")
         folds = [Fold(data, in_memory(judges))] if judges is not None else self._halves(data)
-        self.sizes_ = [size for leaves in numbers for size in self._sized(ranker, leaves, folds)]
+        self.sizes_ = [
+            size for leaves in numbers for size in self._compare_numbers(ranker, leaves, folds)
+        ]
         self.size_ = TreeSize(ranker.num_leaves, ranker.n_estimators, float("nan"))
         if self.sizes_:
             self.size_ = self.sizes_[first_of_best(np.array([one.value for one in self.sizes_]))]
@@ -173,7 +176,7 @@ class SizedTrees(ListsSelector):
         """Parameters of elimination: trees of the best size, once it is known."""
         trees = self._trees()
         if hasattr(self, "size_"):
-            trees = _resized(trees, self.size_.num_leaves, self.size_.n_estimators)
+            trees = _resize(trees, self.size_.num_leaves, self.size_.n_estimators)
         return {"ranker": trees, "step": 0.3, "importance": "gain"}
 
     def _trees(self) -> LambdaMART:
@@ -197,15 +200,19 @@ class SizedTrees(ListsSelector):
         if len(counted_queries(data)) < 2:
             return []
         folds = make_folds(data, 2, self.random_state)
-        return folds if all(_differ(fold.train) for fold in folds) else []
+        trains = [fold.train for fold in folds]
+        labels_differ = all(vary_within_queries(part.y, part.query_ptr).any() for part in trains)
+        return folds if labels_differ else []
 
-    def _sized(self, ranker: LambdaMART, leaves: int, folds: list[Fold]) -> Iterator[TreeSize]:
+    def _compare_numbers(
+        self, ranker: LambdaMART, leaves: int, folds: list[Fold]
+    ) -> Iterator[TreeSize]:
         """Trees of a number of leaves, few to many."""
         measure = parse_measure(self.measure)
         numbers = sorted({int(np.ceil(share * ranker.n_estimators)) for share in _SHARES})
         values, weights = [], []
         for train, test in folds:
-            trained = _resized(ranker, leaves, ranker.n_estimators).fit(train)
+            trained = _resize(ranker, leaves, ranker.n_estimators).fit(train)
             by_number = []
             for number in numbers:
                 trained.best_iteration_ = number
@@ -223,11 +230,5 @@ class SizedTrees(ListsSelector):
                 yield TreeSize(leaves, number, sign * mean)
 
 
-def _resized(ranker: LambdaMART, leaves: int, trees: int) -> LambdaMART:
+def _resize(ranker: LambdaMART, leaves: int, trees: int) -> LambdaMART:
     return clone(ranker).set_params(num_leaves=leaves, n_estimators=trees)
-
-
-def _differ(data: RankingData) -> bool:
-    """Whether some query has documents of different labels."""
-    starts = data.query_ptr[:-1]
-    return bool((np.maximum.reduceat(data.y, starts) > np.minimum.reduceat(data.y, starts)).any())

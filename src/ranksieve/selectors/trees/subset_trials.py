@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import RandomState
 from sklearn.utils import check_random_state
 
 from ranksieve.base import Choices
@@ -31,6 +32,7 @@ from ranksieve.sums.grades import varying_features
 from ranksieve.sums.measured import Measured
 
 Features = tuple[int, ...]
+TrialFunction = Callable[[Features], "Trial"]
 
 
 class Trial(NamedTuple):
@@ -78,21 +80,14 @@ class SubsetTrees(TreeSelector, SubsetSelector):
     no_groups = SUBSETS_OF_ONE_SIZE
 
     @abstractmethod
-    def _first_subsets(
-        self, candidates: np.ndarray, k: int, rng: np.random.RandomState
-    ) -> list[Features]:
-        """First subsets of the search, each of ``k`` or more candidates in ascending order."""
+    def _first_subsets(self, free: FreeFeatures, rng: RandomState) -> list[Features]:
+        """First subsets of the search, each of k or more candidates in ascending order."""
 
     @abstractmethod
     def _search(
-        self,
-        trial: Callable[[Features], Trial],
-        subsets: list[Features],
-        candidates: np.ndarray,
-        k: int,
-        rng: np.random.RandomState,
+        self, trial: TrialFunction, subsets: list[Features], free: FreeFeatures, rng: RandomState
     ) -> list[Trial]:
-        """Return trials of subsets of ``k`` candidates; ``trial`` trains no subset twice.
+        """Return trials of subsets of k candidates; ``trial`` trains no subset twice.
 
         The trial of a larger subset has no value.
         """
@@ -101,10 +96,10 @@ class SubsetTrees(TreeSelector, SubsetSelector):
         rng = check_random_state(self.random_state)
         train, validation = hold_out(source, held_out["eval_set"], self.validation_fraction, rng)
         free = free_features(choices, varying_features(source))
-        subsets = self._first_subsets(free.candidates, free.k, rng)
+        subsets = self._first_subsets(free, rng)
         ranker = self._ranker(choices, rng.randint(2**31))
         with self._trials(ranker, train, validation, free) as trial:
-            self.trials_ = self._search(trial, subsets, free.candidates, free.k, rng)
+            self.trials_ = self._search(trial, subsets, free, rng)
         self.best_trial_ = first_of_best(np.array([trial.value for trial in self.trials_]))
         best = self.trials_[self.best_trial_]
         self.scores_ = np.zeros(source.n_features)
@@ -115,7 +110,7 @@ class SubsetTrees(TreeSelector, SubsetSelector):
     @contextmanager
     def _trials(
         self, untrained: LambdaMART, train: Part, validation: Part, free: FreeFeatures
-    ) -> Iterator[Callable[[Features], Trial]]:
+    ) -> Iterator[TrialFunction]:
         """Context manager that yields a function from chosen candidates to their trial."""
         source = _weighted_source(train)
         with self._measuring_workers(MeasuredTrees, validation) as workers:
@@ -152,6 +147,6 @@ def sort_by_gain(trial: Trial, among: np.ndarray) -> np.ndarray:
     return features[np.isin(features, among)]
 
 
-def random_subset(candidates: np.ndarray, size: int, rng: np.random.RandomState) -> Features:
+def random_subset(candidates: np.ndarray, size: int, rng: RandomState) -> Features:
     """Random candidates in ascending order."""
     return tuple(np.sort(rng.permutation(candidates)[:size]).tolist())

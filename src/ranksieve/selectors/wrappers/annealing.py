@@ -52,8 +52,8 @@ class Energies:
             features = np.unique(new).astype(np.intp)
             coefs = np.zeros((len(features), len(new)))
             for number, subset in enumerate(new):
-                places = np.searchsorted(features, subset)
-                coefs[places, number] = ridge(self.products, subset, self.lam)
+                positions = np.searchsorted(features, subset)
+                coefs[positions, number] = ridge(self.products, subset, self.lam)
             n_queries, values, _ = self.workers.sum("sums", features, coefs)
             energies = -self.sign * values / n_queries
             self.known.update(zip(new, energies.tolist(), strict=True))
@@ -250,6 +250,6 @@ class SimulatedAnnealing(SubsetSelector):
 
 def _swap(subset: Subset, others: Sequence[int], leaving: float, coming: float) -> Subset:
     """Subset with one feature replaced by one of the others, in ascending order."""
-    place = int(leaving * len(subset))
-    kept = subset[:place] + subset[place + 1 :]
+    position = int(leaving * len(subset))
+    kept = subset[:position] + subset[position + 1 :]
     return tuple(sorted((*kept, others[int(coming * len(others))])))

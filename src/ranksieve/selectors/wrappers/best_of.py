@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
 
 from ranksieve.base import Choices
 from ranksieve.data import RankingData
@@ -16,9 +15,8 @@ from ranksieve.engine import Source, in_memory
 from ranksieve.metrics import Measure, evaluate, parse_measure
 from ranksieve.parameters import ConventionChoice, Share
 from ranksieve.rankers import LambdaMART
-from ranksieve.rankers.adapter import as_ranker
+from ranksieve.rankers.adapter import untrained_ranker
 from ranksieve.rankers.base import Ranker
-from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method
 from ranksieve.selectors._search.held_out import make_folds
 from ranksieve.selectors._search.lists import ListMember, ListsSelector, RankedList
@@ -141,10 +139,7 @@ class BestOf(ListsSelector):
 
     def _judging_ranker(self) -> Ranker:
         """Untrained ranker that evaluates lists."""
-        if self.ranker is None:
-            return LambdaMART(num_leaves=15)
-        given = RANKERS.find(self.ranker).make() if isinstance(self.ranker, str) else self.ranker
-        return clone(as_ranker(given))
+        return LambdaMART(num_leaves=15) if self.ranker is None else untrained_ranker(self.ranker)
 
     def _parts(self, source: Source, eval_set: Source | None) -> tuple[RankingData, RankingData]:
         """Training queries, and held-out queries."""

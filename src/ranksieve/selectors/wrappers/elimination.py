@@ -148,9 +148,9 @@ class EliminationSelector(WrapperSelector):
         held_out = self._held_out(data, [*folds, whole], ranker, len(folds))
         advance = track("Trainings", (len(folds) + 1) * len(course.sizes) - 1)
 
-        def run(place: int) -> Elimination:
+        def run(fold: int) -> Elimination:
             kind, seed = self.importance, self.random_state
-            return course.run(Trainings(held_out, place, place < len(folds), kind, seed, advance))
+            return course.run(Trainings(held_out, fold, fold < len(folds), kind, seed, advance))
 
         final = run(len(folds))
         self.fits_: list[Fit] = []
@@ -196,9 +196,8 @@ class EliminationSelector(WrapperSelector):
             self.fits_.append(Fit(features, np.empty(0), float(errors.sum()), deviation))
 
     def _rank(self, final: Elimination, k: int, choices: Choices) -> None:
-        self.ranking_ = np.empty(choices.n_features, dtype=int)
-        for place, group in enumerate(final.order):
-            self.ranking_[choices.features_of([group])] = max(1, place - k + 2)
+        positions = np.argsort(final.order)
+        self.ranking_ = choices.spread(np.maximum(1, positions - k + 2))
 
     def _widen(self, choices: Choices, names: set[str]) -> None:
         super()._widen(choices, names)
@@ -207,12 +206,12 @@ class EliminationSelector(WrapperSelector):
 
     def _keep(self, order: Sequence[int], choices: Choices, total: float) -> list[int]:
         means = {len(fit.features): 1.0 - fit.error / total for fit in self.fits_}
-        self.path_: list[Step] = []
-        for place in order:
-            group = choices.features_of([place])
-            score = means.get(len(self.path_) + len(group), np.nan)
-            self.path_ += [Step(feature, score) for feature in group]
-        return [step.feature for step in self.path_]
+        steps: list[Step] = []
+        for position in order:
+            group = choices.features_of([position])
+            score = means.get(len(steps) + len(group), np.nan)
+            steps += [Step(feature, score) for feature in group]
+        return self._record_path(steps)
 
 
 class Course(NamedTuple):
@@ -244,11 +243,11 @@ class Course(NamedTuple):
 
     def _least(self, left: list[int], totals: dict[int, float]) -> int:
         """The group to remove next: the last of those that are equal up to rounding."""
-        able = [group for group in left if group not in self.choices.start]
-        able = [group for group in able if not self.varies[group]] or able
+        eligible = [group for group in left if group not in self.choices.start]
+        eligible = [group for group in eligible if not self.varies[group]] or eligible
         margin = _ROUNDING * max(abs(totals[group]) for group in left)
-        limit = min(totals[group] for group in able) + margin
-        return max(group for group in able if totals[group] <= limit)
+        limit = min(totals[group] for group in eligible) + margin
+        return max(group for group in eligible if totals[group] <= limit)
 
 
 class Trainings:
@@ -261,15 +260,15 @@ class Trainings:
     def __init__(
         self,
         held_out: FoldValues,
-        place: int,
+        number: int,
         is_judged: bool,
         kind: Kind,
         random_state: Any,
         advance: Callable[[int], None],
     ) -> None:
-        self.held_out, self.place, self.is_judged = held_out, place, is_judged
+        self.held_out, self.number, self.is_judged = held_out, number, is_judged
         self.kind, self.random_state, self.advance = kind, random_state, advance
-        self.fold = held_out.folds[place]
+        self.fold = held_out.folds[number]
         self.latest: tuple[tuple[int, ...], list[np.ndarray]] = (), []
 
     @cached_property
@@ -279,7 +278,7 @@ class Trainings:
 
     def __call__(self, features: tuple[int, ...]) -> list[np.ndarray]:
         """Importances and values."""
-        key, known = (-1 - self.place, *features), self.held_out.known  # see Checkpoint
+        key, known = (-1 - self.number, *features), self.held_out.known  # see Checkpoint
         if key not in known:
             known.add(key, self._without_unused(features) or self._train(features))
         self.latest = features, known[key]
@@ -296,7 +295,7 @@ class Trainings:
 
     def _train(self, features: tuple[int, ...]) -> list[np.ndarray]:
         ranker = self.refits.fit(features)
-        judge = partial(self.held_out.judged, place=self.place)
+        judge = partial(self.held_out.judge, number=self.number)
         by_gain = self.kind == "gain" or (self.kind == "auto" and not hasattr(ranker, "coef_"))
         train, test = self.fold  # gain needs no rows, and taking features takes time
         if not by_gain:

@@ -26,6 +26,7 @@ from ranksieve.solvers.linear import linear_scores
 from ranksieve.sums.gram import GramSums, centered_gram
 from ranksieve.sums.importance import importance_sums
 from ranksieve.sums.labels import weight_of_rows
+from ranksieve.sums.measured import orient
 
 
 class Subset(NamedTuple):
@@ -189,7 +190,7 @@ class FSBFS(RankSelector):
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         measure = parse_measure(self.measure)
         sums = importance_sums(source, measure, self.convention, ties=self.ties)
-        values = sums.mean if measure.greater_is_better else 1 - sums.mean
+        values = orient(sums.mean, measure)
         varies = sums.varying > 0
         if self.output == "constructed" and not varies.any():
             raise DataError(
@@ -222,14 +223,10 @@ class FSBFS(RankSelector):
         self, found: list[Node], alone: np.ndarray, units: np.ndarray, measure: Measure
     ) -> None:
         """Set the attributes that describe the result, with the sign of the measure restored."""
-
-        def shown(value: Any) -> Any:
-            return value if measure.greater_is_better else 1 - value
-
-        self.scores_ = shown(alone)
-        self.subsets_ = [_subset(node, units, shown(node.value)) for node in found]
+        self.scores_ = orient(alone, measure)
+        self.subsets_ = [_subset(node, units, orient(node.value, measure)) for node in found]
         self.path_: list[Step] = [
-            Step(feature, shown(value))
+            Step(feature, orient(value, measure))
             for node in found
             for feature, value in zip(node.members, node.values, strict=True)
         ]

@@ -39,8 +39,8 @@ class CombinationTrials(Trials):
             self.scores += weight * self.columns[feature]
         value = self._rank()
         trials = np.empty((len(features), 2 * n_steps))
-        for place, feature in enumerate(features):
-            trials[place] = self.trials(feature, deltas[place], n_steps)
+        for position, feature in enumerate(features):
+            trials[position] = self.trials(feature, deltas[position], n_steps)
         return value, trials
 
 

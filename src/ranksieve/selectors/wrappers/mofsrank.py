@@ -160,7 +160,7 @@ class MOFSRank(ParetoSelector):
         every = np.ones((1, train.source.n_features), dtype=bool)
         coefs = np.concatenate([self._weights(sample, every) for sample in drawn], axis=1)
         best_first = np.argsort(-self._means(workers, coefs)[0], kind="stable")
-        return [drawn[place] for place in best_first[: self.n_samples]]
+        return [drawn[position] for position in best_first[: self.n_samples]]
 
     def _search(
         self, sample: Products, workers: Workers, rng: np.random.RandomState, choices: Choices

@@ -144,12 +144,12 @@ class SequentialSelector(WrapperSelector):
             fits = forward(model, bounds, self.patience if self._by_value else None)
         self.n_trained_ = held_out.n_trained
         smallest = len(fits[0].features)
-        place = -1 if self.direction == "forward" else 0
+        position = -1 if self.direction == "forward" else 0
         if self._by_value:
             least = max(1, len(choices.start)) - smallest + 1
             rule = str(self.n_features_to_select)
-            place = best_fit(fits, rule, least, tol=self.tol * total)
-        return self._keep(fits, fits[place], model)
+            position = best_fit(fits, rule, least, tol=self.tol * total)
+        return self._keep(fits, fits[position], model)
 
     def _keep(self, fits: list[Fit], chosen: Fit, model: SubsetModel) -> list[int]:
         self.values_ = np.array([model.values(fit.features) for fit in fits])
@@ -158,19 +158,18 @@ class SequentialSelector(WrapperSelector):
         values = np.average(self.values_, axis=1, weights=model.weights)
         means = dict(zip(sizes, values.tolist(), strict=True))
         order = dict.fromkeys([*model.choices.start, *_selection_order(chosen, fits)])
-        steps = enumerate(model.choices.take(list(order)), start=1)
-        self.path_ = [
+        steps = [
             Step(feature, means.get(size, means[min(means)]))
-            for size, place in steps
-            for feature in model.choices.features_of([place])
+            for size, position in enumerate(model.choices.take(list(order)), start=1)
+            for feature in model.choices.features_of([position])
         ]
-        return [step.feature for step in self.path_]
+        return self._record_path(steps)
 
 
 def _selection_order(chosen: Fit, fits: list[Fit]) -> list[int]:
     """Groups of a subset, those of smaller subsets first."""
     within = [fit for fit in fits if set(fit.features) <= set(chosen.features)]
-    return list(dict.fromkeys(place for fit in within for place in fit.features))
+    return list(dict.fromkeys(position for fit in within for position in fit.features))
 
 
 def _by_importance(fit: Fit, model: SubsetModel) -> Fit:
@@ -179,7 +178,7 @@ def _by_importance(fit: Fit, model: SubsetModel) -> Fit:
         return fit
     errors = model.removal_errors(list(fit.features))
     order = np.argsort(-errors, kind="stable")
-    return fit._replace(features=tuple(fit.features[place] for place in order))
+    return fit._replace(features=tuple(fit.features[position] for position in order))
 
 
 class SubsetModel:
@@ -198,9 +197,9 @@ class SubsetModel:
         self.features: list[int] = []
         self.coefficients = np.empty(0)
 
-    def values(self, places: Sequence[int]) -> np.ndarray:
+    def values(self, positions: Sequence[int]) -> np.ndarray:
         """Value of each held-out query."""
-        return self.held_out.values([tuple(self.choices.features_of(places))])[0]
+        return self.held_out.values([tuple(self.choices.features_of(positions))])[0]
 
     @property
     def error(self) -> float:
@@ -221,12 +220,12 @@ class SubsetModel:
 
     def addition_errors(self, candidates: np.ndarray) -> np.ndarray:
         """Error after adding each of some groups."""
-        return self._errors([[*self.features, place] for place in candidates.tolist()])
+        return self._errors([[*self.features, position] for position in candidates.tolist()])
 
     def removal_errors(self, candidates: Sequence[int]) -> np.ndarray:
         """Error after removing each of some groups."""
         return self._errors(
-            [[other for other in self.features if other != place] for place in candidates]
+            [[other for other in self.features if other != position] for position in candidates]
         )
 
     def _errors(self, subsets: list[list[int]]) -> np.ndarray:

@@ -19,7 +19,7 @@ from ranksieve.parameters import Count, FeatureCount, Seed, Weight
 from ranksieve.progress import track
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import SimilarityChoice
-from ranksieve.selectors._search.greedy import Step
+from ranksieve.selectors._search.greedy import scored_steps
 from ranksieve.selectors._search.held_out import in_parallel
 from ranksieve.selectors._search.parts import counted_queries
 from ranksieve.selectors._search.wrapper import varying_groups
@@ -185,8 +185,7 @@ class StabilitySelector(RankSelector):
         kept = self.probabilities_ >= self.threshold
         worthy = kept if self.n_features_to_select is None else None
         chosen = choices.in_order(choices.features_of(order.tolist()), worthy)
-        self.path_ = [Step(feature, float(self.scores_[feature])) for feature in chosen]
-        return chosen
+        return self._record_path(scored_steps(chosen, self.scores_))
 
     def _number_per_run(self, choices: Choices) -> Any:
         """Number of features of each run; None leaves it to the selector."""
@@ -220,10 +219,7 @@ class StabilitySelector(RankSelector):
     ) -> None:
         n = choices.n_features
         together = selection_probabilities(groups, choices.n_groups)
-        self.probabilities_ = np.empty(n)
-        for place in range(choices.n_groups):
-            self.probabilities_[choices.features_of([place])] = together[place]
-        self.scores_ = self.probabilities_
+        self.probabilities_ = self.scores_ = choices.spread(together)
         alike = Similarity.given_to(self)(data)
         self.clusters_ = near_copies(np.nan_to_num(alike), self.copy_similarity)
         self.cluster_probabilities_ = selection_probabilities(runs, n, self.clusters_)
@@ -254,9 +250,9 @@ def mean_ranks(runs: list[list[int]], n: int) -> np.ndarray:
 
 def _with_seed(selector: RankSelector, random: np.random.Generator) -> RankSelector:
     """Copy of a selector with a new random seed, so that runs draw different numbers."""
-    made, seed = deepcopy(selector), int(random.integers(2**31))
-    is_seeded = isinstance(made.get_params(deep=False).get("random_state"), Integral)
-    return made.set_params(random_state=seed) if is_seeded else made
+    copied, seed = deepcopy(selector), int(random.integers(2**31))
+    is_seeded = isinstance(copied.get_params(deep=False).get("random_state"), Integral)
+    return copied.set_params(random_state=seed) if is_seeded else copied
 
 
 def _seed_of(random_state: Any) -> Any:

@@ -124,23 +124,23 @@ class Backfitting:
         """
         self.several, self.products = several, list[np.ndarray]()
         if features is None:
-            self.places, self.columns = self.present, np.arange(len(self.present))
+            self.positions, self.columns = self.present, np.arange(len(self.present))
         else:  # features that do not vary in this block add nothing
             columns = self._columns_of(features)
-            self.places = np.flatnonzero(columns < len(self.present))
-            self.columns = columns[self.places]
+            self.positions = np.flatnonzero(columns < len(self.present))
+            self.columns = columns[self.positions]
         products = np.zeros((MODEL + len(self.model), len(several)))
-        own = np.empty((MODEL, len(self.places)))
+        own = np.empty((MODEL, len(self.positions)))
         own_products(*self._entries, *self._queries, self.y, self.columns, own)
-        products[:MODEL, self.places] = own
+        products[:MODEL, self.positions] = own
         for j, column in enumerate(self.model.tolist()):
-            products[MODEL + j, self.places] = self._products_with(column)
+            products[MODEL + j, self.positions] = self._products_with(column)
         return products
 
     def latest(self) -> np.ndarray:
         """Products of the candidates with the feature added last."""
         products = np.zeros(len(self.several))
-        products[self.places] = self._products_with(int(self.model[-1]))
+        products[self.positions] = self._products_with(int(self.model[-1]))
         return products
 
     def changes(self, products: tuple[np.ndarray, ...], lam: float) -> np.ndarray:
@@ -150,10 +150,10 @@ class Backfitting:
         """
         self.products.extend(products)
         changes = np.zeros(len(self.several))
-        for start in range(0, len(self.places), _AT_A_TIME):
+        for start in range(0, len(self.positions), _AT_A_TIME):
             part = slice(start, start + _AT_A_TIME)
-            places = self.places[part]
-            found = np.zeros(len(places))
+            positions = self.positions[part]
+            found = np.zeros(len(positions))
             add_changes(
                 self._entries,
                 *self._queries,
@@ -162,12 +162,12 @@ class Backfitting:
                 lam,
                 Candidates(
                     self.columns[part],
-                    self.several[places],
-                    np.stack([row[places] for row in self.products], axis=1),
+                    self.several[positions],
+                    np.stack([row[positions] for row in self.products], axis=1),
                 ),
                 found,
             )
-            changes[places] = found
+            changes[positions] = found
         return changes
 
     def accept(
@@ -273,14 +273,14 @@ class BackfittedModel:
 
         Errors of candidates in the model are meaningless.
         """
-        news = tuple(self._products[self._n_known :])
+        new_products = tuple(self._products[self._n_known :])
         self._n_known = len(self._products)
-        return self.error + self.workers.sum("changes", news, self.lam)
+        return self.error + self.workers.sum("changes", new_products, self.lam)
 
     def accept(self, feature: int) -> None:
         """Add a candidate and fit all weights again."""
-        place = int(np.searchsorted(self.candidates, feature))
-        known = np.array([row[place] for row in self._products])
+        position = int(np.searchsorted(self.candidates, feature))
+        known = np.array([row[position] for row in self._products])
         size = len(self.features) + 1
         inner = np.empty((size, size))
         inner[:-1, :-1] = self._inner

@@ -104,8 +104,8 @@ class GroupLeaveQueryOut:
         n_model = len(model.columns)
         for piece in self._pieces(np.concatenate([model.columns, columns])):
             rows = np.column_stack([piece.X[:, n_model:], self.rows.y[piece.rows]])
-            turned = piece.X[:, :n_model] @ model.root
-            within, without = self._left_out(piece, rows, turned, model.half)
+            rotated = piece.X[:, :n_model] @ model.root
+            within, without = self._left_out(piece, rows, rotated, model.half)
             add_group_errors(within, without, piece.query_ptr, groups, errors)
         return errors
 
@@ -114,15 +114,15 @@ class GroupLeaveQueryOut:
         return (piece for piece in self.rows.pieces(columns) if len(piece.X))
 
     def _left_out(
-        self, piece: CenteredPiece, rows: np.ndarray, turned: np.ndarray, half: np.ndarray
+        self, piece: CenteredPiece, rows: np.ndarray, rotated: np.ndarray, half: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of rows by the model of all rows, and by models without their queries."""
-        if turned.shape[1] == 0:
+        if rotated.shape[1] == 0:
             return rows, rows
-        within = rows - turned @ half
+        within = rows - rotated @ half
         without = np.empty_like(within)
         for start, end in pairwise(piece.query_ptr.tolist()):
-            without[start:end] = _leave_out(turned[start:end], within[start:end])
+            without[start:end] = _leave_out(rotated[start:end], within[start:end])
         return within, without
 
 
@@ -263,14 +263,14 @@ class GroupModel:
         return self.products.workers.sum("error", labels_only)
 
 
-def _leave_out(turned: np.ndarray, within: np.ndarray) -> np.ndarray:
-    """Residuals of a query's rows by the model without them, given ``turned``, their E.
+def _leave_out(rotated: np.ndarray, within: np.ndarray) -> np.ndarray:
+    """Residuals of a query's rows by the model without them, given ``rotated``, their E.
 
     The inverted matrix has as many rows as the query, or as the model has columns if these are
     fewer. Multiplying by the inverse takes less time than solving for many columns.
     """
-    n_rows, n_columns = turned.shape
+    n_rows, n_columns = rotated.shape
     if n_rows <= 2 * n_columns:
-        return np.linalg.inv(np.eye(n_rows) - turned @ turned.T) @ within
-    inverse = np.linalg.inv(np.eye(n_columns) - turned.T @ turned)
-    return within + (turned @ inverse) @ (turned.T @ within)
+        return np.linalg.inv(np.eye(n_rows) - rotated @ rotated.T) @ within
+    inverse = np.linalg.inv(np.eye(n_columns) - rotated.T @ rotated)
+    return within + (rotated @ inverse) @ (rotated.T @ within)

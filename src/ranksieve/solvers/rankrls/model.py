@@ -163,18 +163,20 @@ class SampledModel:
     def change(self, feature: int) -> None:
         """Add one of the last candidates."""
         seen, half, with_labels, inverse, d, history = self._seen
-        place = seen.index(feature)
-        half = half[:, place]
+        position = seen.index(feature)
+        half = half[:, position]
         weights = solve_triangular(self._factor, half, trans="T", lower=True)
         model = np.array(self.features, dtype=np.intp)
         change = Change(
-            feature, model, weights, float(inverse[place]), float(d[place]), np.empty(0)
+            feature, model, weights, float(inverse[position]), float(d[position]), np.empty(0)
         )
-        self.error, self.square = self.workers.sum("apply_change", change, history[:, place].copy())
-        corner = np.sqrt(self.lam * inverse[place])
+        self.error, self.square = self.workers.sum(
+            "apply_change", change, history[:, position].copy()
+        )
+        corner = np.sqrt(self.lam * inverse[position])
         bigger = np.zeros((len(half) + 1, len(half) + 1))
         bigger[:-1, :-1], bigger[-1, :-1], bigger[-1, -1] = self._factor, half, corner
-        label = (with_labels[place] - self._labels @ half) / corner
+        label = (with_labels[position] - self._labels @ half) / corner
         self._factor, self._labels = bigger, np.append(self._labels, label)
         self.features.append(feature)
 

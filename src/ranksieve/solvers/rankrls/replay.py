@@ -56,17 +56,17 @@ class ReplayedLeaveQueryOut(Residuals):
 
     def apply_change(self, change: Change, history: np.ndarray) -> tuple[float, float]:
         """Change the model, and return its error; ``history`` (changes,) is t of the feature."""
-        column, place = self.rows.column(change.feature), self.n_changes
+        column, position = self.rows.column(change.feature), self.n_changes
         u = self._replay_column(column, history)
-        g = column / self.lam - history @ self.history_g[:place]
+        g = column / self.lam - history @ self.history_g[:position]
         self._change(change, u, g)
-        if place == len(self.gammas):
+        if position == len(self.gammas):
             for name in ("history_u", "history_g", "gammas"):
                 old = getattr(self, name)
                 more = np.empty((MORE_COLUMNS, old.shape[1]))
                 setattr(self, name, np.concatenate([old, more]))
-        self.history_u[place], self.history_g[place] = u, g
-        self.gammas[place] = self.facts[:, 0]
+        self.history_u[position], self.history_g[position] = u, g
+        self.gammas[position] = self.facts[:, 0]
         self.n_changes += 1
         return self._error()
 
@@ -74,8 +74,8 @@ class ReplayedLeaveQueryOut(Residuals):
         """Column of U of one feature, given its centered values."""
         u = np.empty((len(column), 1))
         s, t = slice(0, self.n_changes), np.ascontiguousarray(history[:, None])
-        made = History(self.history_u[s], self.history_g[s], self.gammas[s], t, self.lam)
-        replay_columns(column[:, None], self.query_ptr, made, u)
+        past_changes = History(self.history_u[s], self.history_g[s], self.gammas[s], t, self.lam)
+        replay_columns(column[:, None], self.query_ptr, past_changes, u)
         return u[:, 0]
 
     def errors(
@@ -91,7 +91,7 @@ class ReplayedLeaveQueryOut(Residuals):
         for piece in self.rows.pieces(features):
             if len(piece.X) == 0:
                 continue
-            made = History(
+            past_changes = History(
                 np.ascontiguousarray(self.history_u[s, piece.rows]),
                 np.ascontiguousarray(self.history_g[s, piece.rows]),
                 np.ascontiguousarray(self.gammas[s, piece.queries]),
@@ -101,7 +101,7 @@ class ReplayedLeaveQueryOut(Residuals):
             replay_errors(
                 piece.X,
                 piece.query_ptr,
-                made,
+                past_changes,
                 self.a[piece.rows],
                 self.p[piece.rows],
                 NextChanges(inverse, d),

@@ -117,7 +117,7 @@ class LeaveQueryOut(Residuals):
             self.rows.fill(self.U)
         self.fresh = False
         self._begin(lam)
-        self.places: dict[int, int] = {}  # feature -> its column among those of the model
+        self.positions: dict[int, int] = {}  # feature -> its column among those of the model
         self.columns = np.empty((0, len(self.y)))
         n_queries, (n_rows, n_features) = len(self.query_ptr) - 1, self.U.shape
         # Number of changes to collect before they are written to U. More of them save writes, but
@@ -144,32 +144,32 @@ class LeaveQueryOut(Residuals):
         u, g = np.empty(len(self.y)), self._residual(change)
         column_of(self.U, change.feature, self.query_ptr, pending, u)
         self._change(change, u, g)
-        settle = self.n_pending == self.pending_u.shape[1]
+        apply_pending = self.n_pending == self.pending_u.shape[1]
         errors = np.zeros(self.U.shape[1])
         pass_over(
             self.U,
             self.query_ptr,
             pending,
-            settle,
+            apply_pending,
             ModelStep(u, g, self.facts, change.d, change.t),
             NextChanges(inverse, d),
             self.sums,
             errors,
         )
-        self.n_pending = 1 if settle else self.n_pending + 1
+        self.n_pending = 1 if apply_pending else self.n_pending + 1
         return errors, *self._error()
 
     def _residual(self, change: Change) -> np.ndarray:
         """Column of C: residual of the feature after regressing it on the model, over lambda."""
-        place = self.places.setdefault(change.feature, len(self.places))
-        if place == len(self.columns):
+        position = self.positions.setdefault(change.feature, len(self.positions))
+        if position == len(self.columns):
             more = np.empty((MORE_COLUMNS, len(self.y)))
             self.columns = np.concatenate([self.columns, more])
-        if place == len(self.places) - 1:
-            self.columns[place] = self.rows.column(change.feature)
-        weights = np.zeros(len(self.places))
-        weights[[self.places[feature] for feature in change.model.tolist()]] = change.weights
-        return (self.columns[place] - weights @ self.columns[: len(weights)]) / self.lam
+        if position == len(self.positions) - 1:
+            self.columns[position] = self.rows.column(change.feature)
+        weights = np.zeros(len(self.positions))
+        weights[[self.positions[feature] for feature in change.model.tolist()]] = change.weights
+        return (self.columns[position] - weights @ self.columns[: len(weights)]) / self.lam
 
 
 class MeasuredLeaveQueryOut(LeaveQueryOut):

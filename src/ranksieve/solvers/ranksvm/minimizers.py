@@ -166,10 +166,10 @@ class CuttingPlanes(Solver):
                 if trial
                 else self.workers.sum("search_direction", step)
             )
-            there = w + t * step
-            value = 0.5 * there @ there + C * at[0]
+            new_w = w + t * step
+            value = 0.5 * new_w @ new_w + C * at[0]
             best, least = (t, value) if value < least else (best, least)
-            low, high = (t, high) if there @ step + C * at[1] < 0 else (low, t)
+            low, high = (t, high) if new_w @ step + C * at[1] < 0 else (low, t)
             t = 2 * low if high == np.inf else 0.5 * (low + high)
         return best, least
 
@@ -187,10 +187,10 @@ def least_on_simplex(
     for _ in range(20 + 2 * len(x)):
         x, free = _least_on_face(gram, offsets, x, free, ridge)
         slope = gram @ x - offsets
-        enters = int(np.argmin(slope))
-        if x @ slope - slope[enters] <= tol or enters in free:
+        entering = int(np.argmin(slope))
+        if x @ slope - slope[entering] <= tol or entering in free:
             break
-        free = np.append(free, enters)
+        free = np.append(free, entering)
     return x / x.sum()
 
 
@@ -203,8 +203,8 @@ def _least_on_face(
         system = np.ones((n + 1, n + 1))
         system[:n, :n] = gram[np.ix_(free, free)] + ridge * np.eye(n)
         system[n, n] = 0.0
-        toward = np.append(offsets[free] - gram[free] @ x, 0.0)
-        step = np.linalg.solve(system, toward)[:n]
+        target = np.append(offsets[free] - gram[free] @ x, 0.0)
+        step = np.linalg.solve(system, target)[:n]
         room = np.where(step < 0, x[free] / np.where(step < 0, -step, 1.0), np.inf)
         first = int(np.argmin(room))
         x = x.copy()

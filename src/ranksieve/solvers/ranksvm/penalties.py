@@ -90,8 +90,8 @@ class MCP(Penalty):
 
     def curvatures(self, w: np.ndarray) -> np.ndarray:
         """Second derivative by absolute weights."""
-        bent = np.abs(w) * self.scales < self.gamma * self.lam
-        return np.where(bent, -(self.scales**2) / self.gamma, 0.0)
+        is_curved = np.abs(w) * self.scales < self.gamma * self.lam
+        return np.where(is_curved, -(self.scales**2) / self.gamma, 0.0)
 
     def of(self, columns: np.ndarray) -> Penalty:
         """Penalty of the weights of some features, if all others are 0."""

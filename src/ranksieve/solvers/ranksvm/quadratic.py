@@ -46,9 +46,9 @@ def least_quadratic(
         worst = excess.max(initial=-np.inf)
         if worst <= 1:
             break
-        enters = (excess > 1) & (bounds == 0)
-        enters[np.argmax(excess >= (1 - _EQUAL) * worst)] = True
-        signs = np.where(enters, -np.sign(slope), signs)
+        entering = (excess > 1) & (bounds == 0)
+        entering[np.argmax(excess >= (1 - _EQUAL) * worst)] = True
+        signs = np.where(entering, -np.sign(slope), signs)
     return v
 
 

@@ -1,0 +1,83 @@
+"""Base of the selectors that add features by leave-query-out errors of least squares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.base import Choices, Predictor, RankSelector
+from ranksieve.engine import Source, engine_of
+from ranksieve.selectors._search.fits import Fit, best_fit, changes_with_bars, check_two_queries
+from ranksieve.solvers.rankrls.groups import GroupLeaveQueryOut, GroupProducts
+from ranksieve.threads import limit_blas_threads
+
+# Entries that replace {path_number} and so on in docstrings.
+_NUMBER = """
+    n_features_to_select : int, float, "best" or "one_se"
+        Number of features, or a fraction of them if below 1; or the number with the smallest
+        leave-query-out error; or the smallest number within one standard error of that.
+"""
+_MAX_FEATURES = """
+    max_features : int, optional
+        Largest size on the path if the error chooses the number of features; by default all.
+"""
+_PATH = """
+    path_ : list of (feature, score)
+        Each selected feature, and the leave-query-out error of the model of that size.
+"""
+
+
+class LeaveQueryOutSelector(Predictor, RankSelector):
+    """A selector whose search makes a path of models, each with a leave-query-out error."""
+
+    _shared_docs: ClassVar[dict[str, str]] = {
+        "path_number": _NUMBER,
+        "max_features": _MAX_FEATURES,
+        "path_of_errors": _PATH,
+    }
+
+    given = "The search starts with them, and never removes them."
+    _is_nested = True
+
+    max_features: int | None
+
+    def reasons(self) -> list[str]:
+        """For each selected feature, the change of the error, and a bar."""
+        check_is_fitted(self)
+        errors = [step.score for step in self.path_]
+        steps = pairwise(errors)
+        changes = [f"{(now - old) / abs(old):+.2%}" if old else "" for old, now in steps]
+        return changes_with_bars(changes, errors)
+
+    def _number_to_select(self, n: int) -> int:
+        if isinstance(self.n_features_to_select, str):
+            return min(n, self.max_features or n)
+        return super()._number_to_select(n)
+
+    def _position_on(self, path: Sequence[Fit], choices: Choices) -> int:
+        """Position of the model to use: the last one, or the one that a rule chooses."""
+        if isinstance(self.n_features_to_select, str):
+            return best_fit(path, self.n_features_to_select, max(1, len(choices.start)))
+        return len(path) - 1
+
+
+@contextmanager
+def group_products(
+    source: Source, groups: Sequence[Sequence[int] | np.ndarray], *rows: Any
+) -> Iterator[tuple[GroupProducts, float]]:
+    """Context manager that yields products of groups of columns, and the weight of the queries.
+
+    ``rows`` are further parameters of :class:`GroupLeaveQueryOut`.
+    """
+    with (
+        limit_blas_threads(1),  # matrices between rounds are small
+        engine_of(source).start(GroupLeaveQueryOut, *rows) as workers,
+    ):
+        n_queries, weight = workers.sum("n_queries")
+        check_two_queries(n_queries)
+        yield GroupProducts(workers, groups), weight
