@@ -23,6 +23,7 @@ _STUMPS = {
     },
 }
 _LIGHTGBM = {
+    "objective": "lambdarank",
     "num_leaves": 2,
     "min_child_samples": 0,
     "min_child_weight": 1e-9,

@@ -20,7 +20,6 @@ from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankSVM
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from tests.cli.test_data_commands import options_of, runner
-from tests.every_method import make_quick
 
 
 @pytest.fixture
@@ -52,7 +51,7 @@ def test_every_ranker(run, stored, tmp_path, name):
     settings = options_of(RANKERS[name].trial)
     assert run("train", stored["txt"], "--ranker", name, *settings, "--out", model)[0] == 0
     assert run("predict", model, stored["other"], "--out", scores)[0] == 0
-    expected = make_quick(name).fit(read_letor(stored["txt"]))
+    expected = make_ranker(name, **RANKERS[name].trial).fit(read_letor(stored["txt"]))
     np.testing.assert_array_equal(
         read_scores(scores), expected.predict(read_letor(stored["other"]))
     )
