@@ -54,7 +54,7 @@ def _sources(queries: int, documents: int, features: int) -> list[Any]:
 
 
 def _best(name: str, sources: list[Any], repeats: int) -> list[float]:
-    """Return the best seconds on each source; a first run, which compiles, is ignored."""
+    """Return the best seconds on each source, after a first run, which compiles."""
     from ranksieve.selectors.registry import make_selector
 
     make_selector(name).fit(sources[0])

@@ -68,7 +68,7 @@ PASSES = {
 
 
 def _best(path: Path, work: Callable[[Any], object], repeats: int) -> list[float]:
-    """Return the best seconds without and with checksums; a first run, which compiles, is ignored."""
+    """Return the best seconds without and with checksums, after a first run, which compiles."""
     from ranksieve.io.shards import open_shards
 
     best = [float("inf")] * 2
