@@ -117,8 +117,8 @@ class Reading(ReadingRows):
             "How to treat missing values: query-min, query-median or zero fills them in, query by "
             "query; keep leaves them to methods that accept them (filters rank documents without "
             "a value last). With +indicators, such as zero+indicators, 0/1 features that mark "
-            "missing values are added. Default: methods that do not accept missing values refuse "
-            "the data.",
+            "missing values are added. Default: as recorded in the selection or model, if there is "
+            "one; otherwise methods that do not accept missing values refuse the data.",
         ),
     ] = None
 
