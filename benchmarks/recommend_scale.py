@@ -106,7 +106,7 @@ def _table(cells: list[dict[str, Any]], wall: float, answer: Any) -> Table:
     shown = "shown" if answer.claim.is_shown else "not shown"
     n_features = len(answer.feature_names)
     table = Table(title=f"keep {len(answer.features)} of {n_features}, {shown}; wall {wall:.0f} s")
-    for column in ("cells", "number", "processor seconds", "seconds each"):
+    for column in ("cells", "number", "CPU seconds", "seconds each"):
         table.add_column(column, justify="left" if column == "cells" else "right")
     kinds: dict[str, list[float]] = {}
     for cell in cells:
@@ -115,5 +115,5 @@ def _table(cells: list[dict[str, Any]], wall: float, answer: Any) -> Table:
         table.add_row(kind, str(len(seconds)), f"{sum(seconds):.1f}", f"{np.mean(seconds):.2f}")
     every = [cell["seconds"] for cell in cells]
     table.add_row("all", str(len(every)), f"{sum(every):.1f}", f"{np.mean(every):.2f}")
-    table.caption = quantity(answer.claim.n_queries, "query", "queries") + " judged"
+    table.caption = quantity(answer.claim.n_queries, "query", "queries") + " tested"
     return table

@@ -25,7 +25,7 @@ from rich.table import Table
 PARAMETERS = {"queries": 100, "commands": "all", "kernels": 20}
 TINY = {"queries": 5, "commands": "convert"}
 
-Seconds = tuple[float, float]  # that pass, and of the processor
+Seconds = tuple[float, float]  # elapsed, and of the CPU
 
 # Name -> arguments, and the commands whose files it reads.
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -85,7 +85,7 @@ def run(queries: int, commands: str, kernels: int) -> Group:
     names = list(COMMANDS) if commands == "all" else commands.split(",")
     table = Table(title="Seconds of each command", title_justify="left")
     table.add_column("command")
-    for heading in ("first run", "processor", "compiling", "second run", "processor", "imports"):
+    for heading in ("first run", "CPU", "compiling", "second run", "CPU", "imports"):
         table.add_column(heading, justify="right")
     compiled: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as directory:
