@@ -1,8 +1,8 @@
 """Set up and run ranksieve from a checkout: ``python3 dev.py demo`` or ``python3 dev.py test``.
 
-Needs Python 3.11 or newer and nothing else: the first run makes a virtual environment in
-``.venv`` (or in the directory named by RANKSIEVE_VENV) and installs the package into it;
-later runs reuse it until ``pyproject.toml`` changes.
+Needs only Python 3.11 or newer. The first run makes a virtual environment in ``.venv`` (or in the
+directory named by RANKSIEVE_VENV) and installs the package into it; later runs use it again and
+install again only if ``pyproject.toml`` changes.
 """
 
 import hashlib
@@ -22,16 +22,18 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 
 USAGE = """usage: python3 dev.py COMMAND [ARGUMENTS]
 
-  demo [ARGS]         recommend features on embedded data; results go to demo-recommendation
-  test                run the tests on all cores (ARGS go to pytest, which then uses one)
-  test --quick        leave out the tests that take long
-  check               lint, format, types and import contracts
-  bench NAME [ARGS]   run a benchmark beside its peers; 'bench' alone lists them
+  demo [ARGS]         recommend features of the embedded demo; writes demo-recommendation
+  test                run all tests, on all cores
+  test --quick        run all tests except slow ones
+  test ARGS           run pytest with these arguments, on one core
+  check               check lint, format, types and import contracts
+  bench               list the benchmarks
+  bench NAME [ARGS]   run a benchmark, beside other programs that are installed
 """
 
 
 def install(extra: str) -> None:
-    """Install the package with an extra, unless it stands already for this pyproject.toml."""
+    """Install the package with an extra, unless that was done for this pyproject.toml."""
     digest = hashlib.sha256((ROOT / "pyproject.toml").read_bytes() + str(ROOT).encode())
     stamp = VENV / f"ranksieve-{extra or 'base'}.stamp"
     if stamp.exists() and stamp.read_text() == digest.hexdigest():
@@ -39,7 +41,7 @@ def install(extra: str) -> None:
     if not BIN.exists():
         print(f"Making a virtual environment in {VENV}", file=sys.stderr)
         venv.create(VENV, with_pip=True)
-    print("Installing ranksieve and what it needs (a minute or two) ...", file=sys.stderr)
+    print("Installing ranksieve and its dependencies (a minute or two) ...", file=sys.stderr)
     target = f"{ROOT}[{extra}]" if extra else str(ROOT)
     pip = [str(BIN / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "--editable", target], check=True)
@@ -49,7 +51,8 @@ def install(extra: str) -> None:
 def drop_stale_kernels() -> None:
     """Remove compiled kernels older than a kernel's source.
 
-    numba compiles a kernel anew when its own file changes, but not when one that it calls does.
+    numba compiles a kernel again if its own file changes, but not if that of a kernel that it calls
+    does.
     """
     kernels = ROOT / "src" / "ranksieve" / "_kernels"
     newest = max(source.stat().st_mtime for source in kernels.glob("*.py"))
@@ -60,15 +63,15 @@ def drop_stale_kernels() -> None:
 
 @contextmanager
 def test_environment() -> Iterator[dict[str, str]]:
-    """Variables of the tests: of many processes on few cores, each of which must start quickly."""
+    """Yield environment variables with which many processes of tests start quickly."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    # Idle threads of OpenMP and OpenBLAS would keep the cores busy that other processes need.
+    # Idle threads of OpenMP and OpenBLAS would occupy cores that other processes need.
     quiet = {"OMP_WAIT_POLICY": "passive", "OPENBLAS_THREAD_TIMEOUT": "4"}
     memory = Path("/dev/shm")
     if not memory.is_dir() or shutil.disk_usage(memory).free < 4 * 2**30:
         yield quiet | kept
         return
-    # Tests write thousands of files that the library makes sure are on the disk.
+    # Tests write thousands of files, and the library waits until each is on the disk.
     with tempfile.TemporaryDirectory(prefix="ranksieve-tests-", dir=memory) as directory:
         yield quiet | {"TMPDIR": directory} | kept
 

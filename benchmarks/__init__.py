@@ -1,1 +1,1 @@
-"""Side-by-side measurements against the tools that a user would otherwise pick."""
+"""Measurements beside the programs that a user would otherwise pick."""

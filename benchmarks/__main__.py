@@ -13,11 +13,19 @@ from benchmarks import harness
 def main() -> None:
     """Run one benchmark, or one contender of it in a child process."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("name", nargs="?", help="benchmark; without one, list them")
-    parser.add_argument("--threads", type=int, default=2, help="threads of each contender")
-    parser.add_argument("--rounds", type=int, default=2, help="processes per contender")
-    parser.add_argument("--repeats", type=int, default=3, help="runs per process")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("name", nargs="?", help="name of the benchmark; without it, list them all")
+    parser.add_argument("--threads", type=int, default=2, help="threads per contender (default: 2)")
+    parser.add_argument(
+        "--rounds", type=int, default=2, help="processes per contender (default: 2)"
+    )
+    parser.add_argument("--repeats", type=int, default=3, help="runs per process (default: 3)")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a parameter of the benchmark; may be repeated",
+    )
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:

@@ -1,4 +1,4 @@
-"""Planted data with costs, what its features are worth, and the cheapest that truly are enough."""
+"""Synthetic data with costs, the true loss of features, and the cheapest sets with a small loss."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TRIES = 200  # sets that promise most, among those that cost less than the best
 class Planted(NamedTuple):
     """Data with costs, a population of other queries, and where the signals are.
 
-    ``sources`` has for each signal its weight, and the features that show it with their noise.
+    ``sources`` has the weight of each signal, and the features that show it, with their noise.
     """
 
     data: RankingData
@@ -42,7 +42,7 @@ class Planted(NamedTuple):
 
 
 def draw(number: int, queries: int, population: int) -> Planted:
-    """Draw signals of falling weight, seen through copies with more or less noise."""
+    """Draw signals of decreasing weight, observed through copies with more or less noise."""
     n_copies = sum(map(len, _COPIES))
     n_features = n_copies + _WEAK + _USELESS
     rng = np.random.default_rng([number, 0])
@@ -83,7 +83,7 @@ def _rows(rng: np.random.Generator, n_queries: int, name: str, place: np.ndarray
 
 
 class Truth:
-    """What sets of features lose in the population, if the ranker is trained on the data.
+    """The true loss of sets of features: in the population, with the ranker trained on the data.
 
     RankRLS needs only the products of all features, which are added up once.
     """
@@ -100,11 +100,11 @@ class Truth:
         self.base = self.mean(range(self.data.n_features))
 
     def loss(self, features: Iterable[int]) -> float:
-        """Relative loss of the measure against all features."""
+        """Return the loss of the measure, relative to all features."""
         return 1 - self.mean(features) / self.base
 
     def mean(self, features: Iterable[int]) -> float:
-        """Mean of the measure over the population."""
+        """Return the mean of the measure over the population."""
         key = tuple(sorted(int(feature) for feature in features))
         if key not in self._known:
             scores = self._scores(list(key)) if key else np.zeros(self.world.n_rows)
@@ -125,13 +125,13 @@ class Truth:
 
 
 def cheapest(planted: Planted, truth: Truth, margin: float, starts: int, seed: int) -> float:
-    """Cost of the cheapest set that is found to lose less than the margin.
+    """Return the cost of the cheapest set found whose loss is less than the margin.
 
-    The search knows the truth. Signals are independent, so the share of the utility that a set
-    explains is a formula: of all sets of features that show a signal, those that explain most at
-    their cost are asked first, and then those that explain most of all that cost less than the best
-    so far. The best one, and what is left of all features after random drops, are then improved by
-    dropping features and exchanging one or two for another.
+    The search knows the truth. Signals are independent, so a formula gives the share of the utility
+    that a set explains. Of all sets of features that show a signal, the search first evaluates
+    those that explain most at their cost, and then those that explain most among the sets that are
+    cheaper than the best one so far. The best set, and sets left by dropping features at random,
+    are then improved by dropping features and by exchanging one or two features for another one.
     """
     costs = planted.aligned
     useful, explained, totals = _all_sets(planted)
@@ -164,7 +164,7 @@ def cheapest(planted: Planted, truth: Truth, margin: float, starts: int, seed: i
 
 
 def _all_sets(planted: Planted) -> tuple[list[int], np.ndarray, np.ndarray]:
-    """Features that show a signal; what each set of them explains, and what it costs."""
+    """Return the features that show a signal, and what each set of them explains and costs."""
     costs = planted.aligned
     useful = [feature for _, shown in planted.sources for feature, _ in shown]
     bit = {feature: place for place, feature in enumerate(useful)}
@@ -188,9 +188,9 @@ def _descend(
     start: set[int],
     rng: np.random.Generator | None = None,
 ) -> set[int]:
-    """Drop a feature, or exchange one or two for another, while that saves and is enough.
+    """Drop a feature, or exchange one or two for another, while that is cheaper and still enough.
 
-    The largest saving comes first; with a generator, savings are weighed at random.
+    The change that saves most comes first; with a generator, savings have random weights.
     """
     every, n_gone, current = set(range(truth.data.n_features)), 1, start
     while n_gone <= 2:

@@ -1,10 +1,10 @@
-"""Every selector on real data: what it reaches with few features, how stable it is, what it costs.
+"""Every selector on real data: quality with few features, stability, and time.
 
-A study of all methods by name over the folds of MQ2008 (or of another collection: --set data=DIR),
-with RankSVM and LambdaMART. Methods have their default parameters; some also appear with others,
-which the guide recommends. Finished work is kept in a directory (--set out=DIR), from whose ledger
-the table is made; the same command resumes it. Times are those of the processor, as the machine may
-be busy: afterwards, every method selects once more, alone.
+A study of all methods over the folds of MQ2008 (or of another collection: ``--set data=DIR``), with
+RankSVM and LambdaMART. Methods have their default parameters; some also appear with the parameters
+that docs/which-selector.md recommends. With ``--set out=DIR``, finished work is kept in that
+directory, and the same command resumes. To measure CPU time, every method then selects once more,
+alone.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {
     ),
     "gas-e, similarity=tau_b, c=0.1": ("gas-e", {"similarity": "tau_b", "c": 0.1}),
 }
-"""Row of the table -> method and parameters, of which nothing is random."""
+"""Row of the table -> method, and parameters without random numbers."""
 _STABLE_AT = 10  # features
 _TREES = {"learning_rate": 0.1, "num_leaves": 10, "early_stopping_rounds": 50}
 
 
 def run(data: str, out: str, methods: str, sizes: str, trees: int, seeds: int, orders: int) -> str:
-    """Run what is missing, and return a table in Markdown."""
+    """Run the part of the study that is missing, and return a table in Markdown."""
     from ranksieve.report.formats.markdown import to_markdown
     from ranksieve.selectors.registry import SELECTORS
     from ranksieve.study import Study
@@ -112,7 +112,7 @@ def _open(data: str) -> Any:
 
 
 def _processor_seconds(planned: Mapping[str, tuple[Study, str]], path: Path) -> dict[str, float]:
-    """Of one selection of each method on one thread; what a file has is not measured again."""
+    """CPU seconds of one selection by each method on one thread, unless the file has them."""
     from ranksieve import limit_threads
     from ranksieve.selectors.registry import SELECTORS
 
@@ -137,7 +137,7 @@ def _runs(result: StudyResult, name: str) -> list[Run]:
 
 
 class Comparison(NamedTuple):
-    """Runs with each ranker, of methods by name, of random orders and of all features; seconds."""
+    """Runs with each ranker: of every method, of random orders and of all features."""
 
     methods: Mapping[str, list[Run]]
     random: list[Run]
@@ -147,7 +147,7 @@ class Comparison(NamedTuple):
 
 
 def _sheet(found: Comparison, trees: int) -> Sheet:
-    """A row for each method, by its mean over rankers and sizes."""
+    """Make a table with a row for each method, sorted by the mean over rankers and sizes."""
     from ranksieve.report.sheets.sheet import Column, Entry, Sheet
     from ranksieve.report.sheets.study_captions import setting_of
 
@@ -177,14 +177,14 @@ def _sheet(found: Comparison, trees: int) -> Sheet:
             ],
         ],
         [
-            "against all: mean difference to all features over the columns before, and its "
+            "against all: mean difference from all features over the columns to the left, and its "
             "standard error over queries.",
-            f"beats random: in how many columns it is above every one of {n_orders} random "
-            "orders; the row of these has their mean.",
-            f"stability: Nogueira's, of the sets of {_size_of_stability(found)} features over "
-            "the folds, from 0 (as if at random) to 1 (the same on all folds).",
-            f"seconds: of a processor, for one selection of {_STABLE_AT} features on the first "
-            "fold, alone and on one thread.",
+            f"beats random: the number of columns in which the method is above every one of "
+            f"{n_orders} random orders; the row random has their mean.",
+            f"stability: Nogueira's index of the sets of {_size_of_stability(found)} features over "
+            "the folds, from 0 (as if chosen at random) to 1 (the same on all folds).",
+            f"seconds: CPU seconds of one selection of {_STABLE_AT} features on the first fold, "
+            "alone and on one thread.",
         ],
     )
 

@@ -1,11 +1,11 @@
-"""FS-BFS to the end, on MQ2008 and at the size of Yahoo's set 2.
+"""Complete searches of FS-BFS, on MQ2008 and on data of the size of Yahoo's set 2.
 
 The authors of FS-ED saw no progress of FS-BFS after seven days on the 699 features of Yahoo's set
-2. The second data set here is planted, with about as many documents as the training part of that,
-in as many queries: one feature in twenty is informative, two in five are noisy copies of these, the
-others are noise. Of MQ2008 it is the training part of fold 1. Both searches go on until every
-feature is in a subset. Beside the seconds of the clock are those of all cores together (CPU), which
-tell more on a busy machine.
+2. The second data set here is synthetic, with about as many documents and queries as the training
+part of that set: one feature in twenty is informative, two in five are noisy copies of informative
+ones, and the others are noise. Of MQ2008, the training part of fold 1 is used. Both searches
+continue until every feature is in a subset. CPU seconds, the sum over all cores, are shown beside
+the elapsed seconds, because they depend less on what else runs on the machine.
 """
 
 from __future__ import annotations

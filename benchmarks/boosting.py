@@ -1,10 +1,10 @@
-"""AdaRank, RankBoost and coordinate ascent against the plain loops of the tests, on MQ2008.
+"""AdaRank, RankBoost and coordinate ascent beside plain loops, on MQ2008.
 
-The loops are the oracles that the tests compare with. They run on a few queries (and, for
-coordinate ascent, a few features), which ranksieve gets, too. Of boosting they run a few rounds,
-from which the time of all rounds is extrapolated; coordinate ascent runs to its end. AdaRank's
-loops measure all features anew in each round; "first round" is what just one of theirs takes, to
-compare with all of ours.
+The loops are the slow versions that the tests compare with. They run on a few queries (and, for
+coordinate ascent, a few features), and ranksieve gets the same ones. AdaRank's and RankBoost's
+loops run for a few rounds, from which the time of all rounds is extrapolated; coordinate ascent
+runs to its end. AdaRank's loops measure all features again in each round; "first round" is the time
+of one of their rounds, to compare with all rounds of ranksieve.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TINY = {"queries": 4, "features": 2, "rounds": 2, "few": 1}
 
 
 def run(queries: int, features: int, rounds: int, few: int) -> Table:
-    """Table of seconds, one row per method."""
+    """Return a table of seconds, with one row per method."""
     from ranksieve import read_letor
 
     everything = read_letor(mq2008_parts())
@@ -55,7 +55,7 @@ def _add(
 
 
 def _seconds(function: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """Best time, and the result."""
+    """Return the best time, and the result."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()

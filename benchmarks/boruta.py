@@ -1,8 +1,8 @@
-"""How often Boruta accepts features that are useless, on planted data with a known answer.
+"""How often Boruta accepts useless features, on synthetic data with a known answer.
 
-Each run draws new data: features that the labels depend on, features of noise, and features that
-are useless as well but differ mostly between queries. Shadows are permuted within queries, or over
-all rows, which is wrong: such shadows lose what documents of a query have in common.
+Each run draws new data: features that the labels depend on, features of noise, and useless features
+that differ mostly between queries. Shadow features are permuted within queries, or over all rows.
+The latter is wrong: such shadows lose what the documents of a query have in common.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TINY = {"runs": 2, "queries": 6, "documents": 8, "noise": 2, "query_level": 1, "
 
 
 def _planted(queries: int, documents: int, counts: dict[str, int], seed: int) -> tuple[Any, Any]:
-    """Data, and the kind of each feature."""
+    """Return data, and the kind of each feature."""
     from ranksieve import RankingData, make_ranking
 
     good, noise = counts["informative"], counts["noise"]
@@ -44,7 +44,7 @@ def _planted(queries: int, documents: int, counts: dict[str, int], seed: int) ->
 
 
 def run(runs: int, queries: int, documents: int, **rest: Any) -> Table:
-    """Accepted share of each kind of features, by the way in which shadows are permuted."""
+    """Return the accepted share of each kind of features, for both ways to permute shadows."""
     from ranksieve import limit_threads
     from ranksieve.selectors import Boruta
 

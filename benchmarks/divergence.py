@@ -1,12 +1,12 @@
-"""FS-ED at the size of Yahoo's set 2: five grades, as many validation as training rows.
+"""FS-ED on data of the size of Yahoo's set 2: five grades, as many validation as training rows.
 
-The data is random, with shares of grades like those of a web collection; of six features three are
-normal, two skewed and one mostly zero. ranksieve fits all features, with the NDCG@10 of each.
-SciPy's ``gaussian_kde`` gets the same bandwidths and is called once per feature and grade, for the
-first ``sample`` features only: its fact "all features" is what these few took, times all over few,
-and is what to compare with ranksieve's seconds. It is of the first run of a process: with
-``--repeats 1`` of the one whose seconds are shown. SciPy has one thread. Both must find the same
-divergences of these few features.
+The data is random, with shares of grades like those of a web collection. Of six features, three are
+normal, two skewed and one mostly zero. ranksieve fits all features, including the NDCG@10 of each.
+SciPy's ``gaussian_kde`` gets the same bandwidths, and is called once per feature and grade, on one
+thread and only for the first ``sample`` features. "all features" extrapolates its time to all
+features: compare that with ranksieve's seconds. It comes from the first run of a process, which is
+the one whose seconds are shown if ``--repeats`` is 1. Both must find the same divergences of these
+few features.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def scipy(rows: int, features: int, sample: int) -> Task:
 
 
 def _divergence(train: Any, validation: Any, feature: int) -> float:
-    """Sum over pairs of grades of their distance times their divergence in bits."""
+    """Return the sum over pairs of grades of their distance times their divergence in bits."""
     points = validation.X[:, feature]
     density = np.array([_density(train.X[train.y == g, feature], points) for g in GRADES])
     density = np.maximum(density, 1e-12 * density.max())

@@ -1,9 +1,9 @@
-"""EliminationSelector around LambdaMART beside trainings from scratch and scikit-learn's RFE.
+"""EliminationSelector around LambdaMART beside training from scratch and scikit-learn's RFE.
 
-All drop one feature at a time, down to k, with the same trees, on planted data. "each refit bins
-anew" cuts the data and trains after every feature that goes; it must end with the same features.
-scikit-learn's RFE gets a ranker that knows the queries, because it does not pass them on. The last
-one drops a tenth of the features at a time.
+All of them drop one feature at a time until k are left, with the same trees, on synthetic data.
+"each refit bins anew" bins and trains again after every dropped feature; it must end with the same
+features. scikit-learn's RFE does not pass queries on, so it gets a ranker that knows them. The last
+contender drops a tenth of the features at a time.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ def _ours(size: dict[str, int], step: Any = 1, make: Any = _ranker) -> Task:
 
 
 def ranksieve(**size: int) -> Task:
-    """The selector."""
+    """Run the selector."""
     return _ours(size)
 
 
 def from_scratch(**size: int) -> Task:
-    """The selector, with a ranker whose copies share nothing."""
+    """Run the selector with a ranker whose copies share nothing."""
     from ranksieve.rankers import LambdaMART
     from ranksieve.rankers.base import Ranker
 
@@ -67,12 +67,12 @@ def from_scratch(**size: int) -> Task:
 
 
 def shares(**size: int) -> Task:
-    """The selector, which drops a tenth of the features at a time."""
+    """Run the selector, dropping a tenth of the features at a time."""
     return _ours(size, step=0.1)
 
 
 class Trees(BaseEstimator):
-    """LambdaMART of scikit-learn's kind, for one data set."""
+    """LambdaMART with the interface of scikit-learn, for one data set."""
 
     def __init__(self, trees: int, leaves: int, qid: Any) -> None:
         self.trees, self.leaves, self.qid = trees, leaves, qid
@@ -85,7 +85,7 @@ class Trees(BaseEstimator):
 
 
 def scikit_learn(**size: int) -> Task:
-    """RFE."""
+    """Run scikit-learn's RFE."""
     from sklearn.feature_selection import RFE
 
     data = _data(size["queries"], size["documents"], size["features"])

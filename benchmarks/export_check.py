@@ -1,9 +1,9 @@
-"""Exports of random models to every target: how many are written, refused, or rank otherwise.
+"""Exports of random models to every target: how many are written, refused, or change an order.
 
-Models are linear or trees of LightGBM, XGBoost, CatBoost and RankBoost, trained on features of
+Models are linear, or trees of LightGBM, XGBoost, CatBoost and RankBoost, trained on features with
 scales from 1e-8 to 1e8, with and without missing values, some with single leaves or categories. The
-rows that they are verified with are float32 numbers, as engines have them, or decimals, and many of
-them lie at thresholds. What is refused is not wrong; what is written must keep every order.
+rows to verify are float32 numbers, as in search engines, or decimals, and many of them lie at
+thresholds. A refused export is not an error; a written one must keep every order.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _REASONS = {
 
 
 def run(models: int, rows: int, seed: int) -> Table:
-    """Export and verify; one row of the table for each target."""
+    """Export and verify; return a table with one row for each target."""
     from ranksieve.export import TARGETS, export_model
 
     written: Counter[str] = Counter()
@@ -86,7 +86,7 @@ def _reason(message: str) -> str:
 
 
 def random_model(rng: np.random.Generator, rows: int) -> tuple[Any, RankingData, Any]:
-    """A trained ranker, data to verify it with, and a rule for missing values."""
+    """Return a trained ranker, data to verify it with, and a rule for missing values."""
     kind = str(rng.choice(_KINDS))
     n_features = int(rng.integers(2, 9))
     scales = 10.0 ** rng.uniform(-8, 8, n_features)
@@ -123,7 +123,7 @@ def _rows(rng: np.random.Generator, rows: int, scales: np.ndarray, gaps: bool) -
 
 
 def _at_thresholds(rng: np.random.Generator, ranker: Any, X: np.ndarray) -> np.ndarray:
-    """Put some values to thresholds of float32, or right above them."""
+    """Set some values to float32 thresholds, or to the next larger number."""
     from ranksieve.export.forms import TreeEnsemble
     from ranksieve.export.reading import read_trained
     from ranksieve.export.single_precision import next_above, round_down

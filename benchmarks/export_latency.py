@@ -1,8 +1,8 @@
-"""Time to score one row: LightGBM's calls beside the exported C file, full and reduced model.
+"""Time to score one row: LightGBM's functions beside the exported C file, full and reduced model.
 
-LightGBM is called from Python, and through the quickest function of its C interface
-(LGBM_BoosterPredictForMatSingleRowFast); that one and the C file are called in the same way, with
-the address of a row. Times are the best of rounds over many rows.
+LightGBM is called from Python, and through the fastest function of its C interface
+(``LGBM_BoosterPredictForMatSingleRowFast``). This function and the C file are called in the same
+way, with the address of a row. Times are the best of several rounds over many rows.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def run(trees: int, features: int, kept: int, queries: int, rows: int, rounds: i
 
 
 def _measure(ranker: Any, X: np.ndarray, rounds: int) -> tuple[list[float], bool]:
-    """Seconds a row of each way, and whether all give the same scores."""
+    """Return the seconds per row of each way to score, and whether all give the same scores."""
     from ranksieve.export import export_model
     from ranksieve.export.reading import read_trained
     from ranksieve.export.targets.c import load_c, load_score_function
@@ -91,7 +91,7 @@ def _seconds(call: Callable[[int], Any], rows: int, rounds: int) -> float:
 
 
 def _fast_call(booster: Any, X: np.ndarray) -> Callable[[int], float]:
-    """LightGBM's quickest function for a row, prepared once."""
+    """Prepare LightGBM's fastest function for a single row."""
     from lightgbm.basic import _LIB
 
     config = ctypes.c_void_p()

@@ -1,13 +1,13 @@
-"""One epoch of ListNet or RankNet with a hidden layer, beside PyTorch's loop over queries.
+"""One epoch of ListNet or RankNet with a hidden layer, beside a PyTorch loop over queries.
 
-Data is as large as MQ2007: random features, labels 0 to 2, and Adam's steps after each batch of
-queries for both contenders. PyTorch scores the documents of a query, takes its loss from all
-pairs (RankNet) or the softmax (ListNet) and adds up gradients until the batch is full; it has the
-features as float32, its default, and what depends on labels alone is made before. Each run is
-``epochs`` epochs; the fact "ms an epoch" is their mean.
+The data is as large as MQ2007: random features and labels from 0 to 2. Both contenders take a step
+of Adam after each batch of queries. PyTorch scores the documents of a query, computes the loss from
+all pairs (RankNet) or from the softmax (ListNet), and accumulates gradients until the batch is
+complete. It has the features in float32, its default, and quantities that depend on labels alone
+are computed beforehand. Each run takes ``epochs`` epochs; "ms an epoch" is their mean.
 
-PyTorch is not among the dependencies: ``pip install torch==2.13.0`` into an environment of its
-own, beside ranksieve. For RankNet: ``--set loss=ranknet``.
+PyTorch is not a dependency of ranksieve: ``pip install torch==2.13.0`` into an environment of its
+own, along with ranksieve. For RankNet: ``--set loss=ranknet``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _facts(answer: tuple[float, float]) -> dict[str, Any]:
 def ranksieve(
     loss: str, queries: int, documents: int, features: int, hidden: int, batch: int, epochs: int
 ) -> Task:
-    """The ranker itself, standardization included."""
+    """Train the ranker, including standardization."""
     from ranksieve import rankers
 
     data = _data(queries, documents, features)
@@ -67,7 +67,7 @@ def ranksieve(
 def pytorch(
     loss: str, queries: int, documents: int, features: int, hidden: int, batch: int, epochs: int
 ) -> Task:
-    """A loop over queries."""
+    """Run a loop over queries."""
     import torch
 
     data = _data(queries, documents, features)

@@ -1,7 +1,7 @@
-"""Query-centered Gram matrix through the engine, and BLAS on a matrix centered before.
+"""Query-centered Gram matrix by the engine, beside BLAS on a matrix that is already centered.
 
-The direct call gets the centered matrix for free. "ranksieve" centers as it goes; "engine,
-centered before" gets the same matrix for free and shows what the engine alone costs.
+BLAS gets the centered matrix for free. "ranksieve" centers block by block. "engine, centered
+before" gets the same centered matrix, and shows the cost of the engine alone.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ def ranksieve(rows: int, features: int, documents: int) -> Task:
 
 
 class Products:
-    """Statistic: products of the columns of a block as they are."""
+    """Statistic: products of the columns of a block, without centering."""
 
     def __init__(self, block: Any) -> None:
         self.X = block.X
 
     def sums(self) -> np.ndarray:
-        """Products of all pairs of columns."""
+        """Return the products of all pairs of columns."""
         return self.X.T @ self.X
 
 
 def engine(rows: int, features: int, documents: int) -> Task:
-    """Multiply what is centered already, block by block."""
+    """Multiply the centered matrix block by block."""
     from ranksieve import RankingData
     from ranksieve.engine import engine_of
 
@@ -72,7 +72,7 @@ def _centered(X: np.ndarray, documents: int) -> np.ndarray:
 
 
 def blas(rows: int, features: int, documents: int) -> Task:
-    """Multiply what is centered already."""
+    """Multiply the centered matrix."""
     X, _, _ = _data(rows, features, documents)
     centered = _centered(X, documents)
 

@@ -1,9 +1,9 @@
-"""Greedy RankRLS over bins: time by columns, rows and steps, beside one column at a time.
+"""Greedy RankRLS on bins: time by columns, rows and steps, beside one column at a time.
 
-Both select from the same columns of zeros and ones: greedy-bins adds all bins of a feature at once,
-greedy RankRLS adds single columns, as many as greedy-bins has in its model at the end. Seconds are
-those of the processor, on one thread, the best of some runs, for a machine that others use, too.
-Memory is the peak beyond the input while fitting, as numpy allocates it.
+Both select from the same columns of zeros and ones. greedy-bins adds all bins of a feature at once;
+greedy RankRLS adds single columns, as many as the final model of greedy-bins has. Seconds are CPU
+seconds on one thread, the best of several runs. Memory is the peak of numpy's allocations during
+the fit, not counting the input.
 """
 
 from __future__ import annotations

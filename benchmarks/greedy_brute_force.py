@@ -1,7 +1,7 @@
-"""Greedy RankRLS beside training anew without each query, for every candidate at every step.
+"""Greedy RankRLS beside brute force: training without each query, for every candidate of a step.
 
-The size is one at which brute force ends; run with ``--threads 1``. Its time grows with the square
-of the rows, that of greedy RankRLS in proportion to them.
+The data is so small that brute force ends; run with ``--threads 1``. The time of brute force grows
+with the square of the number of rows, that of greedy RankRLS linearly.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def brute_force(rows: int, features: int, documents: int, k: int) -> Task:
 
 
 def _left_out(X: np.ndarray, y: np.ndarray, start: int, end: int) -> float:
-    """Squared error of one query by the model of all others."""
+    """Return the squared error of one query under the model of all others."""
     rest = np.ones(len(y), dtype=bool)
     rest[start:end] = False
     own = X[rest]

@@ -1,7 +1,7 @@
-"""Greedy RankRLS beside fastcan's forward selection, which computes no cross-validation.
+"""Greedy RankRLS beside fastcan's forward selection, which does not cross-validate.
 
-Run with ``--threads 1``. fastcan gets query-centered rows and labels, which for it costs nothing;
-ranksieve centers them itself.
+Run with ``--threads 1``. fastcan gets query-centered rows and labels for free; ranksieve centers
+them itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TINY = {"rows": 3000, "features": 6, "documents": 10, "k": 2}
 
 
 def fastcan(rows: int, features: int, documents: int, k: int, eta: bool = False) -> Task:
-    """FastCan by its default algorithm, or by that of eta-cosines."""
+    """Run FastCan with its default algorithm, or with eta-cosines."""
     from fastcan import FastCan
 
     X, y = centered(make_data(rows, features, documents))
@@ -34,7 +34,7 @@ def fastcan(rows: int, features: int, documents: int, k: int, eta: bool = False)
 
 
 def fastcan_eta(**parameters: int) -> Task:
-    """FastCan by eta-cosines."""
+    """Run FastCan with eta-cosines."""
     return fastcan(**parameters, eta=True)
 
 

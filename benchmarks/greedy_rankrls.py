@@ -1,8 +1,8 @@
-"""Greedy RankRLS, leave-query-out, beside forward selection with five-fold ridge.
+"""Greedy RankRLS with leave-query-out errors, beside forward selection with five-fold ridge.
 
-Random features of which ten carry a part of the label, in queries of about 19 documents. Run with
-``--threads 1``. scikit-learn's forward selection gets query-centered rows and labels, so that its
-ridge regression is the same model, and judges by five-fold cross-validation over queries.
+The features are random, ten of them contribute to the label, and queries have about 19 documents.
+Run with ``--threads 1``. scikit-learn's forward selection gets query-centered rows and labels, so
+its ridge regression is the same model; it evaluates by five-fold cross-validation over queries.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TINY = {"rows": 300, "features": 5, "documents": 10, "k": 2}
 
 
 def make_data(rows: int, features: int, documents: int) -> Any:
-    """Ranking data with ten useful features."""
+    """Return ranking data with ten useful features."""
     from ranksieve import RankingData
 
     rng = np.random.default_rng(0)
@@ -32,19 +32,19 @@ def make_data(rows: int, features: int, documents: int) -> Any:
 
 
 def centered(data: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Features and labels less their means in the query."""
+    """Return features and labels minus their means in the query."""
     starts, counts = data.query_ptr[:-1], data.group_counts
     X = data.X - np.repeat(np.add.reduceat(data.X, starts) / counts[:, None], counts, axis=0)
     return X, data.y - np.repeat(np.add.reduceat(data.y, starts) / counts, counts)
 
 
 def names(features: Any) -> dict[str, str]:
-    """The first five, to be the same in all contenders that find an order."""
+    """Return the first five features, which must be the same for all contenders with an order."""
     return {"first five": " ".join(str(f + 1) for f in list(features)[:5])}
 
 
 def ranksieve(rows: int, features: int, documents: int, k: int) -> Task:
-    """The selector, from the data to the whole path."""
+    """Run the selector, from the data to the whole path."""
     from ranksieve.selectors import GreedyRankRLS
 
     data = make_data(rows, features, documents)
@@ -57,7 +57,7 @@ def ranksieve(rows: int, features: int, documents: int, k: int) -> Task:
 
 
 def sequential(rows: int, features: int, documents: int, k: int) -> Task:
-    """scikit-learn's SequentialFeatureSelector of Ridge over GroupKFold(5)."""
+    """Run scikit-learn's SequentialFeatureSelector with Ridge and GroupKFold(5)."""
     from sklearn.feature_selection import SequentialFeatureSelector
     from sklearn.linear_model import Ridge
     from sklearn.model_selection import GroupKFold

@@ -1,9 +1,9 @@
-"""Greedy RankRLS: time by rows, features and steps, two threads against one, memory, bandwidth.
+"""Greedy RankRLS: time by rows, features and steps, speedup by two threads, memory, bandwidth.
 
-Memory is the peak beyond the input while fitting, by the size of the input, as numpy allocates it.
-Bandwidth counts 8 bytes for each number of the residuals that a round reads, and is to be compared
-with that of a matrix-vector product of the same size on one thread. One thread and two take turns,
-and the best of many turns counts: on a shared machine the second core is often someone else's.
+Memory is the peak of numpy's allocations during the fit, relative to the size of the input and not
+counting it. Bandwidth counts 8 bytes for each number of the residuals that a round reads; compare
+it with that of a matrix-vector product of the same size on one thread. Runs with one thread and
+with two alternate, and the best of many counts, because other programs may use the second core.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _fit(data: Any, k: int, **options: Any) -> None:
 
 
 def _in_turn(work: Callable[[], None], turns: int) -> tuple[float, float]:
-    """Best seconds with one thread and with two, which take turns: a busy moment hits both."""
+    """Return the best seconds with one thread and with two, whose runs alternate."""
     from ranksieve import limit_threads
 
     times: dict[int, list[float]] = {1: [], 2: []}

@@ -1,14 +1,14 @@
-"""Run contenders in equal processes, one after the other, and compare them.
+"""Run contenders in separate processes, one after the other, and compare them.
 
-A benchmark is a module with a docstring, a dict ``CONTENDERS`` of name -> function, ranksieve
-first, and ``PARAMETERS`` (defaults of ``--set name=value``); ``TINY`` are values of these with
-which the tests run it. A contender's function takes the parameters and returns a :class:`Task`; it
-imports its peer itself, and is left out where that is not installed. Each contender runs in a
-process of its own with the same number of threads; rounds alternate between contenders, so that a
-busy moment of the machine does not hit only one of them, and the best time counts.
+A benchmark is a module with a docstring; a dict ``CONTENDERS`` of name -> function, with ranksieve
+first; ``PARAMETERS``, the defaults of ``--set name=value``; and ``TINY``, the parameters with which
+the tests run it. The function of a contender takes the parameters and returns a :class:`Task`. It
+imports its library itself, and is left out if the library is not installed. Each contender runs in
+a process of its own with the same number of threads. Rounds alternate between contenders, so that
+other programs do not slow down only one of them, and the best time counts.
 
-A benchmark that is no such contest has a function ``run`` instead, which takes the parameters and
-returns a table: one of rich, or text that is printed as it is.
+A benchmark that does not compare contenders has a function ``run`` instead, which takes the
+parameters and returns a table of rich, or text that is printed as it is.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ THREAD_VARIABLES = (
 
 @dataclass
 class Task:
-    """What a contender does.
+    """The work of a contender.
 
-    ``warm_up`` compiles and imports on small input; ``run`` is measured; ``describe`` turns its
-    result into facts to show or compare, such as a digest that all contenders must share.
+    ``warm_up`` imports and compiles on small input; ``run`` is measured; ``describe`` turns its
+    result into facts to show or to compare, such as a digest that must be the same for all
+    contenders.
     """
 
     run: Callable[[], Any]
@@ -55,7 +56,7 @@ class Task:
 
 
 def mq2008_parts() -> list[Path]:
-    """The five files of MQ2008; ends the program if they are not there."""
+    """Return the five files of MQ2008; end the program if they do not exist."""
     data = Path(os.environ.get("RANKSIEVE_DATA", ROOT.parent / "shared" / "data"))
     parts = [data / "MQ2008" / f"S{part}.txt" for part in range(1, 6)]
     if not parts[0].is_file():
@@ -66,7 +67,7 @@ def mq2008_parts() -> list[Path]:
 def best_seconds(
     work: Callable[[], Any], repeats: int, clock: Callable[[], float] = time.perf_counter
 ) -> float:
-    """Shortest of several runs by a clock of :mod:`time`."""
+    """Return the shortest of several runs by a clock of :mod:`time`."""
     times = []
     for _ in range(repeats):
         start = clock()
@@ -76,7 +77,7 @@ def best_seconds(
 
 
 def peak_memory(work: Callable[[], Any]) -> int:
-    """Most bytes that numpy and Python have allocated at any moment of the work."""
+    """Return the largest number of bytes allocated by numpy and Python during the work."""
     tracemalloc.start()
     try:
         work()
@@ -94,7 +95,7 @@ def load(name: str) -> ModuleType:
 
 
 def available() -> list[str]:
-    """Names of all benchmarks."""
+    """Return the names of all benchmarks."""
     files = Path(__file__).parent.glob("*.py")
     return sorted(f.stem for f in files if f.stem != "harness" and not f.stem.startswith("_"))
 
@@ -119,7 +120,7 @@ def measure(name: str, contender: str, parameters: dict[str, Any], repeats: int)
 
 
 def _memory(field_name: str) -> int:
-    """A field of this process's memory status in bytes; 0 where there is no such file."""
+    """Return a field of the memory status of this process in bytes; 0 if there is no such file."""
     status = Path("/proc/self/status")
     if not status.exists():
         return 0
@@ -130,7 +131,7 @@ def _memory(field_name: str) -> int:
 
 
 def _reset_peak() -> int:
-    """Forget the peak so far; returns the memory in use now."""
+    """Forget the peak so far; return the memory in use."""
     clear = Path("/proc/self/clear_refs")
     if clear.exists():
         clear.write_text("5")

@@ -1,13 +1,14 @@
-"""How often a recommendation claims too much, on planted data where the truth is known.
+"""How often a recommendation claims too much, on synthetic data where the truth is known.
 
-Each run draws data, recommends features with a margin, and asks a large population of queries what
-the chosen features really lose. The claim about the procedure is false if it is shown but the mean
-true loss of its outcomes is the margin or more; that of the naive way (the best of all candidates,
-tested on the queries that chose it) is false in the same sense, for the set that it names; and so
-is that of --confirm, which other queries test. The share of false claims must not exceed the level,
-5 %. The margin is set to where it is hard: near what is lost by leaving out the weakest feature.
-With costs=random, features cost 1 to 9, those of odd numbers share a call that costs 5 once, and
-the recommended features are pruned and exchanged by cost.
+Each run draws data, recommends features with a margin, and measures the true loss of the chosen
+features on a large population of queries. The claim about the procedure is false if it is shown
+although the mean true loss of its outcomes is the margin or more. The naive claim, about the best
+of all candidates tested on the queries that chose it, is false if it is shown although that set
+truly loses the margin or more; so is the claim of --confirm, which other queries test. The share of
+false claims must not exceed the level, 5 %. The margin is set where the decision is hard: near the
+loss from leaving out the weakest feature. With costs=random, features cost 1 to 9, features with
+odd numbers share a call that costs 5 once, and the recommended features are pruned and exchanged by
+cost.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ _SELECTORS = ["greedy-rankrls", "gas-e", "top", "ig"]
 
 
 class Outcome(NamedTuple):
-    """Whether each way claims something, and whether that is true."""
+    """Whether each claim is made, and whether it is true."""
 
     shown: bool
     is_true: bool
 
 
 def run(runs: int, queries: int, population: int, margin: float, level: float, costs: str) -> Table:
-    """Run all, and return a table."""
+    """Run all draws, and return a table."""
     outcomes: dict[str, list[Outcome]] = {}
     for number in range(runs):
         for way, outcome in _one(number, queries, population, margin, level, costs).items():
@@ -112,7 +113,7 @@ def _draw(rng: np.random.Generator, n_queries: int, name: str) -> RankingData:
 
 
 def _costs(number: int) -> FeatureCosts:
-    """Costs of the features of a run; every other one shares a call."""
+    """Return the costs of the features of a run; every other feature shares a call."""
     names = [str(1 + feature) for feature in range(len(_WEIGHTS))]
     drawn = np.random.default_rng([number, 2]).integers(1, 10, len(names)).tolist()
     groups = dict.fromkeys(names[::2], "call")
@@ -132,7 +133,7 @@ def _true_loss(train: RankingData, world: RankingData, features: Any) -> float:
 
 
 def _naive(choice: Any, margin: float, level: float) -> Any:
-    """The cheapest candidate that a test on the queries which chose it shows to be enough."""
+    """Return the cheapest candidate that passes a test on the queries that chose it."""
     base = next(one.values for one in choice.candidates if one.selector == "all")
     others = [one for one in choice.candidates if one.selector not in ("all", "none")]
     shown = [one for one in others if claim_non_inferiority(one.values, base, margin, level).shown]
@@ -140,7 +141,7 @@ def _naive(choice: Any, margin: float, level: float) -> Any:
 
 
 def _again(data: RankingData, candidate: Any, costs: FeatureCosts | None) -> Any:
-    """The features of a candidate, selected on all queries."""
+    """Return the features of a candidate, selected on all queries."""
     name, by_cost, _ = candidate.selector.partition(", by cost")
     parameters = {"costs": costs} if by_cost else {}
     selector = make_selector(name, data.n_features, **parameters).fit(data)

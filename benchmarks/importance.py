@@ -1,8 +1,8 @@
 """Importance of all 46 features of MQ2008: NDCG@10, both directions, averaged ties.
 
-scikit-learn's ``ndcg_score`` averages over ties by default; it is called once per query, feature
-and direction, which is what a user would write. It has linear gain and refuses single documents
-(MQ2008 has none), so ranksieve uses convention "sklearn".
+scikit-learn's ``ndcg_score``, which averages over ties by default, is called once per query,
+feature and direction, as a user would do. It has a linear gain and refuses queries with one
+document (MQ2008 has none), so ranksieve uses the convention "sklearn".
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _facts(importance: np.ndarray) -> dict[str, Any]:
 
 
 def ranksieve(queries: int) -> Task:
-    """One pass of the engine."""
+    """Compute the importance in one pass of the engine."""
     from ranksieve.sums.importance import Importance, feature_importance
 
     data = _data(queries)
@@ -41,7 +41,7 @@ def ranksieve(queries: int) -> Task:
 
 
 def scikit_learn(queries: int) -> Task:
-    """A loop over queries, features and directions."""
+    """Run a loop over queries, features and directions."""
     from sklearn.metrics import ndcg_score
 
     data = _data(queries)

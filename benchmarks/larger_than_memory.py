@@ -1,9 +1,9 @@
 """Importance and Gram matrix of shards larger than the memory that the process may use.
 
-Planted data is streamed to shards in a temporary directory, which is removed at the end. The peak
-is that of resident private memory (RssAnon of this process and its children, sampled), which
-leaves out the page cache. The same sums over the first shards are computed from a copy of their
-rows in memory and compared.
+Synthetic data is streamed to shards in a temporary directory, which is removed at the end. The peak
+is that of resident private memory (RssAnon of this process and its children, sampled), which does
+not include the page cache. The same sums over the first shards are computed from a copy in memory,
+and compared.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TINY = {"gigabytes": 0.002, "features": 62}
 
 
 class PrivateMemory:
-    """Peak of the private memory of this process and its children, while entered."""
+    """Context manager that measures the peak private memory of this process and its children."""
 
     def __enter__(self) -> PrivateMemory:
         self.peak = 0
@@ -59,7 +59,7 @@ def _private(pid: int) -> int:
 
 
 def run(gigabytes: float, features: int, documents: int, directory: str) -> Table:
-    """Stream, process, compare and tabulate."""
+    """Write the shards, compute the sums, compare them, and return a table."""
     from ranksieve.datasets import PlantedRanking, draw_plan
     from ranksieve.io.shards import open_shards, write_shards
 
@@ -112,7 +112,7 @@ def _gram(source: Any) -> list[Any]:
 
 
 def _compare(table: Table, shards: Any, importance: list[Any], gram: list[Any]) -> None:
-    """Largest relative difference to the same sums over a copy of the first shards in memory."""
+    """Show the largest relative difference from sums over the first shards in memory."""
     from ranksieve import RankingData
 
     n_shards = min(4, shards.n_shards)

@@ -1,8 +1,8 @@
 """NDCG@10 and MAP over 2,000 queries of 120 documents.
 
-pytrec_eval's time includes building its dictionaries from arrays, without which arrays cannot be
-evaluated; "evaluate only" is its time without that. ranx evaluates a Qrels and a Run that were
-built before (warm). scikit-learn has no MAP over queries, so it computes NDCG@10 only.
+The time of pytrec_eval includes building its dictionaries from arrays, which it needs; "evaluate
+only" is its time without that. ranx evaluates a Qrels and a Run that were built beforehand, after
+compilation. scikit-learn has no MAP over queries, so it computes only NDCG@10.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def pytrec_eval(queries: int, documents: int) -> Task:
 
 
 def pytrec_eval_only(queries: int, documents: int) -> Task:
-    """Evaluate dictionaries that are there already."""
+    """Evaluate dictionaries that were built beforehand."""
     import pytrec_eval
 
     labels, scores, _ = _arrays(queries, documents)
@@ -88,7 +88,7 @@ def pytrec_eval_only(queries: int, documents: int) -> Task:
 
 
 def ranx(queries: int, documents: int) -> Task:
-    """Evaluate a Qrels and a Run that are there already."""
+    """Evaluate a Qrels and a Run that were built beforehand."""
     import warnings
 
     warnings.filterwarnings("ignore")
@@ -105,7 +105,7 @@ def ranx(queries: int, documents: int) -> Task:
 
 
 def scikit_learn(queries: int, documents: int) -> Task:
-    """NDCG@10 only, all queries in one call as they have equal lengths."""
+    """Compute only NDCG@10, for all queries in one call, as they have equal lengths."""
     from sklearn.metrics import ndcg_score
 
     labels, scores, _ = _arrays(queries, documents)

@@ -1,7 +1,8 @@
-"""Memory of each filter beyond the data, on 300,000 x 300 numbers of float32 (360 MB).
+"""Memory of each filter in addition to the data: 300,000 rows x 300 features in float32 (360 MB).
 
-The peak counts from the moment when all is imported and compiled and the data is there, so that it
-is what the filter itself takes. The data is given as arrays, as scikit-learn users do.
+The peak is counted from the moment when everything is imported and compiled and the data is in
+memory, so it is what the filter itself needs. The data is passed as arrays, as users of
+scikit-learn do.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class _Arrays(NamedTuple):
 
 
 def _draw(rows: int, features: int, documents: int) -> _Arrays:
-    """Features that follow the label more or less closely, and not only in even steps."""
+    """Return features that depend on the label to different degrees, and not only linearly."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, rows)
     X = np.empty((rows, features), dtype=np.float32)
@@ -39,7 +40,7 @@ def _draw(rows: int, features: int, documents: int) -> _Arrays:
 
 
 def select(name: str, rows: int, features: int, documents: int) -> Task:
-    """Select ten features by a filter."""
+    """Select ten features with a filter."""
     selector = SELECTORS[name].make(n_features_to_select=10)
     X, y, qid = _draw(rows, features, documents)
     few = _draw(20 * documents, 11, documents)

@@ -1,10 +1,10 @@
-"""RankSVM against LinearSVC on explicit differences of pairs, and by the length of a query.
+"""RankSVM beside LinearSVC on explicit differences of pairs, and its time by the length of a query.
 
-Both minimize the same objective (squared hinge) on one thread, at the loosest of a few tolerances
-that brings them within 1e-4 of the least objective known, best of some runs. LinearSVC needs the
-pairs to be listed first: "times ours" does not count that, the next column does. The second table
-has a single query: times two when there are twice as many documents, and a little more for the
-logarithm.
+Both minimize the same objective (squared hinge loss) on one thread, with the largest of a few
+tolerances that brings them within 1e-4 of the smallest known objective; the best of several runs
+counts. LinearSVC needs a list of all pairs: "times ours" does not include the time to make it, the
+next column does. The second table has a single query: with twice as many documents, the time should
+double, and grow a little more because of the logarithm.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def run(rows: int, queries: int, features: int, longest: int, repeats: int) -> G
 
 
 def make_data(rows: int, queries: int, features: int, levels: int = 3) -> Any:
-    """Labels that follow a weighted sum of features; with 0 levels they are real numbers."""
+    """Return data whose labels follow a weighted sum of features; real numbers with 0 levels."""
     from ranksieve import RankingData
 
     rng = np.random.default_rng(0)
@@ -80,7 +80,7 @@ def _contest(data: Any, repeats: int) -> Table:
 
 
 def _differences(data: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Differences of all pairs with alternating signs, and the signs, query by query."""
+    """Return the differences of all pairs with alternating signs, and the signs."""
     parts = []
     for start, end in zip(data.query_ptr[:-1], data.query_ptr[1:], strict=True):
         better, worse = np.nonzero(data.y[start:end, None] > data.y[start:end])
@@ -111,7 +111,7 @@ def _fit_peer(D: np.ndarray, signs: np.ndarray, C: float, tol: float) -> Callabl
 
 
 def _loosest(fit: Callable[[float], Any], least: float, repeats: int) -> tuple[float, float, float]:
-    """Tolerance, best time and objective of the first fit that is close enough to the least."""
+    """Return tolerance, best time and objective of the first fit close enough to the smallest."""
     for tol in TOLERANCES:
         seconds, result = _timed(lambda tol=tol: fit(tol), repeats)  # type: ignore[misc]
         objective = result() if callable(result) else result

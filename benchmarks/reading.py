@@ -1,6 +1,7 @@
-"""Read LETOR text: MQ2008's five parts repeated to a given size, into dense arrays.
+"""Read LETOR text: the five parts of MQ2008, repeated up to a given size, into dense arrays.
 
-The file order is kept by scikit-learn and undone grouping by ours before digests are compared.
+scikit-learn keeps the order of the file; ranksieve groups rows by query, which is undone before
+digests are compared.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def ranksieve(megabytes: int) -> Task:
 
 
 def scikit_learn(megabytes: int) -> Task:
-    """Read into CSR and turn it into an array, which is what rankers need."""
+    """Read into CSR, and convert that to a dense array, which rankers need."""
     from sklearn.datasets import load_svmlight_file
 
     path = _source(megabytes)

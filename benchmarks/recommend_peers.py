@@ -1,8 +1,8 @@
-"""A recommendation on MQ2008, and what others choose of the same size, on the same queries.
+"""A recommendation on MQ2008, beside what other methods choose at the same size.
 
-Each fold judges what was chosen without it: by ``recommend``, and as many features by LightGBM's
-gain (``bt-influence``), by elimination around the ranker, and at random. All are trained and tested
-alike, and the verdicts are those that ``recommend`` gives.
+Each fold tests what was chosen without it: by ``recommend``, and the same number of features by
+LightGBM's gain (``bt-influence``), by elimination around the ranker, and at random. All are trained
+and tested in the same way, with the verdicts of ``recommend``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TINY = {"ranker": "rankrls", "margin": 0.1, "draws": 1}
 
 
 def run(ranker: str, margin: float, rule: str, draws: int) -> Table:
-    """Run all, and return a table."""
+    """Run all methods, and return a table."""
     with limit_threads(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         folder = mq2008_parts()[0].parent
@@ -58,7 +58,7 @@ def run(ranker: str, margin: float, rule: str, draws: int) -> Table:
 def _verdict(
     name: str, outcomes: list[Outcome], whole: Any, ranker: Any, margin: float, draws: int
 ) -> Verdict:
-    """The verdict on a way to choose; values of random orders are means over several draws."""
+    """Return the verdict on a method; values of random orders are means over several draws."""
     values, base = [], []
     for fold, outcome in enumerate(outcomes):
         judges = np.isin(whole.query_ids.astype(str), outcome.queries)
@@ -76,7 +76,7 @@ def _verdict(
 
 
 def _values(train: Any, test: Any, ranker: Any, columns: list[int]) -> np.ndarray:
-    """Values of queries; without any feature, all documents have the same score."""
+    """Return values of queries; without any feature, all documents have the same score."""
     scores = np.zeros(test.n_rows)
     if columns:
         scores = ranker.fit(train.take_features(columns)).predict(test.take_features(columns))

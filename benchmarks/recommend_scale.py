@@ -1,9 +1,9 @@
 """How much work a recommendation takes on large data, by kind of cell.
 
-Planted data with copies, counts, heavy tails, noise and features of the query; LambdaMART, five
-parts of the queries. Processor seconds are those of the threads that run the cells, so that they
-hold on a busy machine, too. With ``out``, finished cells are kept there, and the next run resumes;
-their processor seconds are kept beside them.
+The data is synthetic, with copies, counts, heavy tails, noise and features of the query; the ranker
+is LambdaMART, and queries are divided into five parts. CPU seconds are those of the threads that
+run the cells, so they hardly depend on other programs. With ``out``, finished cells and their CPU
+seconds are kept in that directory, and the next run resumes.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _data(queries: int, documents: int, features: int) -> Any:
 
 @contextmanager
 def _measured(path: Path) -> Iterator[None]:
-    """Write the processor seconds of each cell to a file."""
+    """Write the CPU seconds of each cell to a file."""
     original, lock = Placed.run, Lock()
 
     def measured(cell: Placed, division: Any) -> Any:
@@ -95,7 +95,7 @@ def _measured(path: Path) -> Iterator[None]:
 
 
 def _range(size: int) -> str:
-    """A number of features, roughly."""
+    """Return the range of a number of features."""
     limits = (0, 8, 16, 32, 64)
     least = max((limit for limit in limits if limit < size), default=0)
     most = next((str(limit) for limit in limits if limit >= size), "more")
@@ -106,7 +106,7 @@ def _table(cells: list[dict[str, Any]], wall: float, answer: Any) -> Table:
     shown = "shown" if answer.claim.is_shown else "not shown"
     n_features = len(answer.feature_names)
     table = Table(title=f"keep {len(answer.features)} of {n_features}, {shown}; wall {wall:.0f} s")
-    for column in ("cells", "number", "processor seconds", "seconds each"):
+    for column in ("cells", "number", "CPU seconds", "seconds each"):
         table.add_column(column, justify="left" if column == "cells" else "right")
     kinds: dict[str, list[float]] = {}
     for cell in cells:
@@ -115,5 +115,5 @@ def _table(cells: list[dict[str, Any]], wall: float, answer: Any) -> Table:
         table.add_row(kind, str(len(seconds)), f"{sum(seconds):.1f}", f"{np.mean(seconds):.2f}")
     every = [cell["seconds"] for cell in cells]
     table.add_row("all", str(len(every)), f"{sum(every):.1f}", f"{np.mean(every):.2f}")
-    table.caption = quantity(answer.claim.n_queries, "query", "queries") + " judged"
+    table.caption = quantity(answer.claim.n_queries, "query", "queries") + " tested"
     return table

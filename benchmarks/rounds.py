@@ -1,7 +1,7 @@
 """Overhead of a round: 20 rounds of a small stateful statistic, locally and on two Dask workers.
 
-The statistic does next to nothing, so that what is measured is the cost of asking. Local shards
-are the work itself; what Dask takes beyond them is overhead.
+The statistic does almost nothing, so the time is that of communication. Local shards show the work
+itself; the additional time on Dask is overhead.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ TINY = {"rounds": 2, "workers": 1, "queries": 50}
 
 
 class Counter:
-    """Statistic with a state that every round changes."""
+    """Statistic with a state that changes in every round."""
 
     def __init__(self, block: Any) -> None:
         self.state = np.zeros(len(block.y))
 
     def step(self, weights: np.ndarray) -> np.ndarray:
-        """Change the state; returns a small array."""
+        """Change the state, and return a small array."""
         self.state += weights[0]
         return np.full(len(weights), self.state.sum())
 

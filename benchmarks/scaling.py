@@ -1,9 +1,9 @@
-"""Cost of every filter at 1, 2 and 4 times as many rows: linear is 2 and 4.
+"""Time of every filter with 1, 2 and 4 times as many rows; linear time means ratios of 2 and 4.
 
-Planted rankings, of which the smaller ones are the first queries of the largest, in memory. Sizes
-alternate, so that a busy moment of the machine does not hit only one of them, and the best time
-counts. What does not depend on rows, such as clusters and eigenvectors of features, makes the
-ratios smaller; caches that the rows outgrow make them larger.
+The data is synthetic and in memory; smaller data sets are the first queries of the largest. Sizes
+alternate, so that other programs do not slow down only one of them, and the best time counts. Work
+that does not depend on the rows, such as clusters and eigenvectors of features, makes the ratios
+smaller; data that no longer fits into the caches makes them larger.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _sources(queries: int, documents: int, features: int) -> list[Any]:
 
 
 def _best(name: str, sources: list[Any], repeats: int) -> list[float]:
-    """Seconds of the best run on each source; a first one, which compiles, does not count."""
+    """Return the best seconds on each source, after a first run, which compiles."""
     from ranksieve.selectors.registry import make_selector
 
     make_selector(name).fit(sources[0])

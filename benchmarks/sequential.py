@@ -1,9 +1,9 @@
 """SequentialSelector around LightGBM beside scikit-learn's, with the same ranker and folds.
 
-Both train every candidate on every fold, on two threads: each training has one. scikit-learn's
-SequentialFeatureSelector gets a ranker that takes query ids, which LightGBM's does not, and runs
-in processes. The third and fourth are the same search once more, from a checkpoint, and a floating
-search, which comes back to subsets that it has seen.
+Both train every candidate on every fold, in two threads or processes, with one thread per training.
+scikit-learn's SequentialFeatureSelector gets a ranker that takes query ids, which LightGBM's does
+not, and runs in processes. The third contender is the same search again, from a checkpoint; the
+fourth is a floating search, which returns to subsets that it has already evaluated.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ def _ours(options: dict[str, Any], size: dict[str, int], again: bool = False) ->
 
 
 def ranksieve(**size: int) -> Task:
-    """The selector."""
+    """Run the selector."""
     return _ours({}, size)
 
 
 def from_checkpoint(**size: int) -> Task:
-    """The same search, of which all values are known."""
+    """Run the same search again; all of its values are known."""
     return _ours({}, size, again=True)
 
 
 def floating(**size: int) -> Task:
-    """A floating search."""
+    """Run a floating search."""
     return _ours({"floating": True}, size)
 
 
@@ -81,18 +81,18 @@ class QueryRanker(BaseEstimator):
         self.trees = trees
 
     def fit(self, X: np.ndarray, y: np.ndarray, qid: Any = None) -> QueryRanker:
-        """Train on rows whose queries are in one piece."""
+        """Train on rows in which each query is contiguous."""
         starts = np.flatnonzero(np.r_[True, qid[1:] != qid[:-1]])
         self.ranker_ = _trees(self.trees).fit(X, y, group=np.diff(np.r_[starts, len(qid)]))
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Scores."""
+        """Return scores."""
         return self.ranker_.booster_.predict(X)
 
 
 def scikit_learn(queries: int, documents: int, features: int, k: int, trees: int) -> Task:
-    """SequentialFeatureSelector."""
+    """Run scikit-learn's SequentialFeatureSelector."""
     import sklearn
     from sklearn.feature_selection import SequentialFeatureSelector
 

@@ -1,10 +1,10 @@
-"""Kendall's tau-b of all pairs of features, mean over queries: MQ2008, or random lists.
+"""Kendall's tau-b of all pairs of features, averaged over queries: MQ2008, or random lists.
 
-``documents=0`` is MQ2008 with all of its features; more documents a query are random numbers of
-which many are tied, e.g. ``--set documents=1000 --set queries=20 --set features=64``. pandas is
-called once per query. Both pandas and SciPy return NaN for a feature that is constant in a query,
-which counts as 0. SciPy is called once per query and pair of features, and for a few queries only:
-its fact "all queries" is what these few, evenly spaced ones took, times all over few.
+``documents=0`` is MQ2008 with all of its features. Any other number of documents per query means
+random numbers, of which many are tied, such as ``--set documents=1000 --set queries=20 --set
+features=64``. pandas is called once per query. pandas and SciPy return NaN for a feature that is
+constant in a query, which counts as 0. SciPy is called once per query and pair of features, and
+only for a few evenly spaced queries; "all queries" extrapolates its time to all queries.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _facts(similarity: np.ndarray) -> dict[str, Any]:
 
 
 def ranksieve(queries: int, documents: int, features: int, method: str) -> Task:
-    """One pass of the engine, by the method that is asked for."""
+    """Compute the similarity in one pass of the engine."""
     from ranksieve.sums.similarity import feature_similarity
 
     data = _data(queries, documents, features)
@@ -54,7 +54,7 @@ def ranksieve(queries: int, documents: int, features: int, method: str) -> Task:
 
 
 def pandas(queries: int, documents: int, features: int, method: str) -> Task:
-    """A loop over queries; always tau-b."""
+    """Run a loop over queries; always tau-b."""
     from pandas import DataFrame
 
     data = _data(queries, documents, features)
@@ -69,7 +69,7 @@ def pandas(queries: int, documents: int, features: int, method: str) -> Task:
 
 
 def scipy(queries: int, documents: int, features: int, method: str) -> Task:
-    """A loop over a few queries and the pairs of features; always tau-b."""
+    """Run a loop over a few queries and all pairs of features; always tau-b."""
     from scipy.stats import kendalltau
 
     data = _data(queries, documents, features)

@@ -1,13 +1,14 @@
-"""Paths of sparse rankers: L1 against accelerated gradients on listed pairs, and FSMRank's grid.
+"""Paths of sparse rankers: L1 beside accelerated gradients on listed pairs, and FSMRank's grid.
 
 Both minimize the mean squared violation of the margin plus an L1 penalty, for the same penalties
-from the largest down, each starting from the solution before, on one thread. Ours runs at the
-loosest of a few tolerances that brings all objectives within 1e-4 of the least ones. The peer is
-FISTA in numpy on the differences of all pairs, with the step of the largest eigenvalue and
-restarts; it is told the least objectives and stops within 1e-4 of each. "Times ours" does not count
-that the pairs have to be listed first, the next column does. Random features are independent, which
-is easiest for gradients; those of MQ2008 are as alike as real ones are. The second table has 25
-pairs of penalties of FSMRank on fold 1 of MQ2008, importance and similarity included.
+from the largest down, each starting from the previous solution, on one thread. ranksieve uses the
+largest of a few tolerances that brings all objectives within 1e-4 of the smallest known ones. The
+peer is FISTA in numpy on the differences of all pairs, with restarts and a step size from the
+largest eigenvalue; it knows the smallest objectives, and stops within 1e-4 of each. "Times ours"
+does not include the time to list the pairs, the next column does. Random features are independent,
+which is the easiest case for gradients; those of MQ2008 are as similar as real features are. The
+second table has 25 pairs of penalties of FSMRank on fold 1 of MQ2008, including importance and
+similarity.
 """
 
 from __future__ import annotations
@@ -85,12 +86,12 @@ def _contest(table: Table, name: str, data: Any, lams: int, end: float, repeats:
 
 
 def _above(found: list[float], goals: list[tuple[float, float]]) -> float:
-    """How far objectives are above the least ones, at most."""
+    """Return how far objectives are above the smallest ones, at most."""
     return max(value / least - 1 for value, (_, least) in zip(found, goals, strict=True))
 
 
 def _fista_path(D: np.ndarray, goals: list[tuple[float, float]]) -> list[float]:
-    """Objective of each penalty when it is close enough to its goal."""
+    """Return the objective of each penalty when it is close enough to its goal."""
     w = np.zeros(D.shape[1])
     length = len(D) / (2 * np.linalg.norm(D.T @ D, 2))
     found = []

@@ -1,9 +1,9 @@
-"""How long commands take at first, with nothing compiled, and later.
+"""How long commands take the first time, with nothing compiled, and later.
 
-Each command of the README runs in a process of its own on planted data, first with an empty cache
-of kernels, then again. Beside the seconds that pass are those of the processor, which a busy
-machine changes less. What a kernel takes to compile does not count what it calls, which has a line
-of its own; numba's own functions are added up.
+Each command of the README runs in a process of its own on synthetic data, first with an empty cache
+of kernels, then again. CPU seconds are shown beside the elapsed seconds, because they depend less
+on what else runs on the machine. The time to compile a kernel does not include the functions that
+it calls, each of which has its own line; numba's own functions are added up.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rich.table import Table
 PARAMETERS = {"queries": 100, "commands": "all", "kernels": 20}
 TINY = {"queries": 5, "commands": "convert"}
 
-Seconds = tuple[float, float]  # that pass, and of the processor
+Seconds = tuple[float, float]  # elapsed, and of the CPU
 
 # Name -> arguments, and the commands whose files it reads.
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -85,7 +85,7 @@ def run(queries: int, commands: str, kernels: int) -> Group:
     names = list(COMMANDS) if commands == "all" else commands.split(",")
     table = Table(title="Seconds of each command", title_justify="left")
     table.add_column("command")
-    for heading in ("first run", "processor", "compiling", "second run", "processor", "imports"):
+    for heading in ("first run", "CPU", "compiling", "second run", "CPU", "imports"):
         table.add_column(heading, justify="right")
     compiled: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as directory:
@@ -111,7 +111,7 @@ def _write_data(queries: int, path: Path) -> None:
 
 
 def _make(name: str, place: Path, made: set[str]) -> None:
-    """Run a command for its files, unless it has run."""
+    """Run a command that makes files for others, unless it has run."""
     if name not in made:
         arguments, needs = COMMANDS[name]
         for needed in needs:
@@ -121,7 +121,7 @@ def _make(name: str, place: Path, made: set[str]) -> None:
 
 
 def _measure(name: str, place: Path) -> tuple[Seconds, Seconds, float, dict[str, float]]:
-    """Seconds of the first and the second run, of imports, and of compiling each function."""
+    """Return the seconds of both runs, of imports, and of compiling each function."""
     arguments, cache = COMMANDS[name][0], name.replace(" ", "")
     events = place / "events.json"
     first = ["-c", LISTENING, str(events), *_split(arguments, place, "first")]
@@ -134,12 +134,12 @@ def _measure(name: str, place: Path) -> tuple[Seconds, Seconds, float, dict[str,
 
 
 def _split(arguments: str, place: Path, which: str) -> list[str]:
-    """Arguments of a run; a study has its own directory, or the second run would find it done."""
+    """Return the arguments of a run; each run of a study has its own directory."""
     return arguments.format(study=place / f"study-{which}").split()
 
 
 def _seconds(arguments: list[str], place: Path, cache: str) -> tuple[Seconds, str]:
-    """Seconds of a run of Python, and what it wrote to the standard error."""
+    """Return the seconds of a run of Python, and what it wrote to standard error."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(place / "cache" / cache)}
     start, before = time.perf_counter(), os.times()
     done = subprocess.run(

@@ -1,9 +1,9 @@
-"""A study beside the loop that one would write: five folds, four selectors, RankSVM and LambdaMART.
+"""A study beside a straightforward loop: five folds, four selectors, RankSVM and LambdaMART.
 
-The loop goes over folds, selectors, their parameters and numbers of features, selects, trains and
-evaluates, with the same selectors and rankers, on as many threads. It trains each different set of
-features again whenever it comes up. The study also writes its ledger. Both end with the same means,
-which are compared. The third contender is the study once more, of which all is known.
+The loop goes over folds, selectors, their parameters and numbers of features; it selects, trains
+and evaluates with the same selectors and rankers, on the same number of threads. It trains again
+whenever a set of features occurs again. The study also writes its ledger. Both must give the same
+means. The third contender is the same study again, with all results known.
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ def _study(data: Any, plan: dict[str, Any], out: str | None) -> dict[tuple[str, 
 
 
 def ranksieve(queries: int, documents: int, features: int, **what: str) -> Task:
-    """The study."""
+    """Run the study."""
     data, small, plan = _data(queries, documents, features), _small(features), _plan(**what)
     return Task(lambda: _study(data, plan, None), lambda: _study(small, plan, None), _told)
 
 
 def from_ledger(queries: int, documents: int, features: int, **what: str) -> Task:
-    """The study, of which all cells are known."""
+    """Run the study again; all cells are known."""
     data, directory = _data(queries, documents, features), tempfile.mkdtemp()
     task = Task(*[lambda: _study(data, _plan(**what), directory)] * 2, _told)
     weakref.finalize(task, shutil.rmtree, directory)
@@ -122,7 +122,7 @@ def _loop(data: Any, plan: dict[str, Any]) -> dict[tuple[str, str], float]:
 
 
 def loop(queries: int, documents: int, features: int, **what: str) -> Task:
-    """The loop."""
+    """Run the loop."""
     data, small, plan = _data(queries, documents, features), _small(features), _plan(**what)
     return Task(lambda: _loop(data, plan), lambda: _loop(small, plan), _told)
 

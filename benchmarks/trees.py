@@ -1,13 +1,14 @@
-"""Which features boosted trees need: selectors and what people use, judged by LambdaMART.
+"""Feature selection for boosted trees: selectors of ranksieve and of others, by LambdaMART.
 
-NDCG@10 of LambdaMART, refit on the chosen 3, 5, 10 and 20 features, against that on the top
-features by the gain of its own model, which is what everybody does: mean difference in 1e-4 with
-its standard error, over the test queries of five folds (--set data=MQ2008), or over draws of
-planted data with products, thresholds and copies (--set data=planted; methods were developed on
-draws below 100), or on the demo (five folds).
-Rows are shuffled within queries first, so that their order says nothing. Trainings count models of
-trees; seconds are those of the processor. Peers that are not installed are left out: install
-catboost, mrmr_selection, fastcan and probatus to see them. Choose methods by --set "methods=A;B".
+LambdaMART is trained on the 3, 5, 10 and 20 features that each method chooses. The table shows its
+NDCG@10 minus that with the features of largest gain in its own model, which is the usual way to
+choose: the mean difference in units of 1e-4, with its standard error. It is computed over the test
+queries of five folds of MQ2008 (``--set data=MQ2008``) or of the demo (``--set data=demo``), or
+over draws of synthetic data with products, thresholds and copies (``--set data=planted``; methods
+were developed on draws below 100). The rows of each query are shuffled first, so that their order
+reveals nothing. Trainings are models of trees; seconds are CPU seconds. Libraries that are not
+installed are left out: install catboost, mrmr_selection, fastcan and probatus to include them.
+``--set "methods=A;B"`` chooses methods.
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ Orders = Callable[[RankingData, int], tuple[list[int], int]]
 
 
 class Task(NamedTuple):
-    """Queries to select and train on, and to judge by."""
+    """Queries to select and train on, and queries to test on."""
 
     train: RankingData
     test: RankingData
 
 
 def run(data: str, methods: str, draws: int, first: int, seeds: int, trees: int) -> Table:
-    """Judge all methods, each on one thread, and return a table."""
+    """Test all methods, each on one thread, and return a table."""
     with limit_threads(1):
         return _table(data, list(_tasks(data, range(first, first + draws))), methods, seeds, trees)
 
@@ -88,7 +89,7 @@ def _with_error(gain: np.ndarray) -> str:
 def _judge(
     tasks: Sequence[Task], order: Orders, seeds: int, trees: int
 ) -> tuple[np.ndarray, int, float]:
-    """Value of each query or draw with each number of features; trainings; seconds of a task."""
+    """Return the value of each query or draw by number of features, trainings, and seconds."""
     values, trainings, seconds = [], 0, 0.0
     for task in tasks:
         start = time.process_time()
@@ -107,7 +108,7 @@ _KNOWN: dict[Any, np.ndarray] = {}
 
 
 def _refit(task: Task, features: tuple[int, ...], seeds: int, trees: int) -> np.ndarray:
-    """Value of each test query, the mean over seeds."""
+    """Return the value of each test query, averaged over seeds."""
     key = (id(task.train), features)
     if key not in _KNOWN:
         found = []
@@ -156,7 +157,7 @@ def _mean_shap(train: RankingData, trees: int) -> tuple[list[int], int]:
 
 
 def _permutation(train: RankingData, trees: int) -> tuple[list[int], int]:
-    """Loss of NDCG@10 on held-out queries if a feature's values are shuffled over all rows."""
+    """Return the loss of NDCG@10 on held-out queries if a feature's values are shuffled."""
     parts = query_parts(train.n_queries, 5)
     held_out = train.take_queries(parts[0])
     ranker = _trees(trees).fit(train.take_queries(np.sort(np.concatenate(parts[1:]))))
@@ -211,7 +212,7 @@ def _catboost(train: RankingData, trees: int) -> tuple[list[int], int]:
 
 
 def _probatus(train: RankingData, trees: int) -> tuple[list[int], int]:
-    """ShapRFECV around a regression of the labels, since it passes no queries on to a ranker."""
+    """Run ShapRFECV on a regression of the labels, since it does not pass queries to a ranker."""
     import pandas as pd
     from lightgbm import LGBMRegressor
     from probatus.feature_elimination import ShapRFECV
@@ -298,7 +299,7 @@ def _tasks(data: str, draws: Iterable[int]) -> Iterator[Task]:
 
 
 def _shuffled(data: RankingData, seed: int) -> RankingData:
-    """The same data with the rows of each query in random order."""
+    """Return the same data with the rows of each query in random order."""
     order = np.lexsort((np.random.default_rng(seed).random(data.n_rows), data.query_codes))
     return RankingData(data.X[order], data.y[order], data.qid[order])
 
@@ -307,7 +308,7 @@ _INFORMATIVE, _USELESS, _COPIES = 12, 12, 12
 
 
 def _planted(seed: int, n_train: int, n_test: int) -> Task:
-    """Relevance from sums, thresholds, a product, a switch and a bend; useless features; copies."""
+    """Return data with sums, thresholds, a product, a switch, a bend, noise and copies."""
     rng = np.random.default_rng(seed)
     weights = rng.uniform(0.3, 1.0, 8)
     sources = rng.integers(0, _INFORMATIVE, _COPIES)

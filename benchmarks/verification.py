@@ -1,8 +1,9 @@
-"""What checksums cost a pass over dense shards that reads them first.
+"""The cost of checksums in the first pass over dense shards.
 
-Planted shards are opened anew for each run, with and without ``verify="first-read"``, by turns and
-on one thread; the best of all runs counts. Seconds are those of the processor, which a busy machine
-changes less. The files are in the page cache: from a disk, both ways wait the same time longer.
+Synthetic shards are opened again for each run, with and without ``verify="first-read"``,
+alternating and on one thread; the best of all runs counts. Seconds are CPU seconds, which depend
+less on other programs. The files are in the page cache: reading from a disk would add the same time
+to both.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ PASSES = {
 
 
 def _best(path: Path, work: Callable[[Any], object], repeats: int) -> list[float]:
-    """Best seconds without and with checksums; a first run, which compiles, does not count."""
+    """Return the best seconds without and with checksums, after a first run, which compiles."""
     from ranksieve.io.shards import open_shards
 
     best = [float("inf")] * 2

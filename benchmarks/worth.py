@@ -1,12 +1,13 @@
-"""What a recommendation costs, beside the cheapest features that truly are enough.
+"""What recommended features cost, compared with the cheapest features that are truly enough.
 
-Planted data with costs, as in practice: six signals of falling weight, each seen through several
-features that are copies with more or less noise at different costs, some weak features and some
-without any use, in calls that cost something once. Each run recommends features and asks a large
-population of queries for the truth. The cheapest set that loses less than the margin there is
-looked for by a search that knows where the signals are and does not see the recommendation; a set
-that loses more counts as infinitely dear. Beside it, what other orders reach within the cost of
-the recommendation: LightGBM's gain, elimination around the ranker, and random orders.
+The data is synthetic, with costs as in practice: six signals of decreasing weight, each observed
+through several features, which are copies with more or less noise at different costs; some weak and
+some useless features; and calls whose cost is paid once. Each run recommends features, and measures
+their true loss on a large population of queries. A search that knows where the signals are, and
+does not see the recommendation, finds the cheapest set that loses less than the margin there; a set
+that loses more counts as infinitely expensive. The table also shows what other orders achieve
+within the cost of the recommendation: LightGBM's gain, elimination around the ranker, and random
+orders.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ _PEERS = ("gain of trees", "elimination", "random")
 
 
 class Outcome(NamedTuple):
-    """What a way has chosen: its cost relative to the cheapest, its true loss, and if it is shown.
+    """The set that a method chose: its cost relative to the cheapest, its true loss, and its claim.
 
-    ``n_features`` counts them; ``cost`` is infinite if the loss is the margin or more.
+    ``n_features`` is its size; ``cost`` is infinite if the loss is the margin or more.
     """
 
     cost: float
@@ -62,7 +63,7 @@ def run(
     ranker: str,
     selectors: str,
 ) -> Table:
-    """Run all, and return a table."""
+    """Run all draws, and return a table."""
     found: dict[str, list[Outcome]] = {}
     chosen = selectors.split(",") if selectors else None
     with limit_threads(1), warnings.catch_warnings():
@@ -102,7 +103,7 @@ def _table(found: dict[str, list[Outcome]], title: str) -> Table:
 
 
 class _Task:
-    """A draw, and what is asked of it."""
+    """A draw, and the settings of the recommendation."""
 
     def __init__(
         self, number: int, queries: int, population: int, margin: float, ranker: str
@@ -112,7 +113,7 @@ class _Task:
         self.truth = Truth(self.planted, make_ranker(ranker, **_SETTINGS[ranker]))
 
     def run(self, rules: list[str], selectors: list[str] | None, starts: int) -> dict[str, Outcome]:
-        """The outcome of each rule, and of what others choose at the cost of the first."""
+        """Return the outcome of each rule, and of what others choose at the cost of the first."""
         planted, costs, margin = self.planted, self.planted.aligned, self.margin
         sets, shown = {}, {}
         how: dict[str, Any] = {
@@ -148,7 +149,7 @@ class _Task:
 
 
 def _within(order: list[int], costs: AlignedCosts, budget: float) -> list[int]:
-    """Features in order as long as they fit; those that do not fit are passed over."""
+    """Return features in order as long as they fit; those that do not fit are skipped."""
     chosen: list[int] = []
     for feature in order:
         if costs.total([*chosen, feature]) <= budget:

@@ -58,7 +58,7 @@ def test_feature_sets_and_names(run, saved, tmp_path):
     command = ["export", model, "--to", "opensearch-ltr", "--out", tmp_path / "out"]
     status, output, _ = run(*command, "--feature-set", chosen, "--name", "mine")
     assert status == 0
-    assert "It was not verified" in output
+    assert "The files were not verified" in output
     assert "1 feature to switch off" in output
     written = json.loads((tmp_path / "out" / "featureset.json").read_text())
     assert written == {"featureset": {"features": features[:-1]}}

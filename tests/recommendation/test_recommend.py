@@ -458,7 +458,7 @@ class TestTime:
         assert "Nothing is claimed" in found.sentence
         assert found.notes == [
             "The time limit of 1e-06 s was reached: no smaller set of features was tried; 5 of 5 "
-            "parts of the queries have not judged."
+            "parts of the queries were not tested."
         ]
         assert read_answer(tmp_path)["claim"]["n_queries"] == 0
         with pytest.raises(DataError, match="no time to find features within the budget"):
@@ -473,7 +473,7 @@ class TestTime:
             found = recommend(data, margin=0.05, time=limit, **QUICK)
             judged.append(found.claim.n_queries)
             lacking = 5 - judged[-1] // 8
-            told = f"{lacking} of 5 parts of the queries have not judged"
+            told = f"{lacking} of 5 parts of the queries were not tested"
             assert any(told in note for note in found.notes) == (lacking > 0)
         assert found.to_record() == answer.to_record()
         assert (judged[0], judged[-1]) == (0, 40)

@@ -225,7 +225,7 @@ class TestAnswers:
         assert page.verdict.sentence == f"{claim.headline}."
         assert claim.numbers in page.verdict.notes
         needed = f"about {claim.queries_needed:,.0f} needed"
-        assert ("Queries that judged", "90", needed) in page.verdict.facts
+        assert ("Test queries", "90", needed) in page.verdict.facts
 
     def test_the_words_of_the_claim_are_those_of_the_answer(self, answer):
         page = recommendation_page(answer)

@@ -43,11 +43,11 @@ def inspect(
     verify: Verify = None,
     html: Annotated[
         Path | None,
-        option("FILE", "Also write a page with charts to this file. Default: none."),
+        option("FILE", "Also write an HTML page with charts to this file. Default: no page."),
     ] = None,
     form: Format = "terminal",
 ) -> None:
-    """Describe data: size, labels, useless features and best single features."""
+    """Describe data: size, labels, useless and best features."""
     import json
 
     from ranksieve.datasets.opening import title_of
@@ -77,8 +77,9 @@ def convert(
     destination: Annotated[
         Path,
         typer.Argument(
+            metavar="DESTINATION",
             help="Where to write: a Parquet file if the name ends in .parquet; a directory of "
-            "shards if it ends in .shards or has no suffix; otherwise LETOR text (also .gz, .zst)."
+            "shards if it ends in .shards or has no suffix; otherwise LETOR text (also .gz, .zst).",
         ),
     ],
     selected: Annotated[
@@ -134,7 +135,7 @@ def convert(
         ),
     ] = "drop",
 ) -> None:
-    """Convert data: LETOR text, Parquet, CSV, shards and feature logs.
+    """Convert data: LETOR text, Parquet, CSV, shards, feature logs.
 
     Shards are for data larger than memory and for Dask clusters. Data of any size can be converted
     to shards, because it is streamed. Feature logs must fit into memory.
@@ -254,16 +255,19 @@ def _keep(data: RankingData, kept: Selection | None, sources: list[Path]) -> Ran
 
 
 def evaluate(
-    data: Annotated[Path, typer.Argument(help="Ranking data with labels and query ids.")],
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Ranking data with labels and query ids.")
+    ],
     scores: Annotated[
-        Path, typer.Argument(help="Scores: one per line, in the order of the data's rows.")
+        Path,
+        typer.Argument(metavar="SCORES", help="Scores: one per line, in the order of the rows."),
     ],
     measures: Annotated[
         str,
         option(
             "M,M,..",
             "Measures, separated by commas: ndcg, map, ap, p, mean-ndcg, err, mrr or "
-            "pairwise-error; @K is a cutoff.",
+            "pairwise-error. @K sets a cutoff, as in ndcg@10.",
         ),
     ] = "map,ndcg@10,p@10,mean-ndcg",
     convention: ConventionName = "standard",

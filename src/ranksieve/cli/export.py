@@ -17,7 +17,11 @@ from ranksieve.cli.sources import open_for
 def export(
     model: Annotated[
         Path | None,
-        typer.Argument(help="Model that train --out wrote, LightGBM's text, or XGBoost's JSON."),
+        typer.Argument(
+            metavar="MODEL",
+            help="Model that train --out or recommend wrote, or a model file of LightGBM (text) or "
+            "XGBoost (JSON).",
+        ),
     ] = None,
     to: Annotated[
         str, option("TARGET", "Where the model will run; --targets lists the targets. Required.")
@@ -47,21 +51,22 @@ def export(
         list[Path] | None,
         option(
             "DATA",
-            "Read the written files again and score this data with them, in the arithmetic of the "
-            "target. If the order of documents changes, nothing is written. May be repeated. "
-            "Default: do not verify.",
+            "Score this data with the exported files, in the arithmetic of the target, and compare "
+            "that with the model. If the order of documents changes, nothing is written. May be "
+            "repeated. Default: do not verify.",
         ),
     ] = None,
     tolerate: Annotated[
         bool,
         typer.Option(
             "--tolerate",
-            help="Write the files even if the order changes. Default: stop with an error.",
+            help="Write the files even if the order of documents changes. Default: stop with an "
+            "error.",
         ),
     ] = False,
     name: Annotated[
         str | None,
-        option("NAME", "Name of the model in the engine. Default: that of the model file."),
+        option("NAME", "Name of the model in the engine. Default: the name of the model file."),
     ] = None,
     costs: Annotated[
         Path | None,
@@ -83,7 +88,7 @@ def export(
     form: Format = "terminal",
     targets: Annotated[bool, typer.Option("--targets", help="List the targets and exit.")] = False,
 ) -> None:
-    """Write a trained model for a search engine, a library or a program.
+    """Write a model for a search engine, a library or a program.
 
     Search engines get only the features that the model uses. Nothing is written unless the model
     can run on the target and, with --verify, ranks documents in the same order.

@@ -70,8 +70,8 @@ def train(
         Path | None,
         option(
             "FILE",
-            "File with held-out data: rankers use it to stop early or to choose a model, and "
-            "are evaluated on it. Default: none.",
+            "Held-out data: rankers use it to stop early or to choose a model, and are evaluated "
+            "on it. Default: none.",
             "--eval",
         ),
     ] = None,
@@ -155,8 +155,9 @@ def predict(
     model: Annotated[
         Path,
         typer.Argument(
-            help="Model that train --out wrote, LightGBM's text, or XGBoost's JSON (export --to "
-            "lightgbm or xgboost writes such files)."
+            metavar="MODEL",
+            help="Model that train --out or recommend wrote, or a model file of LightGBM (text) or "
+            "XGBoost (JSON), such as export --to lightgbm or xgboost writes.",
         ),
     ],
     data: Annotated[list[Path], DATA],

@@ -30,52 +30,61 @@ class ReadingRows:
         str | None,
         option(
             "NAME",
-            "Column with the label, in Parquet and CSV. Default: one called label, relevance, ...",
+            "Column with the label, in Parquet and CSV files. Default: found by its name, such as "
+            "label or relevance.",
         ),
     ] = None
     qid: Annotated[
         str | None,
-        option("NAME", "Column with the query id. Default: one called qid, query_id, query, ..."),
+        option(
+            "NAME",
+            "Column with the query id. Default: found by its name, such as qid or query_id.",
+        ),
     ] = None
     doc_id: Annotated[
         str | None,
         option(
-            "NAME", "Column with the document id. Default: one called doc_id, docid, ..., if any."
+            "NAME",
+            "Column with the document id. Default: found by its name, such as doc_id or docid, if "
+            "there is one.",
         ),
     ] = None
     weight: Annotated[
         str | None,
         option(
             "NAME",
-            "Column with the weight of the query, the same in all of its rows. Default: one called "
-            "weight, sample_weight, ..., if any.",
+            "Column with the weight of the query, the same in all of its rows. Default: found by "
+            "its name, such as weight or sample_weight, if there is one.",
         ),
     ] = None
     drop: Annotated[
         list[str] | None,
         option(
             "NAME,..",
-            "Columns to leave out; patterns such as 'debug_*' are allowed. May be repeated. "
-            "Default: none.",
+            "Columns to leave out, separated by commas; patterns such as 'debug_*' are allowed. "
+            "May be repeated. Default: none.",
         ),
     ] = None
     features: Annotated[
         list[str] | None,
         option(
             "NAME,..",
-            "Feature columns; patterns such as 'bm25_*' are allowed. May be repeated. Default: all "
-            "remaining columns.",
+            "Columns that are features, separated by commas; patterns such as 'bm25_*' are "
+            "allowed. May be repeated. Default: all remaining columns.",
         ),
     ] = None
     n_features: Annotated[
         int | None,
-        option("N", "Number of features in text files. Default: the largest index in the files."),
+        option(
+            "N",
+            "Number of features in LETOR or SVMlight text. Default: the largest index in it.",
+        ),
     ] = None
     zero_based: Annotated[
         bool,
         typer.Option(
             "--zero-based",
-            help="Feature indices in text files start at 0. Default: they start at 1.",
+            help="Feature indices in LETOR or SVMlight text start at 0. Default: they start at 1.",
         ),
     ] = False
 
@@ -108,8 +117,8 @@ class Reading(ReadingRows):
             "How to treat missing values: query-min, query-median or zero fills them in, query by "
             "query; keep leaves them to methods that accept them (filters rank documents without "
             "a value last). With +indicators, such as zero+indicators, 0/1 features that mark "
-            "missing values are added. Default: methods that do not accept missing values refuse "
-            "the data.",
+            "missing values are added. Default: as recorded in the selection or model, if there is "
+            "one; otherwise methods that do not accept missing values refuse the data.",
         ),
     ] = None
 
@@ -122,7 +131,7 @@ class Splitting:
         list[Path] | None,
         option(
             "FILE",
-            "Validation data, to tune on. May be repeated. Default: with --test, one in five "
+            "Validation data, to tune on. Needs --test. May be repeated. Default: one in five "
             "training queries.",
         ),
     ] = None
@@ -130,8 +139,8 @@ class Splitting:
         list[Path] | None,
         option(
             "FILE",
-            "Test data; the data argument is then training data. May be repeated. Default: test on "
-            "folds of the data.",
+            "Test data; DATA is then the training data. May be repeated. Default: test on folds of "
+            "DATA.",
         ),
     ] = None
     split_column: Annotated[
@@ -146,15 +155,16 @@ class Splitting:
         str | None,
         option(
             "NAME",
-            "Column with dates, times or numbers, for --test-queries-after. Default: none.",
+            "Column of Parquet or CSV files with dates, times or numbers, for "
+            "--test-queries-after. Default: none.",
         ),
     ] = None
     test_queries_after: Annotated[
         str | None,
         option(
             "TIME",
-            "Test on the queries whose rows are all after this date (from the next day on), time "
-            "or number, and train on the others. Needs --time-column. Default: none.",
+            "Test on the queries whose rows are all after this time or number, and train on the "
+            "others. A date stands for the whole day. Needs --time-column. Default: none.",
         ),
     ] = None
     pool: Annotated[

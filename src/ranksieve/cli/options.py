@@ -23,11 +23,14 @@ def option(metavar: str, text: str, *names: str, **limits: Any) -> Any:
 
 
 DATA = typer.Argument(
+    metavar="DATA",
     help="Ranking data: files of LETOR / SVMlight text (also .gz, .zst), Parquet, CSV or TSV, or a "
     "pattern such as 'part-*.parquet' (several files are one data set); or one directory: shards, "
-    "or a collection (LETOR, MSLR, Yahoo, Istella)."
+    "or a collection (LETOR, MSLR, Yahoo, Istella).",
 )
-Demo = Annotated[bool, typer.Option("--demo", help="Use the embedded demo data instead of files.")]
+Demo = Annotated[
+    bool, typer.Option("--demo", help="Use the embedded demo as data. Default: read DATA.")
+]
 Format = Annotated[
     FormatName,
     typer.Option("--format", help="Format of the printed tables; json prints the whole result."),
@@ -51,7 +54,11 @@ DaskAddress = Annotated[
 ]
 DaskWorkers = Annotated[
     int | None,
-    option("N", "Start a local Dask cluster of N processes and run on it. Default: none.", min=1),
+    option(
+        "N",
+        "Start a local Dask cluster of N processes and run on it. Default: run in this process.",
+        min=1,
+    ),
 ]
 Verify = Annotated[
     bool | None,
@@ -84,8 +91,8 @@ Exclude = Annotated[
     list[str] | None,
     option(
         "NAMES",
-        "Features that must not be selected, as if they were not in the data. May be repeated. "
-        "Default: none.",
+        "Features that must not be selected, separated by commas: the others are selected as if "
+        "these were not in the data. May be repeated. Default: none.",
     ),
 ]
 Groups = Annotated[
@@ -129,7 +136,7 @@ Scale = Annotated[
     ),
 ]
 NoFigures = Annotated[
-    bool, typer.Option("--no-figures", help="Write only tables. Default: also draw figures.")
+    bool, typer.Option("--no-figures", help="Do not draw figures. Default: draw them.")
 ]
 RankerParameters = Annotated[
     Path | None,

@@ -28,9 +28,10 @@ from ranksieve.cli.options import (
 _Data = Annotated[
     list[Path] | None,
     typer.Argument(
+        metavar="DATA",
         help="Data, as for compare: a file or shards, whose queries are divided into parts; a "
         "collection, or a directory of train, vali and test files; with --test, the training "
-        "data. Default: the embedded demo, with its costs."
+        "data. Default: the embedded demo, with its costs.",
     ),
 ]
 _Ranker = Annotated[
@@ -47,10 +48,16 @@ _RankerSettings = Annotated[
         "--param",
     ),
 ]
-_Measure = Annotated[str, option("M", "Measure whose mean must not fall.")]
+_Measure = Annotated[
+    str, option("M", "Measure of quality whose mean is compared (see evaluate --help).")
+]
 _Margin = Annotated[
     str,
-    option("SHARE", "Largest acceptable loss, relative to all features, such as 1% or 0.01."),
+    option(
+        "SHARE",
+        "Largest acceptable loss of the measure, relative to its mean with all features, such as "
+        "1% or 0.01.",
+    ),
 ]
 _Keep = Annotated[
     list[str] | None,
@@ -62,22 +69,24 @@ _Exclude = Annotated[
     list[str] | None,
     option(
         "NAMES",
-        "Features to leave out, as if they were not in the data. May be repeated. Default: none.",
+        "Features to leave out, separated by commas, as if they were not in the data. May be "
+        "repeated. Default: none.",
     ),
 ]
 _Confirm = Annotated[
     list[Path] | None,
     option(
         "FILE",
-        "Other queries, for a single test of the recommended features. May be repeated. Default: "
-        "none.",
+        "Data with other queries, on which the recommended features are tested once. May be "
+        "repeated. Default: none.",
     ),
 ]
 _Selectors = Annotated[
     str | None,
     option(
         "A,B,..",
-        "Selectors to try; select --methods lists them. Default: a few that suit the ranker.",
+        "Selectors to try, separated by commas; select --methods lists them. Default: three that "
+        "suit the ranker.",
     ),
 ]
 _Rule = Annotated[
@@ -89,16 +98,19 @@ _Rule = Annotated[
         "standard error) or best (only the best set). The claim does not depend on the rule.",
     ),
 ]
-_Level = Annotated[float, option("P", "Confidence level of the claim.", min=0.5, max=0.9999)]
+_Level = Annotated[
+    float, option("P", "Confidence level of the claim, as a probability.", min=0.5, max=0.9999)
+]
 _Folds = Annotated[
     int | None,
     option(
         "N",
-        "Number of parts of the queries, if the data has no split. Default: 5; 3 for the demo.",
+        "Number of parts into which the queries are divided, if the data has no split. Default: 5, "
+        "but 3 for the demo.",
         min=3,
     ),
 ]
-_Seed = Annotated[int, option("N", "Random seed of all divisions and methods.", min=0)]
+_Seed = Annotated[int, option("N", "Random seed of the division and of all methods.", min=0)]
 _Time = Annotated[
     str | None,
     option(
@@ -109,7 +121,10 @@ _Time = Annotated[
 ]
 _Out = Annotated[
     Path,
-    option("DIR", "Directory of the ledger, the answer, models, tables and figures."),
+    option(
+        "DIR",
+        "Directory for the answer, models, tables, figures and the ledger of finished work.",
+    ),
 ]
 
 
@@ -146,8 +161,8 @@ def recommend(
     """Recommend the cheapest features that are shown to be enough.
 
     Selectors propose sets of features, the ranker is trained on them, and held-out queries choose
-    the cheapest set that is enough. The claim rests on other queries, which judge the choice.
-    Finished work is kept in --out, and the same command resumes it.
+    the cheapest set that is enough. The choice is then tested on other queries. Finished work is
+    kept in --out, and the same command resumes it.
     """
     import json
 
@@ -210,7 +225,7 @@ def check(
     form: Format = "terminal",
     reading: ReadingRows = ReadingRows(),
 ) -> None:
-    """Check on new data whether recommended features are still enough.
+    """Check whether recommended features are enough on new data.
 
     Both rankers of the recommendation, trained on the kept features and on all features, rank the
     new queries; nothing is trained again. The exit status is 1 if the mean has fallen by more than

@@ -89,7 +89,10 @@ def reproduce(
     convention: _Convention = None,
     form: Format = "terminal",
 ) -> None:
-    """Repeat published experiments, and print both results."""
+    """Repeat published experiments, and print both results.
+
+    The tables show the published numbers beside those of ranksieve.
+    """
     import json
 
     from ranksieve import reproduction

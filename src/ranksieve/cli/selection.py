@@ -68,7 +68,7 @@ _HeldOut = Annotated[
     Path | None,
     option(
         "FILE",
-        "File with held-out data, for methods that use it. Default: these methods hold out some "
+        "Held-out data, for methods that use it. Default: these methods hold out some of the "
         "training queries.",
         "--eval",
     ),
@@ -97,7 +97,8 @@ _Out = Annotated[
     ),
 ]
 _Count = Annotated[
-    Literal["features", "groups"] | None, typer.Option(help="What -k counts. Default: features.")
+    Literal["features", "groups"] | None,
+    typer.Option(help="Whether -k counts features or groups (see --groups). Default: features."),
 ]
 _ListMethods = Annotated[
     bool, typer.Option("--methods", help="List the selection methods and exit.")

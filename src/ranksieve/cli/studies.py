@@ -25,16 +25,17 @@ from ranksieve.text import on_one_line
 _Data = Annotated[
     list[Path] | None,
     typer.Argument(
+        metavar="DATA",
         help="The directory of a collection, or of train, vali and test files, whose split is "
         "used; or a file or shards, whose queries are split into folds; with --test, the training "
-        "data. Default: the embedded demo."
+        "data. Default: the embedded demo.",
     ),
 ]
 _Selectors = Annotated[
     str | None,
     option(
         "A,B,..",
-        "Selectors to compare; select --methods lists them. Default: "
+        "Selectors to compare, separated by commas; select --methods lists them. Default: "
         "greedy-rankrls,gas-e,fs-scpr,fs-ed. [NAME=]MODULE:OBJECT names a class or an object of "
         "your own code.",
     ),
@@ -43,10 +44,10 @@ _Rankers = Annotated[
     str | None,
     option(
         "A,B,..",
-        "Rankers to train on the selected features; train --rankers lists them. Default: "
-        "ranksvm,lambdamart. [NAME=]MODULE:OBJECT names a class or an object of your own code: a "
-        "ranker of ranksieve, LightGBM, XGBoost or CatBoost, a regressor of scikit-learn, or "
-        "anything with fit(X, y, qid) and predict(X).",
+        "Rankers to train on the selected features, separated by commas; train --rankers lists "
+        "them. Default: ranksvm,lambdamart. [NAME=]MODULE:OBJECT names a class or an object of "
+        "your own code: a ranker of ranksieve, LightGBM, XGBoost or CatBoost, a regressor of "
+        "scikit-learn, or anything with fit(X, y, qid) and predict(X).",
     ),
 ]
 _Ks = Annotated[
@@ -63,8 +64,8 @@ _Tune = Annotated[
     str | None,
     option(
         "M",
-        "Measure on the validation queries by which parameters and numbers of features are chosen. "
-        "Default: map.",
+        "Measure by which parameters and the number of features are chosen on the validation "
+        "queries. Default: map.",
     ),
 ]
 _Convention = Annotated[
@@ -74,9 +75,9 @@ _Protocol = Annotated[
     str | None,
     option(
         "P",
-        "How to split the queries: letor (the folds of a collection), split (that of --test or a "
-        "column), kfold:N or six-trials. Default: letor or split if the data comes with a split, "
-        "otherwise kfold:5.",
+        "How to split the queries: letor (the folds of a collection), split (by --test or a "
+        "column), kfold:N (N folds over queries) or six-trials (three parts in all six orders). "
+        "Default: letor or split if the data comes with a split, otherwise kfold:5.",
     ),
 ]
 _Choose = Annotated[
@@ -121,8 +122,8 @@ _Grids = Annotated[
     list[str] | None,
     option(
         "METHOD.NAME=V,V,..",
-        "Values of a parameter to choose from by tuning. May be repeated. Default: the method's "
-        "grid.",
+        "Values to try for a parameter that is tuned on validation queries, separated by commas. "
+        "May be repeated. Default: the grid of the selector or ranker.",
         "--grid",
     ),
 ]
@@ -149,9 +150,11 @@ _Resamples = Annotated[
 ]
 _Plan = Annotated[
     Path | None,
-    option("FILE", "TOML file with these settings; options take precedence. Default: none."),
+    option("FILE", "TOML file with a study's settings; options take precedence. Default: none."),
 ]
-_Out = Annotated[Path, option("DIR", "Directory for the ledger, the tables and the figures.")]
+_Out = Annotated[
+    Path, option("DIR", "Directory for the tables, the figures and the ledger of finished work.")
+]
 
 
 def compare(
@@ -183,7 +186,7 @@ def compare(
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
 ) -> None:
-    """Compare selectors, and test whether their differences are significant.
+    """Compare selectors, and test which differences are significant.
 
     Each selector runs with each ranker over folds of the queries. Every choice is made on
     validation queries, and test queries are used once. Finished work is kept in --out: the same
@@ -230,7 +233,10 @@ def report(
         ),
     ],
 ) -> None:
-    """Write the tables, figures and page of a study or a recommendation again, without its data."""
+    """Write the report of a study or a recommendation again.
+
+    Tables, figures and the page are written from the files in the directory, without the data.
+    """
     from ranksieve.recommendation.files import ANSWER
 
     if (directory / ANSWER).is_file():

@@ -85,7 +85,7 @@ def notes_about_time(seconds: float | None, choices: Sequence[Any], limit: TimeL
         lacking.append("fewer sizes were tried")
     n_unused = sum(choice is None for choice in choices[:-1])
     if n_unused:
-        lacking.append(f"{n_unused} of {len(choices) - 1} parts of the queries have not judged")
+        lacking.append(f"{n_unused} of {len(choices) - 1} parts of the queries were not tested")
     if not lacking:
         return []
     return [f"The time limit of {seconds:.4g} s was reached: {'; '.join(lacking)}."]

@@ -110,7 +110,9 @@ class Verdict:
     def headline(self) -> str:
         """What was tested and whether it is shown, without the final period."""
         if not self.n_queries:
-            return f"Nothing is claimed about their loss of {self.measure}: no query has judged it"
+            return (
+                f"Nothing is claimed about their loss of {self.measure}: it was tested on no query"
+            )
         subject = "Features chosen in this way" if self.about == "procedure" else "These features"
         shown = "are shown" if self.is_shown else "are not shown"
         queries = quantity(self.n_queries, "query", "queries")

@@ -83,11 +83,11 @@ def _facts(answer: Recommendation, claim: Claim) -> Iterator[tuple[str, ...]]:
     yield claim.measure, f"{claim.with_chosen:.4f}", f"with all {claim.with_all:.4f}"
     bound = f"< {percent(max(0.0, -claim.bound))}" if isfinite(claim.bound) else "unknown"
     yield f"Loss, with {claim.level:.0%} confidence", bound, f"margin {percent(claim.margin)}"
-    judged = "Queries that judged", f"{claim.n_queries:,}"
+    tested = "Test queries", f"{claim.n_queries:,}"
     if claim.is_shown or not isfinite(claim.queries_needed):
-        yield judged
+        yield tested
     else:
-        yield *judged, f"about {claim.queries_needed:,.0f} needed"
+        yield *tested, f"about {claim.queries_needed:,.0f} needed"
 
 
 def _figure(claim: Claim) -> Markup:

@@ -54,8 +54,8 @@ def parts_section(
     if n_chosen > len(shown):
         caption += f" {n_chosen - len(shown):,} features that were chosen less often are left out."
     lead = (
-        "The claim rests on these choices: each part of the queries judged features that were "
-        "chosen without it."
+        "The claim rests on these choices: features were tested on each part of the queries after "
+        "they had been chosen without it."
     )
     table = Table(first_rows(parts_sheet(answer, evidence), 200))
     return Section("What each part of the queries chose", lead, [Chart(svg, caption, table)])
@@ -154,12 +154,13 @@ def queries_section(answer: Recommendation, evidence: Evidence) -> Section | Non
     svg = draw_gains([(name, "s0", changed)], f"Gains and losses of {measure}", width=_GAINS)
     won, lost = int((changed > 0).sum()), int((changed < 0).sum())
     caption = (
-        f"All {quantity(len(changed), 'query', 'queries')} that judged, the largest gain at the "
-        "left and the largest loss at the right."
+        f"All {quantity(len(changed), 'test query', 'test queries')}, the largest gain at the left "
+        "and the largest loss at the right."
     )
     lead = (
-        f"A mean hides a disaster: {won:,} queries gain, {len(changed) - won - lost:,} stay, and "
-        f"{lost:,} lose {measure} with the chosen features. These lose and gain most."
+        f"A good mean can hide large losses: {measure} rises on {won:,} queries, stays on "
+        f"{len(changed) - won - lost:,} and falls on {lost:,} with the chosen features. The table "
+        "has those with the largest changes."
     )
     table = Table(queries_sheet(answer, evidence, _MOST_QUERIES))
     chart = Chart(svg, caption, table, is_open=True)

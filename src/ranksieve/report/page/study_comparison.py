@@ -164,7 +164,7 @@ def queries_section(result: StudyResult) -> Section | None:
     blocks = [_gains(result, ranker) for ranker in result.rankers]
     lead = (
         f"{result.main_measure} of each test query with the selected features, minus that with all "
-        "features. A mean hides a disaster: look at the right end."
+        "features. A good mean can hide large losses: look at the right end."
     )
     return Section("Queries that gain and lose", lead, blocks)
 

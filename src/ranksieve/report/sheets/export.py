@@ -39,14 +39,14 @@ def _summary(export: Export) -> Sheet:
     written: list[Row] = [[Entry("file"), Entry(str(path))] for path in export.files]
     facts: list[Row] = [
         [Entry("features that the model uses"), Entry(str(len(export.features)))],
-        [Entry("served where a value is missing"), Entry(_MISSING[export.missing])],
+        [Entry("served for a missing value"), Entry(_MISSING[export.missing])],
     ]
     groups: list[list[Row]] = [written, facts]
-    setting = "It was not verified: give --verify DATA."
+    setting = "The files were not verified: --verify DATA does that."
     if export.verification is not None:
         found = export.verification
         rows, queries = quantity(found.n_rows, "row"), quantity(found.n_queries, "query", "queries")
-        setting = f"Read again and scored in the arithmetic of the target, on {rows} of {queries}."
+        setting = f"Verified in the arithmetic of the target, on {rows} of {queries}."
         groups.append(_verified(found))
     columns = [
         name_column("what"),
@@ -59,11 +59,11 @@ def _summary(export: Export) -> Sheet:
 def _verified(found: Verification) -> list[Row]:
     rows: list[Row] = [
         [Entry("queries whose order changes"), Entry(str(found.n_changed))],
-        [Entry("others that change among ties of the target"), Entry(str(found.n_tied))],
+        [Entry("queries whose order changes only among ties"), Entry(str(found.n_tied))],
         [Entry("rows whose score changes beyond rounding"), Entry(str(found.n_strayed))],
         [Entry("largest difference of scores"), Entry(f"{found.largest_difference:.3g}")],
         [Entry(f"{MEASURE} of the model"), Entry(f"{found.before:.4f}")],
-        [Entry(f"{MEASURE} of what was written"), Entry(f"{found.after:.4f}")],
+        [Entry(f"{MEASURE} of the written files"), Entry(f"{found.after:.4f}")],
     ]
     if found.as_trained is not None:
         rows.append(

@@ -184,5 +184,5 @@ def substitutes_text(kept: KeptFeature, answer: Recommendation) -> str:
 
 def _who_judges(answer: Recommendation) -> str:
     if answer.claim.about == "set":
-        return "The test queries judge."
-    return "The queries that judge were left out of the training, but not of the choice."
+        return "Measured on the test queries."
+    return "Measured on queries that were left out of the training, but not of the choice."
