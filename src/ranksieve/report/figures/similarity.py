@@ -9,8 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle
-from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
-from scipy.spatial.distance import squareform
+from scipy.cluster.hierarchy import fcluster
 
 from ranksieve.data import DataError
 from ranksieve.report.figures.names import LONGEST, names_of, width_of
@@ -22,6 +21,7 @@ from ranksieve.report.figures.style import (
     finish_color_bar,
     new_axes,
 )
+from ranksieve.report.trees import branches_of, leaves_of, tree_of
 from ranksieve.text import quantity
 
 _MOST_NAMED = 20
@@ -83,10 +83,10 @@ def plot_similarity(
     """
     values = _check_similarity(similarity)
     labels = names_of(names, len(values), LONGEST if len(values) <= _FEW else _LONGEST)
-    tree = _tree_of(values)
+    tree = tree_of(values)
     members: list[np.ndarray] = []
     if clusters is None:
-        order = _leaves(tree)
+        order = leaves_of(tree)
         families = _families(values, tree)
     else:
         order, members = _by_cluster(values, clusters)
@@ -110,7 +110,7 @@ def plot_similarity(
     ax.tick_params(length=0 if len(rows) == len(order) else 2)
     ax.spines[:].set(visible=True, linewidth=0.5)
     if clusters is None:
-        _draw_tree(ax.inset_axes((0.0, 1.01, 1.0, _TREE)), tree, order)
+        _draw_tree(ax.inset_axes((0.0, 1.01, 1.0, _TREE)), tree)
     beside = ax.inset_axes((1.03, 0.0, 0.05, 1.0))  # as high as the image
     finish_color_bar(ax.figure.colorbar(image, cax=beside), label)
     return ax
@@ -130,7 +130,7 @@ def describe_similarity(similarity: Any, names: Sequence[str], label: str = "sim
     if len(constant):
         equal = quantity(len(constant), "feature")
         caption += f"Equal in every query, and so similar to none: {equal}. "
-    families = _families(values, _tree_of(values))
+    families = _families(values, tree_of(values))
     if families:
         listed = "; ".join(_describe_family(family, names) for family in families[:_LISTED])
         which = f", the {_LISTED} largest" if len(families) > _LISTED else ""
@@ -162,20 +162,6 @@ def _check_similarity(similarity: Any) -> np.ndarray:
     if not np.isfinite(values).all() or np.abs(values - values.T).max() > _SAME:
         raise DataError("similarity must be finite and symmetric")
     return values
-
-
-def _tree_of(values: np.ndarray) -> np.ndarray:
-    """Merges of features and their distances, as in SciPy, with similar leaves adjacent."""
-    if len(values) < 2:
-        return np.empty((0, 4))
-    apart = values.max() - (values + values.T) / 2
-    np.fill_diagonal(apart, 0.0)
-    return linkage(squareform(apart, checks=False), "average", optimal_ordering=True)
-
-
-def _leaves(tree: np.ndarray) -> np.ndarray:
-    """Features in the order of the leaves of a tree."""
-    return leaves_list(tree) if len(tree) else np.arange(1)
 
 
 def _families(values: np.ndarray, tree: np.ndarray) -> list[np.ndarray]:
@@ -225,20 +211,13 @@ def _with_room(wanted: Sequence[tuple[float, str]], apart: float) -> tuple[list[
     return rows, shown
 
 
-def _draw_tree(ax: Axes, tree: np.ndarray, order: np.ndarray) -> None:
+def _draw_tree(ax: Axes, tree: np.ndarray) -> None:
     """Draw how features are joined, each above its column."""
-    places = np.argsort(order).astype(float).tolist()
-    heights = [0.0] * len(order)
-    joins = []
-    for one, other, height, _ in tree.tolist():
-        left, right = int(one), int(other)
-        at, to = places[left], places[right]
-        joins.append([(at, heights[left]), (at, height), (to, height), (to, heights[right])])
-        places.append((at + to) / 2)
-        heights.append(height)
-    width = 0.6 if len(order) <= _MOST_NAMED else 0.3
-    ax.add_collection(LineCollection(joins, colors="0.2", linewidths=width))
-    ax.set(xlim=(-0.5, len(order) - 0.5), ylim=(0.0, 1.02 * max(heights) or 1.0))
+    n_features = len(tree) + 1
+    width = 0.6 if n_features <= _MOST_NAMED else 0.3
+    ax.add_collection(LineCollection(branches_of(tree), colors="0.2", linewidths=width))
+    highest = tree[:, 2].max(initial=0.0)
+    ax.set(xlim=(-0.5, n_features - 0.5), ylim=(0.0, 1.02 * highest or 1.0))
     ax.set_axis_off()
 
 
@@ -253,7 +232,7 @@ def _by_cluster(values: np.ndarray, clusters: Any) -> tuple[np.ndarray, list[np.
     members.sort(key=lambda part: -len(part))
     alone = np.flatnonzero(clusters < 0)
     parts = [*members, alone] if len(alone) else members
-    ordered = [part[_leaves(_tree_of(values[np.ix_(part, part)]))] for part in parts]
+    ordered = [part[leaves_of(tree_of(values[np.ix_(part, part)]))] for part in parts]
     return np.concatenate(ordered), members
 
 

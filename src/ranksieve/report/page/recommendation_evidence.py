@@ -9,7 +9,7 @@ import numpy as np
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.evidence import Evidence
 from ranksieve.report.page.charts.bars import Bar, draw_bars
-from ranksieve.report.page.charts.heat_map import draw_heat_map, order_of, tree_of
+from ranksieve.report.page.charts.heat_map import draw_heat_map
 from ranksieve.report.page.charts.queries import draw_gains
 from ranksieve.report.page.charts.selections import Taken, draw_selections
 from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
@@ -21,6 +21,7 @@ from ranksieve.report.sheets.recommendation_evidence import (
     queries_sheet,
     spent_sheet,
 )
+from ranksieve.report.trees import order_by_similarity
 from ranksieve.text import quantity
 
 _MOST_BARS = 40
@@ -35,7 +36,8 @@ def parts_section(
     shown = _ever_chosen(answer, evidence)
     if not shown:
         return None
-    n_chosen, shown = len(shown), _in_order(shown[:MOST_FEATURES], evidence)
+    n_chosen, likeness = len(shown), evidence.likeness
+    shown = order_by_similarity(shown[:MOST_FEATURES], likeness.features, likeness.matrix)
     chosen = {"recommended": (answer.features, "s2")}
     chosen |= {f"without part {one.part}": (one.features, "s0") for one in evidence.outcomes}
     taken = {
@@ -67,15 +69,6 @@ def _ever_chosen(answer: Recommendation, evidence: Evidence) -> list[int]:
     others = np.argsort(-counts, kind="stable")
     others = others[counts[others] > 0].tolist()
     return list(dict.fromkeys([*answer.features, *others]))
-
-
-def _in_order(shown: list[int], evidence: Evidence) -> list[int]:
-    """Features in the order of a tree by similarity; those that were not compared come last."""
-    place = {feature: row for row, feature in enumerate(evidence.likeness.features)}
-    compared = [feature for feature in shown if feature in place]
-    rows = [place[feature] for feature in compared]
-    order = order_of(tree_of(evidence.likeness.matrix[np.ix_(rows, rows)]), len(rows))
-    return [compared[row] for row in order] + [f for f in shown if f not in place]
 
 
 def alike_section(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.report.page.charts.bars import Bar, draw_bars
-from ranksieve.report.page.charts.heat_map import draw_heat_map, order_of, tree_of
+from ranksieve.report.page.charts.heat_map import draw_heat_map
 from ranksieve.report.page.charts.selections import Taken, draw_selections
 from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
 from ranksieve.report.page.study_comparison import looks_of
@@ -16,6 +16,7 @@ from ranksieve.report.sheets.inspection import similar_sheet
 from ranksieve.report.sheets.sheet import Entry, Sheet
 from ranksieve.report.sheets.study_features import features_sheet
 from ranksieve.report.sheets.study_selections import selected_sheet
+from ranksieve.report.trees import order_by_similarity
 from ranksieve.study.first_fold import FirstFold, count_taken, rank_features
 from ranksieve.study.results import Outcomes, StudyResult
 from ranksieve.text import quantity
@@ -64,12 +65,9 @@ def _in_order(result: StudyResult, seen: FirstFold | None) -> list[int]:
     counts = count_taken(result)
     ranked = rank_features(result, None if seen is None else seen.importance)
     shown = [feature for feature in ranked if counts[feature]][:MOST_FEATURES]
-    if seen is None or not set(shown) <= set(seen.compared.tolist()):
+    if seen is None:
         return shown
-    place = {int(feature): row for row, feature in enumerate(seen.compared)}
-    rows = [place[feature] for feature in shown]
-    order = order_of(tree_of(seen.similarity[np.ix_(rows, rows)]), len(rows))
-    return [shown[row] for row in order]
+    return order_by_similarity(shown, seen.compared.tolist(), seen.similarity)
 
 
 def _selections(
