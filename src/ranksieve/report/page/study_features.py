@@ -189,16 +189,7 @@ def importance_section(result: StudyResult, seen: FirstFold | None) -> Section |
 
 def _by_importance(sheet: Sheet) -> Sheet:
     """Only names and importance, the most important first."""
-    kept = [place for place, column in enumerate(sheet.columns) if column.name in _OF_IMPORTANCE]
-    rows = sorted(sheet.rows, key=lambda row: -float(row[kept[-1]].value or 0.0))
-    return replace(
-        sheet,
-        name="importance",
-        title="Importance of single features",
-        columns=[sheet.columns[place] for place in kept],
-        groups=[[[row[place] for place in kept] for row in rows]],
-        notes=[],
-    )
-
-
-_OF_IMPORTANCE = ("feature", "importance")
+    kept = sheet.keep_columns(lambda column: column.name in ("feature", "importance"))
+    rows = sorted(kept.rows, key=lambda row: -float(row[-1].value or 0.0))
+    title = "Importance of single features"
+    return replace(kept, name="importance", title=title, groups=[rows], notes=[])

@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from ranksieve.base import RankSelector
-from ranksieve.report.sheets.sheet import Column, Entry, Sheet, name_column
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column, text_column
 
 if TYPE_CHECKING:
     from ranksieve.registry import Method, Registry
@@ -28,7 +28,7 @@ def registry_sheet(registry: Registry) -> Sheet:
     """Names and descriptions of methods or rankers, and traits of selectors."""
     methods = list(registry.values())
     select = issubclass(methods[0].kind, RankSelector)
-    families: dict[str, list[list[Entry]]] = {}
+    families: dict[str, list[Row]] = {}
     for method in methods:
         row = [Entry(method.name), Entry(method.description), *(_traits(method) if select else ())]
         families.setdefault(method.family if select else "", []).append(row)
@@ -38,7 +38,7 @@ def registry_sheet(registry: Registry) -> Sheet:
         "",
         [
             name_column(registry.what),
-            Column("description", "what it does", align="left", wraps=True),
+            text_column("description", "what it does"),
             *(_COLUMNS if select else ()),
         ],
         list(families.values()),
@@ -74,7 +74,7 @@ def _weights(registry: Registry) -> list[str]:
 
 
 _COLUMNS = [
-    Column("traits", align="left", wraps=True),
+    text_column("traits"),
     Column("grid", align="left", only_csv=True),
     Column("settings", only_csv=True),
 ]

@@ -21,10 +21,19 @@ from ranksieve.report.sheets.reproduction_study import (
     printed_numbers_sheet,
     statements_sheet,
 )
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column
+from ranksieve.report.sheets.sheet import (
+    Column,
+    Entry,
+    Row,
+    Sheet,
+    name_column,
+    text_column,
+    yes_or_no,
+)
 from ranksieve.report.sheets.study_quality import curves_sheet
 from ranksieve.report.sheets.study_statistics import statistics_sheet
 from ranksieve.reproduction import Reproduction
+from ranksieve.reproduction.outcomes import Number
 from ranksieve.reproduction.paper import FOUR_DIGITS
 
 _PARAMETERS = {
@@ -100,9 +109,7 @@ def _methods(result: Reproduction) -> Sheet:
         "random below": [Entry(result.random_below(n), ".0%") for n in names],
         "asked of means": [Entry(_limit(result, n, 0)) for n in names],
         "asked of folds": [Entry(_limit(result, n, 1)) for n in names],
-        "holds": [
-            Entry({True: "yes", False: "no", None: None}[result.is_within(n)]) for n in names
-        ],
+        "holds": [yes_or_no(result.is_within(n)) for n in names],
     }
     shown = {
         name: cells
@@ -116,7 +123,7 @@ def _methods(result: Reproduction) -> Sheet:
         f"{result.paper.name}-methods",
         f"How methods were run on {result.facts.title}, and whether they are as near as asked",
         "",
-        [METHOD, *map(Column, shown), Column("settings", align="left", wraps=True)],
+        [METHOD, *map(Column, shown), text_column("settings")],
         [rows] if rows else [],
         [*_methods_notes(result, names)],
     )
@@ -205,14 +212,14 @@ def _ranks(result: Reproduction, table: str) -> Sheet:
     paper, recomputed = result.paper, result.paper.recompute_ranks(table)
     rows = []
     for name, printed in paper.unified_ranks[table].items():
-        rank = here.get(name)
+        rank = here.get(name, Number(None, None))
         rows.append(
             [
                 Entry(result.label(name)),
                 Entry(printed, ".1f"),
                 Entry(recomputed[name], ".1f"),
-                Entry(None if rank is None else rank.published, ".2f"),
-                Entry(None if rank is None else rank.ours, ".2f"),
+                Entry(rank.published, ".2f"),
+                Entry(rank.ours, ".2f"),
                 difference_cell(rank, ".2f"),
             ]
         )

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ranksieve.report.sheets.sheet import Column, Entry, Fields, Row, Sheet, name_column
+from ranksieve.report.sheets.sheet import (
+    Column,
+    Entry,
+    Fields,
+    Row,
+    Sheet,
+    name_column,
+    text_column,
+)
 from ranksieve.report.sheets.study_captions import SELECTOR, setting_of, stem
 from ranksieve.study.comparison import (
     LEVEL,
@@ -45,13 +53,12 @@ def selected_sheet(result: StudyResult, ranker: str) -> Sheet:
         name_column("fold"),
         Column("k"),
         Column("found", only_csv=all(one.k == len(one.features) for one in outcomes)),
-        Column(
+        text_column(
             "parameters",
-            align="left",
             wraps=any(len(text) > _WIDE for text in parameters),
             only_csv=not any(parameters),
         ),
-        Column("features in order", align="left", wraps=True),
+        text_column("features in order"),
     ]
     names = [str(name) for name in result.feature_names]
     whose = runs[0].selector if len(runs) == 1 else "selectors"
