@@ -229,9 +229,9 @@ def stability_of(
     Features that are ``fixed``, in every selection or in none, are ignored.
     """
     free = [feature for feature in range(n_features) if feature not in fixed]
-    place_of = {feature: place for place, feature in enumerate(free)}
+    column_of = {feature: column for column, feature in enumerate(free)}
     by_seed = [
-        [[place_of[f] for f in outcome.features if f in place_of] for outcome in seed]
+        [[column_of[f] for f in outcome.features if f in column_of] for outcome in seed]
         for seed in tested.outcomes
     ]
     if len(by_seed[0]) < 2:

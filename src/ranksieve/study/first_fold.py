@@ -65,7 +65,7 @@ class FirstFold:
             return []
         own = np.where(self.compared == feature, -np.inf, self.similarity[rows[0]])
         nearest = np.argsort(-own, kind="stable")[: min(most, len(own) - 1)]
-        found = [(int(self.compared[place]), float(own[place])) for place in nearest]
+        found = [(int(self.compared[row]), float(own[row])) for row in nearest]
         return [(other, alike) for other, alike in found if alike >= least]
 
 

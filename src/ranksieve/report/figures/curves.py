@@ -205,10 +205,10 @@ def _shade_interval(ax: Axes, result: StudyResult, run: Run, base: Outcomes, mea
     folds differ in size, so that the interval moves with the line.
     """
     ends = np.empty((len(run.by_k), 2))
-    for place, tested in enumerate(run.by_k.values()):
+    for index, tested in enumerate(run.by_k.values()):
         queries = tested.per_query(measure), base.per_query(measure)
         found = bootstrap_interval(*queries, LEVEL, _RESAMPLES, weights=tested.query_weights)
-        ends[place] = tested.mean(measure) + np.array(found[1:]) - found.estimate
+        ends[index] = tested.mean(measure) + np.array(found[1:]) - found.estimate
     _shade(ax, result, run, *ends.T)
 
 

@@ -194,8 +194,8 @@ def _ends(scores: np.ndarray, varies: np.ndarray, n_shown: int) -> np.ndarray:
 
 
 def _draw(ax: Axes, found: _Curves, grades: np.ndarray) -> None:
-    for place, (grade, values) in enumerate(zip(grades, found.values, strict=True)):
-        style = line_style(place) | {"marker": None}
+    for index, (grade, values) in enumerate(zip(grades, found.values, strict=True)):
+        style = line_style(index) | {"marker": None}
         ax.plot(found.points, values, linewidth=1.0, label=_name(grade), **style)
     ax.set_ylim(bottom=0.0)
 

@@ -132,9 +132,9 @@ def _draw(ax: Axes, points: Sequence[FrontPoint], label: str, style: dict[str, A
     ax.plot(costs, values, label=label, linewidth=1.0, markersize=4, markevery=[], **style)
     for verdict, face in ((True, style["color"]), (False, "white")):
         tested = [point for point in points if point.is_shown is verdict]
-        places = [point.cost for point in tested], [point.value for point in tested]
-        look = style | {"linestyle": "", "markerfacecolor": face, "markersize": 4, "zorder": 3}
-        ax.plot(*places, **look)
+        costs, values = [p.cost for p in tested], [p.value for p in tested]
+        marks = style | {"linestyle": "", "markerfacecolor": face, "markersize": 4, "zorder": 3}
+        ax.plot(costs, values, **marks)
 
 
 def _explain_marks(ax: Axes, answer: Recommendation) -> None:

@@ -31,13 +31,13 @@ _LEGEND_ROW = 0.15  # inches
 _LONGEST_OF_THREE = 16  # letters of a name in a legend of three columns
 
 
-def line_style(place: int) -> dict[str, Any]:
+def line_style(index: int) -> dict[str, Any]:
     """Color, dashes and marker of the line with this number, from 0."""
     return {
-        "color": _COLORS[place % len(_COLORS)],
-        "linestyle": _DASHES[place % len(_DASHES)],
-        "marker": _MARKERS[place % len(_MARKERS)],
-        "fillstyle": _FILLS[place // len(_MARKERS) % len(_FILLS)],
+        "color": _COLORS[index % len(_COLORS)],
+        "linestyle": _DASHES[index % len(_DASHES)],
+        "marker": _MARKERS[index % len(_MARKERS)],
+        "fillstyle": _FILLS[index // len(_MARKERS) % len(_FILLS)],
     }
 
 

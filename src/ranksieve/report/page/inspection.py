@@ -217,7 +217,7 @@ def _alike_section(found: Inspection, data: dict[str, Any]) -> Section | None:
 
 def _compared(found: Inspection, related: Correlation) -> list[int]:
     """Features of the heat map, as rows: those that rank best alone."""
-    best = {one.name: place for place, one in enumerate(found.best_features or [])}
+    best = {one.name: rank for rank, one in enumerate(found.best_features or [])}
     order = sorted(range(len(related.names)), key=lambda row: best.get(related.names[row], row))
     return sorted(order[:MOST_FEATURES])
 

@@ -79,11 +79,11 @@ def alike_section(
     copies = [one.feature for kept in answer.kept for one in kept.substitutes]
     best = sorted(likeness.features, key=lambda feature: -values[feature])
     shown = list(dict.fromkeys([*answer.features, *copies, *best]))[:MOST_FEATURES]
-    place = {feature: row for row, feature in enumerate(likeness.features)}
-    shown = [feature for feature in shown if feature in place]
+    row_of = {feature: row for row, feature in enumerate(likeness.features)}
+    shown = [feature for feature in shown if feature in row_of]
     if len(shown) < 2:
         return None
-    rows = [place[feature] for feature in shown]
+    rows = [row_of[feature] for feature in shown]
     kept = set(answer.features)
     names = [
         f"{answer.feature_names[feature]}{' *' if feature in kept else ''}" for feature in shown

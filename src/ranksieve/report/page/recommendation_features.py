@@ -142,18 +142,18 @@ def front_section(answer: Recommendation) -> Section | None:
 def _curve(answer: Recommendation, selector: str, look: str, name: str = "") -> Curve:
     points = [point for point in answer.front if point.selector == selector]
     chosen = [
-        place
-        for place, point in enumerate(points)
+        index
+        for index, point in enumerate(points)
         if (selector, point.size) == (answer.selector, answer.size) or selector == "none"
     ]
     return Curve(
         name or selector,
         [point.cost for point in points],
         [point.value for point in points],
-        [_tip(answer, point, place in chosen) for place, point in enumerate(points)],
+        [_tip(answer, point, index in chosen) for index, point in enumerate(points)],
         look,
         chosen[0] if chosen else None,
-        hollow=[place for place, point in enumerate(points) if not point.is_shown],
+        hollow=[index for index, point in enumerate(points) if not point.is_shown],
     )
 
 

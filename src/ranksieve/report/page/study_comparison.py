@@ -19,7 +19,7 @@ from ranksieve.text import every, quantity
 
 def looks_of(result: StudyResult) -> dict[str, str]:
     """Selector -> classes of its color and dashes, in all charts; baselines are grey."""
-    looks = {name: color_class(place) for place, name in enumerate(result.selecting)}
+    looks = {name: color_class(index) for index, name in enumerate(result.selecting)}
     return looks | {BASE: "s-", RANDOM: "s- d2"}
 
 

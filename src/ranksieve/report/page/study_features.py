@@ -131,12 +131,12 @@ def similarity_section(
     if seen is None:
         return None
     varies = np.diag(seen.similarity) > 0  # False if constant within every query
-    place = {int(seen.compared[row]): int(row) for row in np.flatnonzero(varies)}
+    row_of = {int(seen.compared[row]): int(row) for row in np.flatnonzero(varies)}
     ranked = rank_features(result, seen.importance)
-    shown = [feature for feature in ranked if feature in place][:MOST_FEATURES]
+    shown = [feature for feature in ranked if feature in row_of][:MOST_FEATURES]
     if len(shown) < 2:
         return None
-    rows = [place[feature] for feature in shown]
+    rows = [row_of[feature] for feature in shown]
     names = [str(result.feature_names[feature]) for feature in shown]
     svg, data["similarity"] = draw_heat_map(
         seen.similarity[np.ix_(rows, rows)], names, "Similarity of all pairs of features"

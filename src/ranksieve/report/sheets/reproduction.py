@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from ranksieve.report.sheets.reproduction_numbers import (
     METHOD,
@@ -107,8 +107,8 @@ def _methods(result: Reproduction) -> Sheet:
     columns = {
         "features": [Entry(_mean_number(result, n), ".1f") for n in names],
         "random below": [Entry(result.random_below(n), ".0%") for n in names],
-        "asked of means": [Entry(_limit(result, n, 0)) for n in names],
-        "asked of folds": [Entry(_limit(result, n, 1)) for n in names],
+        "asked of means": [Entry(_limit(result, n, "mean")) for n in names],
+        "asked of folds": [Entry(_limit(result, n, "folds")) for n in names],
         "holds": [yes_or_no(result.is_within(n)) for n in names],
     }
     shown = {
@@ -153,10 +153,9 @@ def _mean_number(result: Reproduction, name: str) -> float | None:
     return sum(numbers) / len(numbers)
 
 
-def _limit(result: Reproduction, name: str, place: int) -> str | None:
-    """Tolerance of means (0) or folds (1), as text."""
-    tolerance = result.tolerance(name)
-    limit = None if tolerance is None else tolerance[place]
+def _limit(result: Reproduction, name: str, what: Literal["mean", "folds"]) -> str | None:
+    """Tolerance of means or of folds, as text."""
+    limit = getattr(result.tolerance(name), what, None)
     if limit is None:
         return None
     return "4 digits" if limit == FOUR_DIGITS else f"{limit:g}"

@@ -66,8 +66,8 @@ def selection_sheet(
     if costs is not None:
         names = [feature.name for feature in features]
         added = {
-            feature.index: costs.marginal(feature.name, names[:place])
-            for place, feature in enumerate(features)
+            feature.index: costs.marginal(feature.name, names[:position])
+            for position, feature in enumerate(features)
         }
         fields[Column("cost", "added cost")] = lambda feature: Entry(added[feature.index], ".4g")
         all_cost = costs.total(costs.features)

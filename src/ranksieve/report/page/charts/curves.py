@@ -189,25 +189,25 @@ def _clipped(curves: Sequence[Curve], across: Scale, down: Scale) -> Markup:
         if len(curve.x) > 1
     ]
     for curve in reversed(curves):
-        for place, (x, y, tip) in enumerate(zip(curve.x, curve.y, curve.tips, strict=True)):
-            is_marked = place == curve.marked
+        for index, (x, y, tip) in enumerate(zip(curve.x, curve.y, curve.tips, strict=True)):
+            is_marked = index == curve.marked
             parts.append(
                 element(
                     "circle",
                     cx=across(x) - left,
                     cy=down(y),
                     r=7.0 if is_marked else 4.5,
-                    class_=f"{_kind(curve, place)} {curve.look}",
+                    class_=f"{_kind(curve, index)} {curve.look}",
                     data_tip=tip,
                 )
             )
     return element("svg", *parts, x=left, width=right - left, height=down.start)
 
 
-def _kind(curve: Curve, place: int) -> str:
-    if place == curve.marked:
+def _kind(curve: Curve, index: int) -> str:
+    if index == curve.marked:
         return "ring"
-    return "hollow" if place in curve.hollow else "dot"
+    return "hollow" if index in curve.hollow else "dot"
 
 
 def _names(
@@ -217,10 +217,10 @@ def _names(
     ends = [(curve.name, curve.y[-1], f"line {curve.look}") for curve in curves]
     ends += [(level.name, level.value, "base")] if level else []
     wanted = [min(down(y), down.start) for _, y, _ in ends]
-    places = spread_labels(wanted, _LINE, down.stop + 6, down.start)
+    positions = spread_labels(wanted, _LINE, down.stop + 6, down.start)
     x = across.stop + 18
     parts = []
-    for (name, _, look), y in zip(ends, places, strict=True):
+    for (name, _, look), y in zip(ends, positions, strict=True):
         parts.append(path([(x, y), (x + 16, y)], look))
         parts.append(short_text(x + 22, y + SMALL / 3, name, _LABELS - 46))
     return parts

@@ -85,16 +85,16 @@ class Grid:
         start = columns.indices(self.values.shape[1])[0]
         found: dict[int, list[str]] = defaultdict(list)
         for row, own in enumerate(levels.tolist()):
-            place = start
+            column = start
             for level, run in groupby(own):
                 n = len(list(run))
                 if level:
-                    found[level] += self._boxes(place, row, n)
-                place += n
+                    found[level] += self._boxes(column, row, n)
+                column += n
         return found
 
     def _boxes(self, column: int, row: int, n: int) -> list[str]:
         if not self.gap:
             return [f"M{column} {row}h{n}v1h-{n}z"]
         side = f"{1 - self.gap:.2g}".removeprefix("0")
-        return [f"M{place} {row}h{side}v{side}h-{side}z" for place in range(column, column + n)]
+        return [f"M{x} {row}h{side}v{side}h-{side}z" for x in range(column, column + n)]

@@ -44,8 +44,8 @@ def draw_matrix(
     cell = min(_CELL, max(_LOW, (_MOST - left) / len(names)))
     top = 16 + 0.71 * min(_LEFT, max(map(width_of, names)))
     largest = max((abs(one.value) for one in differences.values()), default=0.0) or 1.0
-    places = range(len(names))
-    corners = [(left + c * cell + 1, top + r * _ROW + 1) for r in places for c in places]
+    indices = range(len(names))
+    corners = [(left + c * cell + 1, top + r * _ROW + 1) for r in indices for c in indices]
     parts = [boxes([(*corner, cell - 2, _ROW - 2) for corner in corners], "cell")]
     for row, name in enumerate(names):
         y = top + row * _ROW

@@ -40,9 +40,9 @@ def _draw(
     name: str, look: str, values: np.ndarray, down: Scale, title: str, width: float
 ) -> Markup:
     ordered = np.sort(values)[::-1]
-    places = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), _MOST_POINTS)).round())
+    shown = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), _MOST_POINTS)).round())
     across = Scale(0, max(len(ordered) - 1, 1), 0, width)
-    points = [(across(place), float(ordered[int(place)])) for place in places]
+    points = [(across(index), float(ordered[int(index)])) for index in shown]
     won, lost = int((values > 0).sum()), int((values < 0).sum())
     parts = [
         element("circle", cx=5, cy=10, r=5, class_=f"fill {look}"),
