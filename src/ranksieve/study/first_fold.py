@@ -92,14 +92,14 @@ def describe_first_fold(study: Study, result: StudyResult) -> FirstFold:
 
 
 def rank_features(result: StudyResult, importance: np.ndarray | None) -> list[int]:
-    """All features: those that are taken most often first, then the most important."""
+    """All features: those that are selected most often first, then the most important."""
     counts = count_taken(result)
     values = np.zeros(len(result.feature_names)) if importance is None else importance
     return sorted(range(len(values)), key=lambda feature: (-counts[feature], -values[feature]))
 
 
 def count_taken(result: StudyResult) -> Counter[int]:
-    """How often each feature is taken: over rankers, seeds and folds of all that select."""
+    """How often each feature is selected, over all selectors, rankers, seeds and folds."""
     return Counter(
         feature
         for (selector, _), run in result.runs.items()
@@ -146,7 +146,7 @@ def read_first_fold(directory: Path, n_features: int) -> FirstFold | None:
         return None
     record = records.read_record(path)
     try:
-        records.check_format(record, _FORMAT, _VERSION, "what a study tells of its data")
+        records.check_format(record, _FORMAT, _VERSION, "facts about the data of a study")
         records.check_checksum(record)
         return _parse(record, n_features)
     except DataError as error:

@@ -284,7 +284,7 @@ class StudyResult:
 
     @cached_property
     def selecting(self) -> list[str]:
-        """Names of the selectors that select: not of all features, nor of random orders."""
+        """Names of the selectors without the baselines of all features and of random orders."""
         return [name for name in self.selectors if name not in (BASE, RANDOM)]
 
     @cached_property

@@ -166,7 +166,9 @@ def _curves_of(
     with engine_of(source).start(ClassDensities, grades) as workers:
         found = totals(workers)
         widths = bandwidths_of(workers, found, bandwidth)
-        features = _ends(scores, found.varies & np.isfinite(widths).all(axis=0), n_shown)
+        features = _extreme_features(
+            scores, found.varies & np.isfinite(widths).all(axis=0), n_shown
+        )
         points = [_points(found.low[i], found.high[i], widths[:, i]) for i in features]
         starts = np.cumsum([0, *map(len, points)])
         where = features, np.concatenate(points), starts, widths[:, features]
@@ -176,13 +178,13 @@ def _curves_of(
 
 
 def _points(low: float, high: float, widths: np.ndarray) -> np.ndarray:
-    """Points from end to end of a feature's values, some of them in its smallest bandwidth."""
+    """Evenly spaced points over a feature's values, several in its smallest bandwidth."""
     margin = _MARGIN * widths.max()
     wanted = _POINTS_PER_BANDWIDTH * (high - low + 2 * margin) / widths.min()
     return np.linspace(low - margin, high + margin, int(np.clip(wanted, *_N_POINTS)))
 
 
-def _ends(scores: np.ndarray, varies: np.ndarray, n_shown: int) -> np.ndarray:
+def _extreme_features(scores: np.ndarray, varies: np.ndarray, n_shown: int) -> np.ndarray:
     """The features with the largest scores, then those with the smallest, the smallest last."""
     order = np.argsort(-np.asarray(scores), kind="stable")
     order = order[varies[order]]

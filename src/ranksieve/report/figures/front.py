@@ -91,7 +91,8 @@ def describe_front(answer: Recommendation) -> str:
         sentences.append(f"The cheapest that is shown: {_name(best, answer)}.")
     sentences += [
         f"The ring is what is recommended: {_name(point, answer)}, {claim.measure} "
-        f"{point.value:.4f}, a change of {percent(point.change, sign=True)}{_left(point, answer)}."
+        f"{point.value:.4f}, a change of {percent(point.change, sign=True)}"
+        f"{_describe_kept(point, answer)}."
         for point in answer.front
         if _is_recommended(point, answer)
     ]
@@ -105,7 +106,7 @@ def _name(point: FrontPoint, answer: Recommendation) -> str:
     return f"{point.selector} with {point.size}{cost}"
 
 
-def _left(point: FrontPoint, answer: Recommendation) -> str:
+def _describe_kept(point: FrontPoint, answer: Recommendation) -> str:
     """Note on the kept features if some were dropped because of their costs."""
     if len(answer.features) == point.size:
         return ""

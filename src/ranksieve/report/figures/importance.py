@@ -107,7 +107,7 @@ def _draw_bars(ax: Axes, values: np.ndarray) -> None:
 
 
 def _draw_rest(ax: Axes, values: np.ndarray, start: int) -> None:
-    """Draw an area below the bars, from which the values can be read, too."""
+    """Draw an area below the bars, on the same scale."""
     edges = start - 0.4 + np.linspace(0, _REST - 0.3, len(values) + 1)
     color = line_style(5)["color"]
     ax.stairs(values, edges, orientation="horizontal", fill=True, color=color, label="others")

@@ -107,7 +107,7 @@ def plot_path_scores(
         )
     k = len(selector.selected_)
     draw_rings(ax, [k], [_chosen_value(selector)], quantity(k, "feature"))
-    finish(ax, "number of features", _what(selector))
+    finish(ax, "number of features", _describe_measure(selector))
     number_ticks(ax, sizes.tolist())
     _name_above(ax, features)
     # Formulas are shorter than their source; names are between the axes and the legend.
@@ -124,7 +124,7 @@ def describe_path_scores(selector: GreedyRankRLSCV, names: Sequence[str] | None 
     last = np.flatnonzero(np.isfinite(whole))[-1]
     beside = "" if last + 1 == k else f"; with {last + 1}, this lambda has {whole[last]:.4f}"
     return (
-        f"{_what(selector)}, by the number of features, for some of the "
+        f"{_describe_measure(selector)}, by the number of features, for some of the "
         f"{quantity(len(selector.lams_), 'lambda')} that were tried. Chosen (thick line and ring): "
         f"lambda {lam:g} with {quantity(k, 'feature')}, {_chosen_value(selector):.4f}{beside}. In "
         "the order of selection: "
@@ -207,7 +207,7 @@ def _label(lam: float) -> str:
     return rf"$\lambda = {value}$"
 
 
-def _what(selector: GreedyRankRLSCV) -> str:
+def _describe_measure(selector: GreedyRankRLSCV) -> str:
     if selector.validated_:
         return f"{parse_measure(selector.measure)} on validation queries"
     if selector.criterion == "squared":

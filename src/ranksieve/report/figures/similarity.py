@@ -120,31 +120,31 @@ def describe_similarity(similarity: Any, names: Sequence[str], label: str = "sim
     """Say what :func:`plot_similarity` shows, and which features are similar."""
     values = _check_similarity(similarity)
     caption = (
-        f"{label[:1].upper()}{label[1:]} of all pairs of features, the darker the more alike. Like "
-        "features are neighbors, so that families of them are dark blocks; the lower the tree "
-        "above joins them, the more alike they are. "
+        f"{label[:1].upper()}{label[1:]} of all pairs of features, the darker the more similar. "
+        "Similar features are neighbors, so that families of them are dark blocks; the lower the "
+        "tree above joins them, the more similar they are. "
     )
     if len(values) > _MOST_NAMED:
-        caption += "A number after a name says how many more are like this feature. "
+        caption += "A number after a name is the number of further features similar to it. "
     constant = np.flatnonzero(values.diagonal() == 0)
     if len(constant):
         equal = quantity(len(constant), "feature")
-        caption += f"Equal in every query, and so similar to none: {equal}. "
+        caption += f"Constant within every query, and so similar to none: {equal}. "
     families = _families(values, tree_of(values))
     if families:
         listed = "; ".join(_describe_family(family, names) for family in families[:_LISTED])
         which = f", the {_LISTED} largest" if len(families) > _LISTED else ""
         found = quantity(len(families), "family", "families")
         return (
-            f"{caption}There {'is' if len(families) == 1 else 'are'} {found} of features that are "
-            f"alike by {_ALIKE} or more on average{which}: {listed}."
+            f"{caption}There {'is' if len(families) == 1 else 'are'} {found} of features with "
+            f"an average similarity of {_ALIKE} or more{which}: {listed}."
         )
     if len(values) < 2:
         return caption.strip()
     apart = values - np.diag(np.full(len(values), np.inf))
     one, other = divmod(int(np.argmax(apart)), len(apart))
     return (
-        f"{caption}No features are alike by {_ALIKE} or more; the most similar are "
+        f"{caption}No features have a similarity of {_ALIKE} or more; the most similar are "
         f"{names[one]} and {names[other]} ({apart[one, other]:.2f})."
     )
 

@@ -49,9 +49,9 @@ def parts_section(
     title = "Features chosen by part"
     svg, data["parts"] = draw_selections(taken, names, [""], title, "parts", how)
     caption = (
-        "A row is a feature, like features side by side; green is the recommendation, which all "
-        "queries made, and blue what the procedure chose without one part of them. A full row does "
-        "not depend on which queries were seen."
+        "A row is a feature, with similar features side by side; green is the recommendation, made "
+        "from all queries, and blue what the procedure chose without one part of them. A feature "
+        "with a full row is chosen whichever queries were seen."
     )
     if n_chosen > len(shown):
         caption += f" {n_chosen - len(shown):,} features that were chosen less often are left out."
@@ -92,14 +92,14 @@ def alike_section(
     svg, data["similarity"] = draw_heat_map(matrix, names, "Similarity of features")
     caption = (
         "The stronger the color, the more alike two features order documents: mean over queries of "
-        "the absolute value of Kendall's tau-b. Branches of the tree that meet near the matrix are "
-        "near-copies. A star marks recommended features."
+        "the absolute value of Kendall's tau-b. Branches of the tree that meet near the matrix "
+        "join near-copies. A star marks recommended features."
     )
     n_others = len(answer.kept) + len(answer.dropped) - len(shown)
     if n_others > 0:
         caption += (
-            f" {quantity(n_others, 'feature')} left out: shown are recommended ones, their "
-            "near-copies, and those that rank best alone."
+            f" {quantity(n_others, 'feature')} left out; those shown are recommended, near-copies "
+            "of recommended ones, or rank best alone."
         )
     lead = "Of features that order documents alike, one is often enough."
     table = Table(similar_sheet(names, matrix))
@@ -127,7 +127,7 @@ def alone_section(answer: Recommendation, evidence: Evidence) -> Section:
     )
     if len(values) > len(order):
         caption += f" The best {len(order)} of {len(values):,} features."
-    lead = "What each feature can do without the others."
+    lead = "How useful each feature is without the others."
     table = Table(alone_sheet(answer, evidence, 200))
     return Section("How well features rank alone", lead, [Chart(svg, caption, table)])
 
@@ -151,8 +151,8 @@ def queries_section(answer: Recommendation, evidence: Evidence) -> Section | Non
         "left and the largest loss at the right."
     )
     lead = (
-        f"A mean hides a disaster: {won:,} queries gain, {len(changed) - won - lost:,} stay, and "
-        f"{lost:,} lose {measure} with the chosen features. These lose and gain most."
+        f"A mean can hide large losses: {won:,} queries gain, {len(changed) - won - lost:,} stay, "
+        f"and {lost:,} lose {measure} with the chosen features. These lose and gain most."
     )
     table = Table(queries_sheet(answer, evidence, _MOST_QUERIES))
     chart = Chart(svg, caption, table, is_open=True)
@@ -172,6 +172,6 @@ def work_section(evidence: Evidence) -> Section | None:
         "Seconds of all selections of a selector, and of all trainings of the ranker, on all "
         f"threads together. {sheet.notes[0]}"
     )
-    lead = "What was fitted to find the answer, and the time that it took."
+    lead = "What was fitted to find the answer, and how long it took."
     chart = Chart(draw_bars(bars, "Seconds of each method"), caption, Table(sheet))
     return Section("Work and time", lead, [chart])

@@ -36,7 +36,7 @@ def curves_section(result: StudyResult) -> Section | None:
         blocks += [Table(curves_sheet(result, ranker, name), is_open=False) for name in others]
     lead = (
         f"How good a ranker is with how many features: mean {result.main_measure} on test queries. "
-        "A selector whose line comes early to that of all features needs few."
+        "A selector whose line reaches that of all features early needs few features."
     )
     return Section("Quality by number of features", lead, blocks)
 
@@ -137,8 +137,8 @@ def _matrix(result: StudyResult, ranker: str, pairs: list[Pair]) -> Chart:
         f"A cell is the row minus the column, the best mean first. Colored and bold: significant "
         f"at the {1 - LEVEL:.0%} level (paired t-test over queries, Holm's correction for "
         f"{every(len(pairs), 'pair')} of the study); green if the row is better. That holds for "
-        f"{n_better} of {quantity(len(own), 'pair')}; for the others the study does not tell who "
-        "is better."
+        f"{n_better} of {quantity(len(own), 'pair')}; for the others, the study does not show "
+        "which is better."
     )
     return Chart(svg, caption, Table(pairs_sheet(result, ranker, pairs)), f"With {ranker}")
 
@@ -164,7 +164,7 @@ def queries_section(result: StudyResult) -> Section | None:
     blocks = [_gains(result, ranker) for ranker in result.rankers]
     lead = (
         f"{result.main_measure} of each test query with the selected features, minus that with all "
-        "features. A mean hides a disaster: look at the right end."
+        "features. A mean can hide large losses: look at the right end."
     )
     return Section("Queries that gain and lose", lead, blocks)
 

@@ -24,7 +24,7 @@ from ranksieve.text import quantity
 _MOST_ROWS = 20  # rows shown at once
 _MOST_BARS = 40
 _MOST_LISTED = 150
-_MOST_LETTERS = 300
+_MOST_CHARACTERS = 300
 _ALL = "all are in tables/features.csv"
 
 
@@ -32,8 +32,8 @@ def features_section(result: StudyResult, seen: FirstFold | None, kept: Outcomes
     """Table of features: how often each is selected, how well it ranks alone, similar features."""
     sheet = first_rows(features_sheet(result, seen, kept), _MOST_LISTED, _ALL)
     lead = (
-        "Which features the selectors take, the most often taken first. A feature that all take is "
-        "hard to replace; of similar ones, one is often enough."
+        "Which features are selected, the most frequent first. A feature that all selectors choose "
+        "is hard to replace; of similar ones, one is often enough."
     )
     bars = ("kept", "selected", "importance")
     rows = list(sheet.rows)
@@ -54,7 +54,7 @@ def selections_section(
     shown = _in_order(result, seen)
     blocks = [_selections(result, ranker, shown, seen, data) for ranker in result.rankers]
     lead = (
-        "A selector that takes the same features on every fold fills whole rows: it does not "
+        "A selector that chooses the same features on every fold fills whole rows: it does not "
         "depend on which queries it saw."
     )
     return Section("Selected features by fold", lead, blocks)
@@ -88,26 +88,30 @@ def _selections(
     folds = [fold.name for fold in result.folds]
     title = f"Features selected with {ranker}"
     svg, data[key] = draw_selections(taken, names, folds, title, key)
-    how = "like features side by side" if seen is not None else "the most often selected first"
+    how = (
+        "with similar features side by side"
+        if seen is not None
+        else "the most often selected first"
+    )
     n_taken = len(count_taken(result))
     caption = (
-        f"A row is a feature, {how}; a cell is one fold, filled if the selector takes the feature "
-        f"there, and faint if only some seeds do."
+        f"A row is a feature, {how}; a cell is one fold, filled if the selector chooses the "
+        "feature there, and faint if only some seeds do."
     )
     if n_taken > len(shown):
         n_left = n_taken - len(shown)
         caption += f" {n_left:,} of {n_taken:,} features that were ever selected are left out."
-    sheet = _first_letters(selected_sheet(result, ranker))
+    sheet = _shorten_texts(selected_sheet(result, ranker))
     return Chart(svg, caption, Table(sheet), f"With {ranker}")
 
 
-def _first_letters(sheet: Sheet) -> Sheet:
+def _shorten_texts(sheet: Sheet) -> Sheet:
     """Sheet with long texts, such as lists of all features, shortened."""
 
     def cut(entry: Entry) -> Entry:
         whole = entry.text
-        is_long = isinstance(entry.value, str) and len(whole) > _MOST_LETTERS
-        return replace(entry, value=f"{whole[:_MOST_LETTERS]} ...") if is_long else entry
+        is_long = isinstance(entry.value, str) and len(whole) > _MOST_CHARACTERS
+        return replace(entry, value=f"{whole[:_MOST_CHARACTERS]} ...") if is_long else entry
 
     groups = [[list(map(cut, row)) for row in group] for group in sheet.groups]
     return replace(sheet, groups=groups)
@@ -144,8 +148,8 @@ def similarity_section(
     caption = (
         "The stronger the color, the more alike two features order documents: the absolute "
         "value of the mean over queries of Spearman's coefficient. Squares are groups of which one "
-        "or two features are often enough. The tree at the right joins like features; the farther "
-        "to the right two branches meet, the less alike they are."
+        "or two features are often enough. The tree at the right joins similar features; the "
+        "farther to the right two branches meet, the less similar they are."
     )
     left_out = len(result.feature_names) - len(shown)
     if left_out:

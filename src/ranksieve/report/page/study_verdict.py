@@ -108,7 +108,7 @@ def study_verdict(result: StudyResult, found: list[Enough]) -> Verdict:
         f"{MARGIN:.0%} of the {measure} of {all_features}.",
         True,
         _facts(best, measure, n_features),
-        [*_other_rankers(result, found), _how(result)],
+        [*_other_rankers(result, found), _describe_tests(result)],
     )
 
 
@@ -120,16 +120,17 @@ def _nothing_shown(result: StudyResult, allowed: str) -> Verdict:
     notes = []
     if closest is not None:
         notes.append(
-            f"The numbers above are of what comes closest: {closest.selector} with "
+            f"The numbers above are those of what comes closest: {closest.selector} with "
             f"{quantity(closest.k, 'feature')} and {closest.ranker}. That nothing is shown does "
-            "not mean that features are lost: more test queries show smaller losses."
+            "not mean that quality is lost: with more test queries, smaller losses can be ruled "
+            "out."
         )
     return Verdict(
         f"No selection is shown to be enough: none is shown to lose less than {allowed}, with "
         f"{' or '.join(result.rankers)}.",
         False,
         facts,
-        [*notes, _how(result)],
+        [*notes, _describe_tests(result)],
     )
 
 
@@ -151,12 +152,12 @@ def _other_rankers(result: StudyResult, found: list[Enough]) -> Iterator[str]:
             yield f"For {ranker}: {fewest}."
 
 
-def _how(result: StudyResult) -> str:
+def _describe_tests(result: StudyResult) -> str:
     candidates = len(_candidates(result))
     n_queries = quantity(result.n_queries, "test query", "test queries")
     return (
         f"Non-inferiority tests on {n_queries}, at the {1 - LEVEL:.0%} level after Bonferroni's "
         f"correction for {quantity(candidates, 'combination')} of a selector and a ranker. To "
-        "choose features for production by one decision that is tested once, use ranksieve "
-        "recommend."
+        "choose features for production by a single decision, which is tested once, use "
+        "ranksieve recommend."
     )

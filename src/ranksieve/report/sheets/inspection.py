@@ -158,14 +158,14 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str | int]]:
         pairs = [f"{p.first} ~ {p.second} ({p.correlation:.4f})" for p in found.near_duplicates]
         yield "nearly duplicated", _listing(pairs)
     elif not found.n_infinite:
-        yield "nearly duplicated", "not looked for: too many features"
+        yield "nearly duplicated", "not computed: too many features"
 
 
 def _missing(found: Inspection) -> str:
     share = found.n_missing / (found.n_rows * found.n_features)
     return (
         f"{found.n_missing:,} ({share:.1%}), of {quantity(len(found.missing), 'feature')}; choose "
-        "what is done with them by --missing"
+        "how to treat them with --missing"
     )
 
 

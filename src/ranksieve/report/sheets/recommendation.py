@@ -158,8 +158,8 @@ def _helpful_sheet(found: Check) -> Sheet:
         Column("new", align="left"): lambda one: yes(one.is_new),
     }
     notes = [
-        "gain: part of the leave-query-out error of a linear ranker on the kept features that "
-        "it takes away, one after the other; new: not in the data of the recommendation."
+        "gain: share of the leave-query-out error of a linear ranker on the kept features that "
+        "it removes, one after the other; new: not in the data of the recommendation."
     ]
     title = "Features that are not kept but would help now"
     return Sheet.of_items("helpful", title, "", fields, [found.helpful], notes)
@@ -188,4 +188,4 @@ def substitutes_text(kept: KeptFeature, answer: Recommendation) -> str:
 def _who_judges(answer: Recommendation) -> str:
     if answer.claim.about == "set":
         return "The test queries judge."
-    return "The queries that judge were left out of the training, but not of the choice."
+    return "The queries that judge were left out of the training, but not of the selection."

@@ -91,7 +91,7 @@ def _sheets(result: Reproduction) -> Iterator[Sheet]:
 
 
 def further_sheets(result: Reproduction) -> Iterator[Sheet]:
-    """Tables that only some readers need: curves of other measures, and all statistics."""
+    """Additional tables: curves of other measures, and all statistics."""
     study = result.study
     if study is None or not result.paper.shows_curves:
         return
@@ -107,9 +107,9 @@ def _methods(result: Reproduction) -> Sheet:
     columns = {
         "features": [Entry(_mean_number(result, n), ".1f") for n in names],
         "random below": [Entry(result.random_below(n), ".0%") for n in names],
-        "asked of means": [Entry(_limit(result, n, "mean")) for n in names],
-        "asked of folds": [Entry(_limit(result, n, "folds")) for n in names],
-        "holds": [yes_or_no(result.is_within(n)) for n in names],
+        "tolerance of means": [Entry(_limit(result, n, "mean")) for n in names],
+        "tolerance of folds": [Entry(_limit(result, n, "folds")) for n in names],
+        "within tolerance": [yes_or_no(result.is_within(n)) for n in names],
     }
     shown = {
         name: cells
@@ -121,7 +121,7 @@ def _methods(result: Reproduction) -> Sheet:
     rows = [list(row) for row in zip(labels, *shown.values(), settings, strict=True)]
     return Sheet(
         f"{result.paper.name}-methods",
-        f"How methods were run on {result.facts.title}, and whether they are as near as asked",
+        f"How methods were run on {result.facts.title}, and whether they are within the tolerance",
         "",
         [METHOD, *map(Column, shown), text_column("settings")],
         [rows] if rows else [],
@@ -137,11 +137,11 @@ def _methods_notes(result: Reproduction, names: Sequence[str]) -> Iterator[str]:
     if not verdicts:
         return
     yield from result.paper.notes
-    near = sum(map(sum, verdicts.values()))
+    n_within = sum(map(sum, verdicts.values()))
     n_numbers, n_methods = sum(map(len, verdicts.values())), sum(map(all, verdicts.values()))
     yield (
-        f"As near as asked: {near} of {n_numbers} published numbers, all those of {n_methods} of "
-        f"{len(verdicts)} methods."
+        f"Within the tolerance: {n_within} of {n_numbers} published numbers, and all numbers of "
+        f"{n_methods} of {len(verdicts)} methods."
     )
 
 
@@ -172,19 +172,23 @@ def _choices(result: Reproduction) -> Sheet:
             for source, folds in (("paper", published), ("ours", ours)):
                 if folds is not None:
                     rows.append(
-                        [*first, Entry(source), *(Entry(_shown(own, parameter)) for own in folds)]
+                        [
+                            *first,
+                            Entry(source),
+                            *(Entry(_format_choice(own, parameter)) for own in folds),
+                        ]
                     )
         same = result.same_features(name)
         if same is not None:
             notes.append(
-                f"The features of {sum(same)} of {len(same)} folds are those of the paper, in "
-                "order."
+                f"The features of {sum(same)} of {len(same)} folds are those of the paper, in the "
+                "same order."
             )
     n_folds = max((len(ours) for ours in chosen.values()), default=0)
     return Sheet(
         f"{result.paper.name}-choices",
         f"What was chosen on the folds of {result.facts.title}",
-        "As published for the fold, or else by MAP on the validation queries.",
+        "As published for the fold, or otherwise chosen by MAP on the validation queries.",
         [
             METHOD,
             name_column("chosen"),
@@ -196,7 +200,7 @@ def _choices(result: Reproduction) -> Sheet:
     )
 
 
-def _shown(chosen: Any, parameter: str) -> str:
+def _format_choice(chosen: Any, parameter: str) -> str:
     value = chosen[parameter]
     if parameter == "lam":
         return f"2^{math.log2(value):g}"

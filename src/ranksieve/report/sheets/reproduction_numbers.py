@@ -107,7 +107,10 @@ def _notes(result: Reproduction) -> list[str]:
     sources = result.paper.sources
     source = sources.get(result.facts.known_as or "") or sources.get("")
     paper = [] if source is None else [f"paper: {source}."]
-    return [*paper, "diff: ours minus paper, if it shows; *: further than asked (below)."]
+    return [
+        *paper,
+        "diff: ours minus paper, unless it rounds to 0; *: outside the tolerance (below).",
+    ]
 
 
 def rows_beside(names: Sequence[str], numbers: Sequence[Number | None], form: str) -> Iterator[Row]:

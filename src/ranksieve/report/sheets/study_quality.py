@@ -223,7 +223,7 @@ def _comparison_notes(
     if with_spread and are_resamples(result.folds):
         yield (
             f"sd: standard deviation over {every(len(result.folds), 'resample')} of the training "
-            "queries: how much quality depends on which queries there were to learn from."
+            "queries: how much quality depends on which queries are used for training."
         )
     elif with_spread:
         yield "sd: standard deviation over seeds of the mean over folds; - if nothing is random."

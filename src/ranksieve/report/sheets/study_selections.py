@@ -155,8 +155,8 @@ def _stability_row(result: StudyResult, run: Run, measure: str) -> Row:
 def _stability_notes(result: StudyResult, ranker: str, measure: str) -> Iterator[str]:
     if len(result.folds) == 1:
         yield (
-            "Nogueira, Jaccard: not known of one split; select and train on several resamples of "
-            "its training queries to know it (--resamples 10)."
+            "Nogueira, Jaccard: not defined for one split; to estimate them, select and train on "
+            "several resamples of its training queries (--resamples 10)."
         )
     else:
         folds = "resamples" if are_resamples(result.folds) else "folds"
