@@ -12,10 +12,12 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.significance import (
+    Claim,
     Interval,
     NonInferiority,
     WinTieLoss,
     bootstrap_interval,
+    claim_non_inferiority,
     claim_sequence,
     effect_size,
     holm,
@@ -204,6 +206,15 @@ def enough_features(
     claims = claim_sequence(values, b, MARGIN, level, weights)
     shown = [k for (k, _), claim in zip(tested, claims, strict=True) if claim.shown]
     return min(shown, default=None)
+
+
+def claim_enough(
+    result: StudyResult, tested: Outcomes, ranker: str, measure: str, level: float = LEVEL
+) -> Claim:
+    """Test the claim that some features lose less than ``MARGIN`` against all features."""
+    base = result.run(BASE, ranker).chosen.per_query(measure)
+    weights = tested.query_weights
+    return claim_non_inferiority(tested.per_query(measure), base, MARGIN, level, weights)
 
 
 @dataclass(frozen=True)

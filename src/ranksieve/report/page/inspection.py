@@ -189,7 +189,7 @@ def _alone_section(found: Inspection) -> Section | None:
     )
     if len(found.best_features) > len(shown):
         caption += f" The best {len(shown)} of {len(found.best_features):,} features."
-    lead = "What each feature can do without the others."
+    lead = "How useful each feature is without the others."
     table = Table(first_rows(best_features_sheet(found, len(found.best_features)), 200))
     return Section("How well features rank alone", lead, [Chart(svg, caption, table)])
 

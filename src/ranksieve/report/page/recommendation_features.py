@@ -7,6 +7,7 @@ from math import isfinite
 
 from ranksieve.recommendation.answer import FrontPoint, KeptFeature, Recommendation
 from ranksieve.recommendation.verdict import percent
+from ranksieve.report.candidates import all_features, is_recommended, selectors_of
 from ranksieve.report.page.charts.curves import Curve, Level, draw_curves
 from ranksieve.report.page.charts.panels import Panel, draw_panels
 from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
@@ -19,7 +20,6 @@ from ranksieve.report.sheets.recommendation import (
 )
 from ranksieve.text import quantity
 
-_BASELINES = ("all", "none")
 _MARGINS = 8  # margins below all features at which lines are cut off
 
 
@@ -99,11 +99,10 @@ def dropped_section(answer: Recommendation) -> Section | None:
 
 def front_section(answer: Recommendation) -> Section | None:
     """Quality against cost of all candidates."""
-    tried = [point.selector for point in answer.front if point.selector not in _BASELINES]
-    if not tried:
+    selectors = selectors_of(answer)
+    if not selectors:
         return None
-    claim, selectors = answer.claim, list(dict.fromkeys(tried))
-    whole = next(point for point in answer.front if point.selector == "all")
+    claim, whole = answer.claim, all_features(answer)
     curves = [_curve(answer, name, color_class(n)) for n, name in enumerate(selectors)]
     curves += [
         _curve(answer, name, "s-", label)
@@ -144,7 +143,7 @@ def _curve(answer: Recommendation, selector: str, look: str, name: str = "") -> 
     chosen = [
         index
         for index, point in enumerate(points)
-        if (selector, point.size) == (answer.selector, answer.size) or selector == "none"
+        if is_recommended(point, answer) or selector == "none"
     ]
     return Curve(
         name or selector,

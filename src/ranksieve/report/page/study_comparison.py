@@ -11,8 +11,14 @@ from ranksieve.report.page.svg import color_class
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, queries_sheet
 from ranksieve.report.sheets.study_selections import cost_sheet, stability_sheet
 from ranksieve.report.sheets.study_statistics import pairs_sheet
-from ranksieve.significance import claim_non_inferiority
-from ranksieve.study.comparison import LEVEL, MARGIN, Pair, compare_pairs, enough_features
+from ranksieve.study.comparison import (
+    LEVEL,
+    MARGIN,
+    Pair,
+    claim_enough,
+    compare_pairs,
+    enough_features,
+)
 from ranksieve.study.results import BASE, RANDOM, Run, StudyResult
 from ranksieve.text import every, quantity
 
@@ -49,7 +55,7 @@ def _curves(result: StudyResult, ranker: str) -> Chart:
     if base is not None:
         mean = base.chosen.mean(measure)
         level = Level("all features", mean, MARGIN * mean)
-    curves = [_curve(result, run, base, looks[run.selector]) for run in runs]
+    curves = [_curve(result, run, base is not None, looks[run.selector]) for run in runs]
     svg = draw_curves(
         curves,
         f"{measure} against the number of features, with {ranker}",
@@ -74,34 +80,32 @@ def _curves(result: StudyResult, ranker: str) -> Chart:
     return Chart(svg, caption, Table(curves_sheet(result, ranker, measure)), f"With {ranker}")
 
 
-def _curve(result: StudyResult, run: Run, base: Run | None, look: str) -> Curve:
-    measure = result.main_measure
+def _curve(result: StudyResult, run: Run, has_base: bool, look: str) -> Curve:
+    measure, sizes = result.main_measure, list(run.by_k)
     enough = None
-    if base is not None and run.selector != RANDOM:
+    if has_base and run.selector != RANDOM:
         enough = enough_features(result, run.selector, run.ranker, measure)
-    sizes = list(run.by_k)
     if enough == len(result.feature_names):  # not informative
         enough = None
     return Curve(
         run.selector,
         sizes,
         [tested.mean(measure) for tested in run.by_k.values()],
-        [_tip(run, k, base, measure, k == enough) for k in sizes],
+        [_tip(result, run, k, has_base, k == enough) for k in sizes],
         look,
         None if enough is None else sizes.index(enough),
         may_leave=run.selector == RANDOM,
     )
 
 
-def _tip(run: Run, k: int, base: Run | None, measure: str, is_enough: bool) -> str:
-    tested = run.by_k[k]
+def _tip(result: StudyResult, run: Run, k: int, has_base: bool, is_enough: bool) -> str:
+    measure, tested = result.main_measure, run.by_k[k]
     lines = [
         f"{run.selector}, {quantity(k, 'feature')}",
         f"{measure} {tested.mean(measure):.4f}",
     ]
-    if base is not None:
-        pair = tested.per_query(measure), base.chosen.per_query(measure)
-        claim = claim_non_inferiority(*pair, MARGIN, LEVEL, tested.query_weights)
+    if has_base:
+        claim = claim_enough(result, tested, run.ranker, measure)
         lines.append(f"{claim.change:+.1%} against all features (lower bound {claim.lower:+.1%})")
     if is_enough:
         lines.append("fewest shown to be enough")

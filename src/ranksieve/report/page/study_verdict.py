@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ranksieve.report.page.page import Verdict
-from ranksieve.significance import Claim, claim_non_inferiority
-from ranksieve.study.comparison import LEVEL, MARGIN, enough_features
+from ranksieve.significance import Claim
+from ranksieve.study.comparison import LEVEL, MARGIN, claim_enough, enough_features
 from ranksieve.study.results import BASE, Outcomes, StudyResult
 from ranksieve.text import quantity
 
@@ -76,9 +76,7 @@ def _candidates(result: StudyResult) -> list[tuple[str, str]]:
 
 def _tested(result: StudyResult, selector: str, ranker: str, k: int, level: float) -> Enough:
     tested = result.run(selector, ranker).by_k[k]
-    base = result.run(BASE, ranker).chosen
-    own, with_all = (one.per_query(result.main_measure) for one in (tested, base))
-    claim = claim_non_inferiority(own, with_all, MARGIN, level, tested.query_weights)
+    claim = claim_enough(result, tested, ranker, result.main_measure, level)
     return Enough(selector, ranker, k, tested, claim)
 
 

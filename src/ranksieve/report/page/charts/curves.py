@@ -190,17 +190,10 @@ def _clipped(curves: Sequence[Curve], across: Scale, down: Scale) -> Markup:
     ]
     for curve in reversed(curves):
         for index, (x, y, tip) in enumerate(zip(curve.x, curve.y, curve.tips, strict=True)):
-            is_marked = index == curve.marked
-            parts.append(
-                element(
-                    "circle",
-                    cx=across(x) - left,
-                    cy=down(y),
-                    r=7.0 if is_marked else 4.5,
-                    class_=f"{_kind(curve, index)} {curve.look}",
-                    data_tip=tip,
-                )
-            )
+            kind = _kind(curve, index)
+            radius = 7.0 if kind == "ring" else 4.5
+            at = {"cx": across(x) - left, "cy": down(y), "r": radius}
+            parts.append(element("circle", **at, class_=f"{kind} {curve.look}", data_tip=tip))
     return element("svg", *parts, x=left, width=right - left, height=down.start)
 
 
