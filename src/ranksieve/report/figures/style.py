@@ -60,8 +60,8 @@ def draw_all_features(ax: Axes, value: float, margin: float | None = None) -> No
     """Draw a line at the mean with all features, and a strip below it that is the margin."""
     ax.axhline(value, color="black", linewidth=0.8, label=ALL_FEATURES, zorder=1.5)
     if margin is not None:
-        look: dict[str, Any] = {"fc": (_MARGIN_COLOR, 0.4), "ec": "0.5", "lw": 0.4}
-        ax.axhspan(value * (1 - margin), value, zorder=0.5, label=margin_label(margin), **look)
+        strip: dict[str, Any] = {"fc": (_MARGIN_COLOR, 0.4), "ec": "0.5", "lw": 0.4}
+        ax.axhspan(value * (1 - margin), value, zorder=0.5, label=margin_label(margin), **strip)
 
 
 def margin_label(margin: float) -> str:

@@ -178,8 +178,8 @@ def _alone_section(found: Inspection) -> Section | None:
     }
     most = max(max(values) for values in both.values())
     panels = [
-        Panel(name, values, [f"{value:.4f}" for value in values], look=look, width=230, most=most)
-        for (name, values), look in zip(both.items(), ("s0", "s1"), strict=True)
+        Panel(name, values, [f"{value:.4f}" for value in values], css=css, width=230, most=most)
+        for (name, values), css in zip(both.items(), ("s0", "s1"), strict=True)
     ]
     names = [one.name for one in shown]
     svg = draw_panels(names, panels, [], "", f"{found.measure} of single features")

@@ -41,8 +41,8 @@ def parts_section(
     chosen = {"recommended": (answer.features, "s2")}
     chosen |= {f"without part {one.part}": (one.features, "s0") for one in evidence.outcomes}
     taken = {
-        name: Taken(np.isin(shown, features).astype(float)[:, None], look)
-        for name, (features, look) in chosen.items()
+        name: Taken(np.isin(shown, features).astype(float)[:, None], css)
+        for name, (features, css) in chosen.items()
     }
     names = [answer.feature_names[feature] for feature in shown]
     how = "1 if it was chosen"

@@ -61,15 +61,15 @@ def _panels(answer: Recommendation, shown: list[KeptFeature]) -> list[Panel]:
         panels.append(_losses(shown))
     if answer.has_costs:
         costs = [kept.cost for kept in shown]
-        panels.append(Panel("cost", costs, [f"{cost:.4g}" for cost in costs], look="s1", width=60))
+        panels.append(Panel("cost", costs, [f"{cost:.4g}" for cost in costs], css="s1", width=60))
     if any(kept.stability is not None for kept in shown):
         shares = [kept.stability for kept in shown]
         labels = ["" if share is None else f"{share:.2f}" for share in shares]
-        panels.append(Panel("stability", shares, labels, look="s2", width=60))
+        panels.append(Panel("stability", shares, labels, css="s2", width=60))
     if answer.evidence is not None:
         values = [answer.evidence.alone.values[kept.feature] for kept in shown]
         labels = [f"{value:.3f}" for value in values]
-        panels.append(Panel("ranks alone", values, labels, look="s6", width=60))
+        panels.append(Panel("ranks alone", values, labels, css="s6", width=60))
     return panels
 
 
@@ -138,7 +138,7 @@ def front_section(answer: Recommendation) -> Section | None:
     )
 
 
-def _curve(answer: Recommendation, selector: str, look: str, name: str = "") -> Curve:
+def _curve(answer: Recommendation, selector: str, css: str, name: str = "") -> Curve:
     points = [point for point in answer.front if point.selector == selector]
     chosen = [
         index
@@ -150,7 +150,7 @@ def _curve(answer: Recommendation, selector: str, look: str, name: str = "") -> 
         [point.cost for point in points],
         [point.value for point in points],
         [_tip(answer, point, index in chosen) for index, point in enumerate(points)],
-        look,
+        css,
         chosen[0] if chosen else None,
         hollow=[index for index, point in enumerate(points) if not point.is_shown],
     )

@@ -23,10 +23,10 @@ from ranksieve.study.results import BASE, RANDOM, Run, StudyResult
 from ranksieve.text import every, quantity
 
 
-def looks_of(result: StudyResult) -> dict[str, str]:
+def css_classes_of(result: StudyResult) -> dict[str, str]:
     """Selector -> classes of its color and dashes, in all charts; baselines are grey."""
-    looks = {name: color_class(index) for index, name in enumerate(result.selecting)}
-    return looks | {BASE: "s-", RANDOM: "s- d2"}
+    classes = {name: color_class(index) for index, name in enumerate(result.selecting)}
+    return classes | {BASE: "s-", RANDOM: "s- d2"}
 
 
 def curves_section(result: StudyResult) -> Section | None:
@@ -48,14 +48,14 @@ def curves_section(result: StudyResult) -> Section | None:
 
 
 def _curves(result: StudyResult, ranker: str) -> Chart:
-    measure, looks = result.main_measure, looks_of(result)
+    measure, classes = result.main_measure, css_classes_of(result)
     base = result.runs.get((BASE, ranker))
     runs = [run for run in result.of_ranker(ranker) if run.selector != BASE]
     level = None
     if base is not None:
         mean = base.chosen.mean(measure)
         level = Level("all features", mean, MARGIN * mean)
-    curves = [_curve(result, run, base is not None, looks[run.selector]) for run in runs]
+    curves = [_curve(result, run, base is not None, classes[run.selector]) for run in runs]
     svg = draw_curves(
         curves,
         f"{measure} against the number of features, with {ranker}",
@@ -80,7 +80,7 @@ def _curves(result: StudyResult, ranker: str) -> Chart:
     return Chart(svg, caption, Table(curves_sheet(result, ranker, measure)), f"With {ranker}")
 
 
-def _curve(result: StudyResult, run: Run, has_base: bool, look: str) -> Curve:
+def _curve(result: StudyResult, run: Run, has_base: bool, css: str) -> Curve:
     measure, sizes = result.main_measure, list(run.by_k)
     enough = None
     if has_base and run.selector != RANDOM:
@@ -92,7 +92,7 @@ def _curve(result: StudyResult, run: Run, has_base: bool, look: str) -> Curve:
         sizes,
         [tested.mean(measure) for tested in run.by_k.values()],
         [_tip(result, run, k, has_base, k == enough) for k in sizes],
-        look,
+        css,
         None if enough is None else sizes.index(enough),
         may_leave=run.selector == RANDOM,
     )
@@ -174,10 +174,10 @@ def queries_section(result: StudyResult) -> Section | None:
 
 
 def _gains(result: StudyResult, ranker: str) -> Chart:
-    measure, looks = result.main_measure, looks_of(result)
+    measure, classes = result.main_measure, css_classes_of(result)
     base = result.run(BASE, ranker).chosen.per_query(measure)
     differences = [
-        (run.selector, looks[run.selector], run.chosen.per_query(measure) - base)
+        (run.selector, classes[run.selector], run.chosen.per_query(measure) - base)
         for run in result.of_ranker(ranker)
         if run.selector != BASE
     ]
@@ -202,14 +202,14 @@ def cost_section(result: StudyResult) -> Section:
 
 
 def _times(result: StudyResult, ranker: str) -> Chart:
-    looks = looks_of(result)
+    classes = css_classes_of(result)
     bars = []
     for run in result.of_ranker(ranker):
         both = run.chosen.selection_seconds, run.chosen.training_seconds
         for what, seconds in zip(("selection", "training"), both, strict=True):
             label = f"{seconds:.3g} s"
-            look = looks[run.selector] if what == "selection" else "s-"
-            bars.append(Bar(f"{run.selector}, {what}", seconds, label, look))
+            css = classes[run.selector] if what == "selection" else "s-"
+            bars.append(Bar(f"{run.selector}, {what}", seconds, label, css))
     svg = draw_bars(bars, f"Seconds of selection and training with {ranker}")
     caption = (
         "Seconds of one selection (in color) and of one training with its features (grey), on one "

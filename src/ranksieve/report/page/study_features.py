@@ -11,7 +11,7 @@ from ranksieve.report.page.charts.bars import Bar, draw_bars
 from ranksieve.report.page.charts.heat_map import draw_heat_map
 from ranksieve.report.page.charts.selections import Taken, draw_selections
 from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
-from ranksieve.report.page.study_comparison import looks_of
+from ranksieve.report.page.study_comparison import css_classes_of
 from ranksieve.report.sheets.inspection import similar_sheet
 from ranksieve.report.sheets.sheet import Entry, Sheet
 from ranksieve.report.sheets.study_features import features_sheet
@@ -77,9 +77,9 @@ def _selections(
     seen: FirstFold | None,
     data: dict[str, Any],
 ) -> Chart:
-    looks = looks_of(result)
+    classes = css_classes_of(result)
     taken = {
-        run.selector: Taken(_shares(run.chosen, shown), looks[run.selector].split()[0])
+        run.selector: Taken(_shares(run.chosen, shown), classes[run.selector].split()[0])
         for run in result.of_ranker(ranker)
         if run.selector in result.selecting
     }

@@ -60,12 +60,12 @@ class Grid:
             "says": self.says,
         }
 
-    def shades(self, looks: Mapping[str, slice]) -> Markup:
-        """Draw the cells, with one path for each of ten shades of each look's columns.
+    def shades(self, classes: Mapping[str, slice]) -> Markup:
+        """Draw the cells, with one path for each of ten shades of each class's columns.
 
         Coordinates of paths are in cells, which keeps them short.
         """
-        paths = (part for look, columns in looks.items() for part in self._paths(look, columns))
+        paths = (part for css, columns in classes.items() for part in self._paths(css, columns))
         return element(
             "g",
             *paths,
@@ -73,11 +73,11 @@ class Grid:
             f"scale({self.width:.3f} {self.height:.3f})",
         )
 
-    def _paths(self, look: str, columns: slice) -> Iterator[Markup]:
+    def _paths(self, css: str, columns: slice) -> Iterator[Markup]:
         by_level = self._runs(columns)
         for level in sorted(by_level):
             opacity = None if level == _LEVELS else f".{level}"
-            yield element("path", d="".join(by_level[level]), class_=look, fill_opacity=opacity)
+            yield element("path", d="".join(by_level[level]), class_=css, fill_opacity=opacity)
 
     def _runs(self, columns: slice) -> dict[int, list[str]]:
         """Map each level to the steps of the path around all runs of neighbors with that level."""

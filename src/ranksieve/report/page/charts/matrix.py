@@ -78,5 +78,5 @@ def _cell(x: float, y: float, cell: float, found: Difference, strength: float) -
         return box
     sign = "\u25b2" if found.value > 0 else "\u25bc"
     shown = f"{found.value:+z.4f}" if has_room else sign
-    look = "strong label" if found.is_significant else "soft label"
-    return box + text(x + cell / 2, y + _ROW / 2 + 4, shown, "middle", class_=look)
+    css = "strong label" if found.is_significant else "soft label"
+    return box + text(x + cell / 2, y + _ROW / 2 + 4, shown, "middle", class_=css)
