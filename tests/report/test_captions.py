@@ -186,7 +186,7 @@ class TestFront:
             "recommended: gas-e with 4 at a cost of 3, MAP 0.4950, a change of -1%; 1 of them"
             in told
         )
-        assert told.endswith("What is far below is cut off.")
+        assert told.endswith("Values far below are cut off.")
 
     def test_nothing_was_tested(self):
         untested = [(*point[:4], None) for point in POINTS[2:6]]

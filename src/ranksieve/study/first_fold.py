@@ -80,13 +80,13 @@ def describe_first_fold(study: Study, result: StudyResult) -> FirstFold:
         values = importance(fold.train).values
     compared = np.sort(rank_features(result, values)[:MOST_COMPARED])
     # A mean of absolute values would be far from 0 for features that have nothing in common.
-    alike = np.abs(Similarity("spearman")(fold.train.take_features(compared)))
+    similarity = np.abs(Similarity("spearman")(fold.train.take_features(compared)))
     return FirstFold(
         fold.name,
         importance.label,
         values,
         compared,
-        np.minimum(alike, 1.0),
+        np.minimum(similarity, 1.0),
         installed_versions(),
     )
 

@@ -33,8 +33,8 @@ _N_POINTS = 200, 2000  # of a curve, at least and at most
 _MARGIN = 3.0  # bandwidths around the data
 _PANEL = 1.05  # inches: height
 _BESIDE = 0.35  # inches: width of the labels beside a row
-_TICK = 2  # letters of numbers beside a panel
-_SHORTEST = 7  # letters of a name that are left, however narrow the panels are
+_TICK = 2  # characters of the numbers beside a panel
+_SHORTEST = 7  # characters of a name that are always shown, however narrow the panels
 
 
 class _Curves(NamedTuple):
@@ -135,7 +135,7 @@ def plot_class_densities(
 
 
 def describe_class_densities(axes: np.ndarray, score: str) -> str:
-    """Say what the Axes of :func:`plot_class_densities` show, and what it means."""
+    """Describe what the Axes of :func:`plot_class_densities` show, and what it means."""
     grades = [line.get_label() for line in axes[0, 0].lines]
     shared = [[f"{ax.get_label()} ({_shared_area(ax):.0%})" for ax in row] for row in axes]
     return (
@@ -147,7 +147,7 @@ def describe_class_densities(axes: np.ndarray, score: str) -> str:
 
 
 def _short(value: float) -> str:
-    """A number with few letters, such as ``2.5e8``."""
+    """A number with few characters, such as ``2.5e8``."""
     return f"{value:.3g}".replace("e+0", "e").replace("e-0", "e-")
 
 

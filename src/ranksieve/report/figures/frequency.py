@@ -96,7 +96,7 @@ def plot_selection_frequency(
 
 
 def describe_selection_frequency(result: StudyResult, ranker: str, k: int | None = None) -> str:
-    """Say what :func:`plot_selection_frequency` shows of all selectors, and what it means."""
+    """Describe what :func:`plot_selection_frequency` shows of all selectors, and what it means."""
     runs = runs_of(result, ranker, without=(RANDOM,))
     shares, taken = _table(result, runs, k)
     n_selections = sum(len(_choose_outcomes(run, k).selections) for run in runs)

@@ -37,7 +37,7 @@ def plot_front(answer: Recommendation, *, ax: Axes | None = None) -> Axes:
 
     The horizontal line is the mean with all features, and the strip below it is the margin. Filled
     marks are shown to lose less than the margin, empty ones are not, and sizes without a mark were
-    not tested. A ring is around the recommended size. What is far below is cut off.
+    not tested. A ring is around the recommended size. Values far below are cut off.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def plot_front(answer: Recommendation, *, ax: Axes | None = None) -> Axes:
 
 
 def describe_front(answer: Recommendation) -> str:
-    """Say what :func:`plot_front` shows, and what it means."""
+    """Describe what :func:`plot_front` shows, and what it means."""
     whole, claim = all_features(answer), answer.claim
     against = "cost" if answer.has_costs else "the number of features"
     sentences = [
@@ -101,7 +101,7 @@ def describe_front(answer: Recommendation) -> str:
         if is_recommended(point, answer)
     ]
     if min(point.value for point in marked) < _lowest(answer):
-        sentences.append("What is far below is cut off.")
+        sentences.append("Values far below are cut off.")
     return " ".join(sentences)
 
 

@@ -88,7 +88,7 @@ def plot_importance(
 
 
 def describe_importance(values: Any, names: Sequence[str], label: str) -> str:
-    """Say what :func:`plot_importance` shows of all features."""
+    """Describe what :func:`plot_importance` shows of all features."""
     values = np.asarray(values, dtype=float)
     order = np.argsort(-values, kind="stable")
     best = [f"{names[feature]} ({values[feature]:.4g})" for feature in order[:_LISTED]]

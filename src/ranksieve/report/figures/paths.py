@@ -97,7 +97,7 @@ def plot_path_scores(
         ax = new_axes(HEIGHT + longest, [_label(lam) for lam in shown] + [""])
     sizes = np.arange(1, selector.values_.shape[1] + 1)
     for index, lam in enumerate(shown):
-        style = line_style(index) | {"marker": None}  # hundreds of points, one beside another
+        style = line_style(index) | {"marker": None}  # there are hundreds of points
         label = _label(lam)
         if lam == selector.lam_:
             label += ", chosen"
@@ -116,7 +116,7 @@ def plot_path_scores(
 
 
 def describe_path_scores(selector: GreedyRankRLSCV, names: Sequence[str] | None = None) -> str:
-    """Say what :func:`plot_path_scores` shows, and what it means."""
+    """Describe what :func:`plot_path_scores` shows, and what it means."""
     k, lam = len(selector.selected_), selector.lam_
     taken = [str(f + 1) if names is None else str(names[f]) for f in selector.selected_]
     more = f" and {len(taken) - _LISTED} more" if len(taken) > _LISTED else ""

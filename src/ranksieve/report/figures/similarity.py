@@ -25,7 +25,7 @@ from ranksieve.report.trees import branches_of, leaves_of, tree_of
 from ranksieve.text import quantity
 
 _MOST_NAMED = 20
-_FEW, _LONGEST = 12, 16  # above this number of features, names have at most these letters
+_FEW, _LONGEST = 12, 16  # above this number of features, names have at most so many characters
 _ROW = 0.1  # inches
 _SAME = 1e-9  # difference up to which a matrix counts as symmetric
 _ALIKE = 0.9  # similarity from which features are a family
@@ -54,7 +54,7 @@ def plot_similarity(
         which is drawn above them.
     names : sequence of str, optional
         Of the features; by default their numbers, from 1. If there are more than 20, families of
-        like features are named by their most typical one, then others where there is room.
+        similar features are named by their most typical one, then others where there is room.
     label : str
         What the values are, such as ``"share of concordant pairs"``.
     ax : Axes, optional
@@ -67,7 +67,7 @@ def plot_similarity(
     Notes
     -----
     Colors are from 0 to 1, or from the tenth below the smallest value if that is negative. O(n^2)
-    for n features, as a rule; the order of the leaves, in which neighbors are most alike, may take
+    for n features, usually; the order of the leaves, in which neighbors are most similar, may take
     O(n^3).
 
     References
@@ -117,7 +117,7 @@ def plot_similarity(
 
 
 def describe_similarity(similarity: Any, names: Sequence[str], label: str = "similarity") -> str:
-    """Say what :func:`plot_similarity` shows, and which features are similar."""
+    """Describe what :func:`plot_similarity` shows, and which features are similar."""
     values = _check_similarity(similarity)
     caption = (
         f"{label[:1].upper()}{label[1:]} of all pairs of features, the darker the more similar. "

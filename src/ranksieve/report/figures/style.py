@@ -13,8 +13,8 @@ from ranksieve.report.figures.names import width_of
 
 WIDTH, HEIGHT = 3.5, 2.6  # inches: one column of a two-column page
 LABEL_SIZE, SMALL_SIZE = 8.0, 7.0  # points: of axis labels, and the smallest text there is
-GREY = "#808080"
-# From pale to dark in nearly even steps of lightness, for color-blind eyes and printers in grey.
+GRAY = "#808080"
+# From pale to dark in nearly even steps of lightness, for color-blind eyes and printing in gray.
 COLOR_MAP = "YlGnBu"
 _MARGIN_COLOR = "#F0E442"  # not used by lines; pale in gray
 # Colors that differ to color-blind eyes (Okabe and Ito); dashes and markers serve where there is
@@ -26,9 +26,9 @@ _DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 2)), (0
 _MARKERS = ("o", "s", "^", "D", "v", "X", "P", "<", "*")
 _FILLS = ("full", "none", "left", "top")
 ALL_FEATURES = "all features"  # label of the baseline without selection
-LETTER = 0.06  # inches: width of a letter of the smallest text
+LETTER = 0.06  # inches: width of a character of the smallest text
 _LEGEND_ROW = 0.15  # inches
-_LONGEST_OF_THREE = 16  # letters of a name in a legend of three columns
+_LONGEST_OF_THREE = 16  # characters of a name in a legend of three columns
 
 
 def line_style(index: int) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def plot_quality_and_time(
 
 
 def describe_quality_and_time(result: StudyResult, ranker: str, measure: str | None = None) -> str:
-    """Say what :func:`plot_quality_and_time` shows of all selectors, and what it means."""
+    """Describe what :func:`plot_quality_and_time` shows of all selectors, and what it means."""
     name = measure_of(result, measure)
     runs = runs_of(result, ranker, without=(RANDOM,))
     seconds = [run.chosen.selection_seconds for run in runs]

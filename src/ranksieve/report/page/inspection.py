@@ -213,7 +213,7 @@ def _alike_section(found: Inspection, data: dict[str, Any]) -> Section | None:
         caption += f" The {len(rows)} features that rank best alone, of {len(related.names):,}."
     table = Table(similar_sheet(names, matrix))
     lead = "Of similar features, one is often enough."
-    return Section("Features that are alike", lead, [Chart(svg, caption, table)])
+    return Section("Similar features", lead, [Chart(svg, caption, table)])
 
 
 def _compared(found: Inspection, related: Correlation) -> list[int]:

@@ -91,9 +91,9 @@ def alike_section(
     matrix = likeness.matrix[np.ix_(rows, rows)]
     svg, data["similarity"] = draw_heat_map(matrix, names, "Similarity of features")
     caption = (
-        "The stronger the color, the more alike two features order documents: mean over queries of "
-        "the absolute value of Kendall's tau-b. Branches of the tree that meet near the matrix "
-        "join near-copies. A star marks recommended features."
+        "The stronger the color, the more similarly two features order documents: mean over "
+        "queries of the absolute value of Kendall's tau-b. Branches of the tree that meet near the "
+        "matrix join near-copies. A star marks recommended features."
     )
     n_others = len(answer.kept) + len(answer.dropped) - len(shown)
     if n_others > 0:
@@ -101,9 +101,9 @@ def alike_section(
             f" {quantity(n_others, 'feature')} left out; those shown are recommended, near-copies "
             "of recommended ones, or rank best alone."
         )
-    lead = "Of features that order documents alike, one is often enough."
+    lead = "Of features that order documents similarly, one is often enough."
     table = Table(similar_sheet(names, matrix))
-    return Section("Features that are alike", lead, [Chart(svg, caption, table)])
+    return Section("Similar features", lead, [Chart(svg, caption, table)])
 
 
 def alone_section(answer: Recommendation, evidence: Evidence) -> Section:

@@ -24,7 +24,7 @@ from ranksieve.text import every, quantity
 
 
 def css_classes_of(result: StudyResult) -> dict[str, str]:
-    """Selector -> classes of its color and dashes, in all charts; baselines are grey."""
+    """Selector -> classes of its color and dashes, in all charts; baselines are gray."""
     classes = {name: color_class(index) for index, name in enumerate(result.selecting)}
     return classes | {BASE: "s-", RANDOM: "s- d2"}
 
@@ -197,7 +197,7 @@ def cost_section(result: StudyResult) -> Section:
     for ranker in result.rankers:
         blocks.append(_times(result, ranker))
         blocks.append(Table(stability_sheet(result, ranker), is_open=False))
-    lead = "What the selection itself takes, and what training takes with the selected features."
+    lead = "How long the selection takes, and how long training takes with the selected features."
     return Section("Cost and time", lead, blocks)
 
 
@@ -212,7 +212,7 @@ def _times(result: StudyResult, ranker: str) -> Chart:
             bars.append(Bar(f"{run.selector}, {what}", seconds, label, css))
     svg = draw_bars(bars, f"Seconds of selection and training with {ranker}")
     caption = (
-        "Seconds of one selection (in color) and of one training with its features (grey), on one "
+        "Seconds of one selection (in color) and of one training with its features (gray), on one "
         "thread with the chosen parameters: means over folds and seeds, without tuning."
     )
     return Chart(svg, caption, Table(cost_sheet(result, ranker)), f"With {ranker}")

@@ -146,7 +146,7 @@ def similarity_section(
         seen.similarity[np.ix_(rows, rows)], names, "Similarity of all pairs of features"
     )
     caption = (
-        "The stronger the color, the more alike two features order documents: the absolute "
+        "The stronger the color, the more similarly two features order documents: the absolute "
         "value of the mean over queries of Spearman's coefficient. Squares are groups of which one "
         "or two features are often enough. The tree at the right joins similar features; the "
         "farther to the right two branches meet, the less similar they are."
@@ -157,7 +157,7 @@ def similarity_section(
             f" Left out: {quantity(left_out, 'feature')}, selected less often or the same for all "
             "documents of a query."
         )
-    lead = f"Which features order documents alike, on the training queries of {seen.fold}."
+    lead = f"Which features order documents similarly, on the training queries of {seen.fold}."
     sheet = similar_sheet(
         [str(result.feature_names[feature]) for feature in seen.compared],
         seen.similarity,

@@ -68,7 +68,7 @@ def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
     if any(kept.substitutes for kept in answer.kept):
         fields[text_column("substitutes")] = lambda kept: Entry(substitutes_text(kept, answer))
         notes.append(
-            "substitutes: features that order documents nearly alike (|tau_b| of at least 0.9)"
+            "substitutes: features that order documents nearly the same (|tau_b| of at least 0.9)"
             + (", with their costs." if answer.has_costs else ".")
         )
     title = f"Features to keep: {len(answer.kept)} of {len(answer.kept) + len(answer.dropped)}"
