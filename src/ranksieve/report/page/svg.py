@@ -25,7 +25,6 @@ def drawing(
     height: float,
     *children: Markup,
     title: str,
-    description: str = "",
     **more: object,
 ) -> Markup:
     """An ``svg`` element with a title for screen readers.
@@ -35,12 +34,10 @@ def drawing(
     width, height : float
         Pixels; a narrow screen scrolls.
     *children : Markup
-    title, description : str
-        Short title, and a description in sentences.
+    title : str
     **more : str
         Further attributes, such as ``data_grid``.
     """
-    spoken = f"{title}. {description}" if description else title
     return element(
         "svg",
         *children,
@@ -48,7 +45,7 @@ def drawing(
         width=width,
         height=height,
         role="img",
-        aria_label=spoken,
+        aria_label=title,
         **more,
     )
 

@@ -12,16 +12,7 @@ from ranksieve.recommendation.answer import (
 )
 from ranksieve.recommendation.checking import Check, Drift, Helpful
 from ranksieve.recommendation.evidence import Alone
-from ranksieve.report.sheets.sheet import (
-    Column,
-    Entry,
-    Fields,
-    Sheet,
-    name_column,
-    text_column,
-    yes,
-    yes_or_no,
-)
+from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column, text_column
 
 _SUBSTITUTES = 3  # most substitutes to name
 
@@ -106,7 +97,7 @@ def front_sheet(answer: Recommendation) -> Sheet:
         Column("bound"): (
             lambda point: _percent(point.lower if point.lower > -1e300 else None, "+.2f")
         ),
-        Column("shown", align="left"): lambda point: yes_or_no(point.is_shown),
+        Column("shown", align="left"): lambda point: Entry.yes_or_no(point.is_shown),
         Column("front", align="left"): lambda point: Entry("*" if point.is_front else ""),
     }
     notes = [
@@ -141,7 +132,7 @@ def _drift_sheet(found: Check) -> Sheet:
         ),
         Column("missing before"): lambda one: Entry(f"{one.missing_before:.1%}"),
         Column("missing now"): lambda one: Entry(f"{one.missing_now:.1%}"),
-        Column("notable", align="left"): lambda one: yes(one.is_notable),
+        Column("notable", align="left"): lambda one: Entry.yes(one.is_notable),
     }
     notes = [
         f"before, now: {found.verdict.measure} if the feature alone ranks the documents of each "
@@ -155,7 +146,7 @@ def _helpful_sheet(found: Check) -> Sheet:
     fields: Fields[Helpful] = {
         name_column("feature"): lambda one: Entry(one.feature),
         Column("gain"): lambda one: _percent(one.gain),
-        Column("new", align="left"): lambda one: yes(one.is_new),
+        Column("new", align="left"): lambda one: Entry.yes(one.is_new),
     }
     notes = [
         "gain: share of the leave-query-out error of a linear ranker on the kept features that "

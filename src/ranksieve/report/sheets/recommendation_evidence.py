@@ -15,7 +15,6 @@ from ranksieve.report.sheets.sheet import (
     Sheet,
     losses_and_gains,
     name_column,
-    yes,
 )
 from ranksieve.text import quantity
 
@@ -48,12 +47,12 @@ def parts_sheet(answer: Recommendation, evidence: Evidence) -> Sheet:
     chosen.sort(key=lambda feature: (-counts[feature], feature not in kept, feature))
     fields: Fields[int] = {
         name_column("feature"): lambda feature: Entry(answer.feature_names[feature]),
-        Column("recommended", align="left"): lambda feature: yes(feature in kept),
+        Column("recommended", align="left"): lambda feature: Entry.yes(feature in kept),
         Column("times"): lambda feature: Entry(counts[feature]),
     }
     for outcome in evidence.outcomes:
         column = Column(f"part {outcome.part}", align="left")
-        fields[column] = lambda feature, selected=outcome.features: yes(feature in selected)
+        fields[column] = lambda feature, selected=outcome.features: Entry.yes(feature in selected)
     title = "What was chosen without each part of the queries"
     notes = ["times: number of parts without which the procedure chose it."]
     return Sheet.of_items("parts", title, "", fields, [chosen], notes)
@@ -108,7 +107,7 @@ def alone_sheet(answer: Recommendation, evidence: Evidence, n_shown: int | None 
         Column("good", align="left"): lambda feature: Entry(
             "large values" if alone.directions[feature] > 0 else "small values"
         ),
-        Column("recommended", align="left"): lambda feature: yes(feature in kept),
+        Column("recommended", align="left"): lambda feature: Entry.yes(feature in kept),
     }
     notes = [
         f"alone: mean {answer.claim.measure} if the feature alone ranks the documents of each "

@@ -21,15 +21,7 @@ from ranksieve.report.sheets.reproduction_study import (
     printed_numbers_sheet,
     statements_sheet,
 )
-from ranksieve.report.sheets.sheet import (
-    Column,
-    Entry,
-    Row,
-    Sheet,
-    name_column,
-    text_column,
-    yes_or_no,
-)
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column, text_column
 from ranksieve.report.sheets.study_quality import curves_sheet
 from ranksieve.report.sheets.study_statistics import statistics_sheet
 from ranksieve.reproduction import Reproduction
@@ -109,7 +101,7 @@ def _methods(result: Reproduction) -> Sheet:
         "random below": [Entry(result.random_below(n), ".0%") for n in names],
         "tolerance of means": [Entry(_limit(result, n, "mean")) for n in names],
         "tolerance of folds": [Entry(_limit(result, n, "folds")) for n in names],
-        "within tolerance": [yes_or_no(result.is_within(n)) for n in names],
+        "within tolerance": [Entry.yes_or_no(result.is_within(n)) for n in names],
     }
     shown = {
         name: cells
@@ -124,7 +116,7 @@ def _methods(result: Reproduction) -> Sheet:
         f"How methods were run on {result.facts.title}, and whether they are within the tolerance",
         "",
         [METHOD, *map(Column, shown), text_column("settings")],
-        [rows] if rows else [],
+        [rows],
         [*_methods_notes(result, names)],
     )
 
@@ -195,7 +187,7 @@ def _choices(result: Reproduction) -> Sheet:
             SOURCE,
             *(Column(f"fold {number}") for number in range(1, n_folds + 1)),
         ],
-        [rows] if rows else [],
+        [rows],
         notes,
     )
 

@@ -62,7 +62,7 @@ def means_sheet(result: Reproduction, stem: str, title: str, names: Sequence[str
         f"{title.format(title=result.facts.title)}: paper and ours",
         _setting(result),
         [METHOD, SOURCE, *map(Column, measures)],
-        [rows] if rows else [],
+        [rows],
         notes,
     )
 
@@ -83,7 +83,7 @@ def improvements_sheet(result: Reproduction) -> Sheet:
         f"Improvement over all features of {result.facts.title}, in percent: paper and ours",
         _setting(result),
         [METHOD, SOURCE, *map(Column, measures)],
-        [rows] if rows else [],
+        [rows],
         _notes(result)[:1],
     )
 

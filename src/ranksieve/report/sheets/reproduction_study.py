@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ranksieve.report.sheets.sheet import (
-    Column,
-    Entry,
-    Row,
-    Sheet,
-    name_column,
-    text_column,
-    yes_or_no,
-)
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column, text_column
 from ranksieve.report.sheets.study_captions import SELECTOR, setting_of, stem
 from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.bests import LEVEL, Best
@@ -133,12 +125,14 @@ def statements_sheet(result: Reproduction) -> Sheet:
         setting = f"Test MAP with {result.study.rankers[0]}. {setting_of(result.study)}"
     title = result.facts.title
     about = title if result.is_published else "its collections"
-    rows = [[Entry(theirs), Entry(ours.text), yes_or_no(ours.holds)] for theirs, ours in found]
+    rows = [
+        [Entry(theirs), Entry(ours.text), Entry.yes_or_no(ours.holds)] for theirs, ours in found
+    ]
     return Sheet(
         f"{result.paper.name}-statements",
         f"What the {result.paper.title} paper says of {about}, and what is found on {title}",
         setting,
         [text_column("paper"), text_column("ours"), Column("holds")],
-        [rows] if rows else [],
+        [rows],
         result.paper.notes,
     )

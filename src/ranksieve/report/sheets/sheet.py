@@ -41,6 +41,16 @@ class Entry:
     mark: str = ""
     rank: int | None = None
 
+    @classmethod
+    def yes(cls, is_true: bool) -> Entry:
+        """Make an entry that is empty unless something is true."""
+        return cls("yes" if is_true else "")
+
+    @classmethod
+    def yes_or_no(cls, is_true: bool | None) -> Entry:
+        """Make an entry that says whether something is true; ``-`` for None."""
+        return cls(None if is_true is None else "yes" if is_true else "no")
+
     @property
     def text(self) -> str:
         """The value alone, on one line."""
@@ -100,16 +110,6 @@ def name_column(name: str, **more: Any) -> Column:
 def text_column(name: str, heading: str = "", **more: Any) -> Column:
     """Make a column of text that wraps; ``more`` are attributes of :class:`Column`."""
     return Column(name, heading, **{"align": "left", "wraps": True, **more})
-
-
-def yes(is_true: bool) -> Entry:
-    """Make an entry that is empty unless something is true."""
-    return Entry("yes" if is_true else "")
-
-
-def yes_or_no(is_true: bool | None) -> Entry:
-    """Make an entry that says whether something is true; ``-`` for None."""
-    return Entry(None if is_true is None else "yes" if is_true else "no")
 
 
 Row = Sequence[Entry]

@@ -78,19 +78,14 @@ def selected_sheet(result: StudyResult, ranker: str) -> Sheet:
 
 
 def _selected_rows(run: Run, names: Sequence[str]) -> Iterator[Row]:
-    # Not separated by spaces, because names may contain spaces.
+    # Spaces cannot separate names that contain spaces.
     between = "; " if any(" " in name for name in names) else " "
     for seed, outcomes in enumerate(run.chosen.outcomes, start=1):
         for fold, outcome in zip(run.chosen.folds, outcomes, strict=True):
-            yield [
-                Entry(run.selector),
-                Entry(seed),
-                Entry(fold.name),
-                Entry(outcome.k),
-                Entry(len(outcome.features)),
-                Entry(_parameters(outcome)),
-                Entry(between.join(names[feature] for feature in outcome.features)),
-            ]
+            n_found, parameters = len(outcome.features), _parameters(outcome)
+            features = between.join(names[feature] for feature in outcome.features)
+            shown = (run.selector, seed, fold.name, outcome.k, n_found, parameters, features)
+            yield [Entry(value) for value in shown]
 
 
 def _parameters(outcome: Outcome) -> str:

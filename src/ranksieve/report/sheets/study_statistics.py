@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column, yes_or_no
+from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column
 from ranksieve.report.sheets.study_captions import setting_of, stem
 from ranksieve.significance import NonInferiority
 from ranksieve.study.comparison import (
@@ -129,7 +129,7 @@ def _bound(shown: NonInferiority | None) -> Entry:
 
 
 def _verdict(shown: NonInferiority | None) -> Entry:
-    return yes_or_no(None if shown is None else shown.non_inferior)
+    return Entry.yes_or_no(None if shown is None else shown.non_inferior)
 
 
 def _format_p_value(value: float) -> Entry:
