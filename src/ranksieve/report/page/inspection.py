@@ -107,7 +107,7 @@ def _warnings(found: Inspection) -> Iterator[str]:
     flat = [*found.constant, *(found.constant_in_queries or [])]
     if flat:
         features = quantity(len(flat), "feature")
-        yield f"{features} constant within every query: they cannot rank documents."
+        yield f"{features} constant within every query: cannot rank documents."
     copies = sum(len(group) - 1 for group in found.duplicates)
     if copies:
         yield f"{quantity(copies, 'feature')} with the same values as another one."

@@ -51,7 +51,7 @@ def parts_section(
     caption = (
         "A row is a feature, with similar features side by side; green is the recommendation, made "
         "from all queries, and blue what the procedure chose without one part of them. A feature "
-        "with a full row is chosen whichever queries were seen."
+        "with a full row is chosen whichever part is left out."
     )
     if n_chosen > len(shown):
         caption += f" {n_chosen - len(shown):,} features that were chosen less often are left out."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -47,15 +48,24 @@ def parts_sheet(answer: Recommendation, evidence: Evidence) -> Sheet:
     chosen.sort(key=lambda feature: (-counts[feature], feature not in kept, feature))
     fields: Fields[int] = {
         name_column("feature"): lambda feature: Entry(answer.feature_names[feature]),
-        Column("recommended", align="left"): lambda feature: Entry.yes(feature in kept),
+        Column("recommended", align="left"): _is_among(kept),
         Column("times"): lambda feature: Entry(counts[feature]),
     }
     for outcome in evidence.outcomes:
-        column = Column(f"part {outcome.part}", align="left")
-        fields[column] = lambda feature, selected=outcome.features: Entry.yes(feature in selected)
+        fields[Column(f"part {outcome.part}", align="left")] = _is_among(outcome.features)
     title = "What was chosen without each part of the queries"
     notes = ["times: number of parts without which the procedure chose it."]
     return Sheet.of_items("parts", title, "", fields, [chosen], notes)
+
+
+class _Change(NamedTuple):
+    """Values of a query with the chosen features and with all."""
+
+    change: float
+    query: str
+    part: str
+    with_chosen: float
+    with_all: float
 
 
 def queries_sheet(answer: Recommendation, evidence: Evidence, n_shown: int = 20) -> Sheet:
@@ -85,16 +95,6 @@ def queries_sheet(answer: Recommendation, evidence: Evidence, n_shown: int = 20)
     return Sheet.of_items("queries", title, "", fields, filter(None, groups), notes)
 
 
-class _Change(NamedTuple):
-    """Values of a query with the chosen features and with all."""
-
-    change: float
-    query: str
-    part: str
-    with_chosen: float
-    with_all: float
-
-
 def alone_sheet(answer: Recommendation, evidence: Evidence, n_shown: int | None = None) -> Sheet:
     """How well each feature ranks alone, the best first."""
     alone, kept = evidence.alone, set(answer.features)
@@ -107,7 +107,7 @@ def alone_sheet(answer: Recommendation, evidence: Evidence, n_shown: int | None 
         Column("good", align="left"): lambda feature: Entry(
             "large values" if alone.directions[feature] > 0 else "small values"
         ),
-        Column("recommended", align="left"): lambda feature: Entry.yes(feature in kept),
+        Column("recommended", align="left"): _is_among(kept),
     }
     notes = [
         f"alone: mean {answer.claim.measure} if the feature alone ranks the documents of each "
@@ -119,6 +119,10 @@ def alone_sheet(answer: Recommendation, evidence: Evidence, n_shown: int | None 
         notes.append(f"{quantity(left_out, 'feature')} left out; tables/alone.csv has them all.")
     title = "How well each feature ranks alone"
     return Sheet.of_items("alone", title, "", fields, [shown], notes)
+
+
+def _is_among(features: Collection[int]) -> Callable[[int], Entry]:
+    return lambda feature: Entry.yes(feature in features)
 
 
 def spent_sheet(evidence: Evidence) -> Sheet:
