@@ -270,7 +270,7 @@ class TestCommand:
         monkeypatch.setattr(module, "reproduce", remember)
         status, output, _ = run("reproduce", "rankers", "--data", "anywhere")
         assert (status, asked) == (0, [("rankers", "anywhere", {"convention": None, "out": None})])
-        assert "all those of 7 of 7 methods." in " ".join(output.split())
+        assert "all numbers of 7 of 7 methods." in " ".join(output.split())
         found = json.loads(run("reproduce", "rankers", "--data", "anywhere", "--format", "json")[1])
         assert list(found["methods"]) == list(ROWS)
         assert found["methods"]["listnet"]["settings"]["learning_rate"] == 0.02
