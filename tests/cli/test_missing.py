@@ -59,7 +59,7 @@ def test(tmp_path):
 def test_inspect_counts_them(run, train):
     shown = run("inspect", train).out
     assert "missing values" in shown
-    assert "of 4 features; choose what is done with them by --missing" in " ".join(shown.split())
+    assert "of 4 features; choose how to treat them with --missing" in " ".join(shown.split())
     assert "Best single features" in shown
     found = json.loads(run("inspect", train, "--format", "json").out)
     data = read_letor(train)

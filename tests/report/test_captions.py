@@ -93,14 +93,14 @@ def test_similarity_tells_who_is_alike():
     for one, other, alike in ((0, 3, 0.95), (0, 5, 0.97), (3, 5, 0.92), (1, 2, 0.91), (2, 4, 0.85)):
         values[one, other] = values[other, one] = alike
     told = describe_similarity(values, list("abcdef"))
-    assert told.endswith("2 families of features that are alike by 0.9 or more on average: "
+    assert told.endswith("2 families of features with an average similarity of 0.9 or more: "
                          "a, f, d; b, c.")  # fmt: skip
     apart = np.where(np.eye(3), 0.0, 0.3)
     apart[0, 2] = apart[2, 0] = 0.6
     told = describe_similarity(apart, ["x", "y", "z"])
     assert "similar to none: 3 features." in told
     assert told.endswith(
-        "No features are alike by 0.9 or more; the most similar are x and z (0.60)."
+        "No features have a similarity of 0.9 or more; the most similar are x and z (0.60)."
     )
 
 
@@ -186,7 +186,7 @@ class TestFront:
             "recommended: gas-e with 4 at a cost of 3, MAP 0.4950, a change of -1%; 1 of them"
             in told
         )
-        assert told.endswith("What is far below is cut off.")
+        assert told.endswith("Values far below are cut off.")
 
     def test_nothing_was_tested(self):
         untested = [(*point[:4], None) for point in POINTS[2:6]]

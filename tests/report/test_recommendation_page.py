@@ -269,7 +269,7 @@ class TestAnswers:
             "Features to drop",
             "Quality against cost",
             "What each part of the queries chose",
-            "Features that are alike",
+            "Similar features",
             "How well features rank alone",
             "Queries that gain and lose",
             "Work and time",

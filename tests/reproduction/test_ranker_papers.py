@@ -48,7 +48,7 @@ def made_up(names=ROWS, facts=MQ2008, **moved):
 
 
 class TestPublished:
-    """What is asked of the rankers with published results."""
+    """Tolerances of the rankers with published results."""
 
     @staticmethod
     def means(reproduced, name, measures=AVERAGED):
@@ -211,7 +211,10 @@ class TestTables:
         place = lines.index(["rankboost", "paper", *map("{:.4f}".format, self.means("rankboost"))])
         assert lines[place + 2] == ["diff", *["+0.0013"] * 4, "+0.0013*"]
         text = " ".join(word for line in lines for word in line)
-        assert "As near as asked: 34 of 40 published numbers, all those of 6 of 7 methods." in text
+        assert (
+            "Within the tolerance: 34 of 40 published numbers, and all numbers of 6 of 7 methods."
+            in text
+        )
 
     @staticmethod
     def means(name):
@@ -267,7 +270,7 @@ class TestCommand:
         monkeypatch.setattr(module, "reproduce", remember)
         status, output, _ = run("reproduce", "rankers", "--data", "anywhere")
         assert (status, asked) == (0, [("rankers", "anywhere", {"convention": None, "out": None})])
-        assert "all those of 7 of 7 methods." in " ".join(output.split())
+        assert "all numbers of 7 of 7 methods." in " ".join(output.split())
         found = json.loads(run("reproduce", "rankers", "--data", "anywhere", "--format", "json")[1])
         assert list(found["methods"]) == list(ROWS)
         assert found["methods"]["listnet"]["settings"]["learning_rate"] == 0.02
@@ -324,7 +327,7 @@ class TestOtherCollections:
         assert "Rankers on all features: paper and ours on the folds of ours" in text
         assert "Measured on test queries (45 queries in all), convention standard" in text
         assert "diff" not in text
-        assert "As near as asked:" not in text
+        assert "Within the tolerance:" not in text
         assert "Nothing is published about ours: its numbers have no verdict." in text
         assert "C chosen by validation; hinge, solved exactly" in text
 

@@ -81,7 +81,7 @@ def test_it_is_read_again(seen, tmp_path):
     ("change", "said"),
     [
         (lambda record: record.update(importance=[0.5] * 8), "checksum"),
-        (lambda record: record.update(format="other"), "not what a study tells"),
+        (lambda record: record.update(format="other"), "not facts about the data of a study"),
         (lambda record: record.pop("checksum"), "'checksum' is missing"),
     ],
 )

@@ -140,7 +140,9 @@ def test_the_stability_of_one_split_is_not_known(parts):
     result = Study(parts, **QUICK).run()
     sheet = stability_sheet(result, "rankrls")
     assert sheet.groups[0][0][2].value is None
-    assert "not known of one split; select and train on several resamples" in sheet.notes[0]
+    assert (
+        "not defined for one split; to estimate them, select and train on several" in sheet.notes[0]
+    )
 
 
 def test_files_are_read_once_for_all_resamples(parts, tmp_path, monkeypatch):

@@ -124,9 +124,8 @@ def write_data_figures(study: Study, directory: Path) -> list[str]:
     path = GreedyRankRLSCV(measure=study.plan.tune, convention=convention)
 
     def fit(selector: str) -> Any:
-        made = study.plan.make_selector(selector, 1)
-        beside = {"eval_set": fold.vali} if SELECTORS[selector].uses_held_out_data else {}
-        return made.fit(train, **beside)
+        held_out = {"eval_set": fold.vali} if SELECTORS[selector].uses_held_out_data else {}
+        return study.plan.make_selector(selector, 1).fit(train, **held_out)
 
     def importance(selector: str) -> Drawn:
         found = fit(selector)

@@ -72,9 +72,9 @@ class SelectionCell:
     def run(self, fold: StudyFold) -> Record:
         """Select features in order, and measure the seconds that the selection takes alone."""
         seeds = dict.fromkeys(self.method.seeds, self.seed)
-        place = f"{fold.name}, {describe(self.method.name, self.parameters)}"
+        where = f"{fold.name}, {describe(self.method.name, self.parameters)}"
         with (
-            locate_errors(place, self.method, *self.inside.values()),
+            locate_errors(where, self.method, *self.inside.values()),
             sharing(fold.memo) as borrowed,
         ):
             parameters = self.settings | self.parameters | seeds
@@ -136,8 +136,8 @@ class TrainingCell:
         columns = list(self.features)
         train, vali = fold.train.take_features(columns), fold.vali.take_features(columns)
         best: tuple[float, float, dict[str, Any], float, Any] | None = None
-        place = f"{fold.name}, {self.method.name} on {quantity(len(columns), 'feature')}"
-        with locate_errors(place, self.method):
+        where = f"{fold.name}, {self.method.name} on {quantity(len(columns), 'feature')}"
+        with locate_errors(where, self.method):
             for point in self.grid:
                 # The first ranker also imports its module.
                 ranker = self._ranker(point)._for_features(columns, fold.train.n_features)
@@ -190,15 +190,15 @@ def check_takes_missing(fold: StudyFold, plan: Plan) -> None:
 
 
 @contextmanager
-def locate_errors(place: str, *methods: Method) -> Iterator[None]:
+def locate_errors(where: str, *methods: Method) -> Iterator[None]:
     """Context manager that adds the place in the study to errors, also those of users' code."""
     try:
         yield
     except DataError as error:
-        raise DataError(f"{place}: {error}") from error
+        raise DataError(f"{where}: {error}") from error
     except MemoryError:
         raise
     except Exception as error:
         if all(method.is_ours for method in methods):
             raise
-        raise DataError(f"{place}: {type(error).__name__}: {error}") from error
+        raise DataError(f"{where}: {type(error).__name__}: {error}") from error

@@ -12,10 +12,12 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.significance import (
+    Claim,
     Interval,
     NonInferiority,
     WinTieLoss,
     bootstrap_interval,
+    claim_non_inferiority,
     claim_sequence,
     effect_size,
     holm,
@@ -206,6 +208,15 @@ def enough_features(
     return min(shown, default=None)
 
 
+def claim_enough(
+    result: StudyResult, tested: Outcomes, ranker: str, measure: str, level: float = LEVEL
+) -> Claim:
+    """Test the claim that some features lose less than ``MARGIN`` against all features."""
+    base = result.run(BASE, ranker).chosen.per_query(measure)
+    weights = tested.query_weights
+    return claim_non_inferiority(tested.per_query(measure), base, MARGIN, level, weights)
+
+
 @dataclass(frozen=True)
 class Stability:
     """How much the selections of the folds agree.
@@ -229,9 +240,9 @@ def stability_of(
     Features that are ``fixed``, in every selection or in none, are ignored.
     """
     free = [feature for feature in range(n_features) if feature not in fixed]
-    place_of = {feature: place for place, feature in enumerate(free)}
+    column_of = {feature: column for column, feature in enumerate(free)}
     by_seed = [
-        [[place_of[f] for f in outcome.features if f in place_of] for outcome in seed]
+        [[column_of[f] for f in outcome.features if f in column_of] for outcome in seed]
         for seed in tested.outcomes
     ]
     if len(by_seed[0]) < 2:

@@ -65,7 +65,7 @@ class FirstFold:
             return []
         own = np.where(self.compared == feature, -np.inf, self.similarity[rows[0]])
         nearest = np.argsort(-own, kind="stable")[: min(most, len(own) - 1)]
-        found = [(int(self.compared[place]), float(own[place])) for place in nearest]
+        found = [(int(self.compared[row]), float(own[row])) for row in nearest]
         return [(other, alike) for other, alike in found if alike >= least]
 
 
@@ -80,26 +80,26 @@ def describe_first_fold(study: Study, result: StudyResult) -> FirstFold:
         values = importance(fold.train).values
     compared = np.sort(rank_features(result, values)[:MOST_COMPARED])
     # A mean of absolute values would be far from 0 for features that have nothing in common.
-    alike = np.abs(Similarity("spearman")(fold.train.take_features(compared)))
+    similarity = np.abs(Similarity("spearman")(fold.train.take_features(compared)))
     return FirstFold(
         fold.name,
         importance.label,
         values,
         compared,
-        np.minimum(alike, 1.0),
+        np.minimum(similarity, 1.0),
         installed_versions(),
     )
 
 
 def rank_features(result: StudyResult, importance: np.ndarray | None) -> list[int]:
-    """All features: those that are taken most often first, then the most important."""
+    """All features: those that are selected most often first, then the most important."""
     counts = count_taken(result)
     values = np.zeros(len(result.feature_names)) if importance is None else importance
     return sorted(range(len(values)), key=lambda feature: (-counts[feature], -values[feature]))
 
 
 def count_taken(result: StudyResult) -> Counter[int]:
-    """How often each feature is taken: over rankers, seeds and folds of all that select."""
+    """How often each feature is selected, over all selectors, rankers, seeds and folds."""
     return Counter(
         feature
         for (selector, _), run in result.runs.items()
@@ -146,7 +146,7 @@ def read_first_fold(directory: Path, n_features: int) -> FirstFold | None:
         return None
     record = records.read_record(path)
     try:
-        records.check_format(record, _FORMAT, _VERSION, "what a study tells of its data")
+        records.check_format(record, _FORMAT, _VERSION, "facts about the data of a study")
         records.check_checksum(record)
         return _parse(record, n_features)
     except DataError as error:

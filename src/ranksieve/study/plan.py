@@ -194,8 +194,8 @@ class Plan:
         record = dict(method.record)
         if name in self.selectors and not method.is_recorded:
             points = [self.settings(name) | point for point in self.grid(name)]
-            made = [make_study_selector(method, None, point, self.inside) for point in points]
-            record["nested"] = all(selector.is_nested for selector in made)
+            selectors = [make_study_selector(method, None, point, self.inside) for point in points]
+            record["nested"] = all(selector.is_nested for selector in selectors)
         return record
 
     def make_selector(

@@ -199,8 +199,10 @@ class Outcomes:
 
 def _by_query(folds: Sequence[FoldSummary], values: np.ndarray) -> np.ndarray:
     """Mean of each query's values, given those of all test queries of all folds."""
-    place: dict[Any, int] = {}
-    queries = [place.setdefault(query, len(place)) for fold in folds for query in fold.query_ids]
+    index_of: dict[Any, int] = {}
+    queries = [
+        index_of.setdefault(query, len(index_of)) for fold in folds for query in fold.query_ids
+    ]
     return np.bincount(queries, values) / np.bincount(queries)
 
 
@@ -282,7 +284,7 @@ class StudyResult:
 
     @cached_property
     def selecting(self) -> list[str]:
-        """Names of the selectors that select: not of all features, nor of random orders."""
+        """Names of the selectors without the baselines of all features and of random orders."""
         return [name for name in self.selectors if name not in (BASE, RANDOM)]
 
     @cached_property

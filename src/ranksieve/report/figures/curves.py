@@ -43,7 +43,7 @@ def plot_curves(
     r"""Draw the test measure against the number of features, a line for each selector.
 
     A line is the mean over folds (and seeds). A horizontal line is that of all features, with the
-    margin as a strip below it, and a grey one the random order. A ring marks the fewest features
+    margin as a strip below it, and a gray one the random order. A ring marks the fewest features
     of a selector that are enough: shown to lose less than the margin, see
     :func:`ranksieve.study.enough_features`.
 
@@ -118,7 +118,7 @@ def plot_curves(
 
 
 def describe_curves(result: StudyResult, ranker: str, measure: str | None = None) -> str:
-    """Say what :func:`plot_curves` shows of all selectors, and what it means."""
+    """Describe what :func:`plot_curves` shows of all selectors, and what it means."""
     name = measure_of(result, measure)
     runs, base = runs_of(result, ranker), base_of(result, ranker)
     sentences = [
@@ -142,7 +142,7 @@ def describe_curves(result: StudyResult, ranker: str, measure: str | None = None
         if run.selector == RANDOM:
             seeds = every(run.chosen.n_seeds, "random order")
             sentences.append(
-                f"The gray band is the range of {seeds}; what is far below is cut off."
+                f"The gray band is the range of {seeds}; values far below are cut off."
             )
     return " ".join(sentences)
 
@@ -205,10 +205,10 @@ def _shade_interval(ax: Axes, result: StudyResult, run: Run, base: Outcomes, mea
     folds differ in size, so that the interval moves with the line.
     """
     ends = np.empty((len(run.by_k), 2))
-    for place, tested in enumerate(run.by_k.values()):
+    for index, tested in enumerate(run.by_k.values()):
         queries = tested.per_query(measure), base.per_query(measure)
         found = bootstrap_interval(*queries, LEVEL, _RESAMPLES, weights=tested.query_weights)
-        ends[place] = tested.mean(measure) + np.array(found[1:]) - found.estimate
+        ends[index] = tested.mean(measure) + np.array(found[1:]) - found.estimate
     _shade(ax, result, run, *ends.T)
 
 

@@ -33,8 +33,8 @@ _N_POINTS = 200, 2000  # of a curve, at least and at most
 _MARGIN = 3.0  # bandwidths around the data
 _PANEL = 1.05  # inches: height
 _BESIDE = 0.35  # inches: width of the labels beside a row
-_TICK = 2  # letters of numbers beside a panel
-_SHORTEST = 7  # letters of a name that are left, however narrow the panels are
+_TICK = 2  # characters of the numbers beside a panel
+_SHORTEST = 7  # characters of a name that are always shown, however narrow the panels
 
 
 class _Curves(NamedTuple):
@@ -135,7 +135,7 @@ def plot_class_densities(
 
 
 def describe_class_densities(axes: np.ndarray, score: str) -> str:
-    """Say what the Axes of :func:`plot_class_densities` show, and what it means."""
+    """Describe what the Axes of :func:`plot_class_densities` show, and what it means."""
     grades = [line.get_label() for line in axes[0, 0].lines]
     shared = [[f"{ax.get_label()} ({_shared_area(ax):.0%})" for ax in row] for row in axes]
     return (
@@ -147,7 +147,7 @@ def describe_class_densities(axes: np.ndarray, score: str) -> str:
 
 
 def _short(value: float) -> str:
-    """A number with few letters, such as ``2.5e8``."""
+    """A number with few characters, such as ``2.5e8``."""
     return f"{value:.3g}".replace("e+0", "e").replace("e-0", "e-")
 
 
@@ -166,7 +166,9 @@ def _curves_of(
     with engine_of(source).start(ClassDensities, grades) as workers:
         found = totals(workers)
         widths = bandwidths_of(workers, found, bandwidth)
-        features = _ends(scores, found.varies & np.isfinite(widths).all(axis=0), n_shown)
+        features = _extreme_features(
+            scores, found.varies & np.isfinite(widths).all(axis=0), n_shown
+        )
         points = [_points(found.low[i], found.high[i], widths[:, i]) for i in features]
         starts = np.cumsum([0, *map(len, points)])
         where = features, np.concatenate(points), starts, widths[:, features]
@@ -176,13 +178,13 @@ def _curves_of(
 
 
 def _points(low: float, high: float, widths: np.ndarray) -> np.ndarray:
-    """Points from end to end of a feature's values, some of them in its smallest bandwidth."""
+    """Evenly spaced points over a feature's values, several in its smallest bandwidth."""
     margin = _MARGIN * widths.max()
     wanted = _POINTS_PER_BANDWIDTH * (high - low + 2 * margin) / widths.min()
     return np.linspace(low - margin, high + margin, int(np.clip(wanted, *_N_POINTS)))
 
 
-def _ends(scores: np.ndarray, varies: np.ndarray, n_shown: int) -> np.ndarray:
+def _extreme_features(scores: np.ndarray, varies: np.ndarray, n_shown: int) -> np.ndarray:
     """The features with the largest scores, then those with the smallest, the smallest last."""
     order = np.argsort(-np.asarray(scores), kind="stable")
     order = order[varies[order]]
@@ -194,8 +196,8 @@ def _ends(scores: np.ndarray, varies: np.ndarray, n_shown: int) -> np.ndarray:
 
 
 def _draw(ax: Axes, found: _Curves, grades: np.ndarray) -> None:
-    for place, (grade, values) in enumerate(zip(grades, found.values, strict=True)):
-        style = line_style(place) | {"marker": None}
+    for index, (grade, values) in enumerate(zip(grades, found.values, strict=True)):
+        style = line_style(index) | {"marker": None}
         ax.plot(found.points, values, linewidth=1.0, label=_name(grade), **style)
     ax.set_ylim(bottom=0.0)
 

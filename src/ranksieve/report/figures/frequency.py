@@ -84,7 +84,7 @@ def plot_selection_frequency(
         interpolation="nearest",
         aspect="auto",
     )
-    finish(ax, _what(len(shown), len(taken)), "")
+    finish(ax, _axis_label(len(shown), len(taken)), "")
     ax.set_xticks(np.arange(len(names)), names, rotation=90)
     ax.set_yticks(np.arange(len(runs)), [format_name(run.selector) for run in runs])
     ax.tick_params(length=0)
@@ -96,13 +96,13 @@ def plot_selection_frequency(
 
 
 def describe_selection_frequency(result: StudyResult, ranker: str, k: int | None = None) -> str:
-    """Say what :func:`plot_selection_frequency` shows of all selectors, and what it means."""
+    """Describe what :func:`plot_selection_frequency` shows of all selectors, and what it means."""
     runs = runs_of(result, ranker, without=(RANDOM,))
     shares, taken = _table(result, runs, k)
     n_selections = sum(len(_choose_outcomes(run, k).selections) for run in runs)
     caption = (
-        "How often each selector takes each feature, as a share of the folds (and seeds): the "
-        "darker the more often, white is never. Dark and white cells alone are a stable "
+        "How often each selector chooses each feature, as a share of the folds (and seeds): the "
+        "darker the more often, white is never. Only dark and white cells mean a stable "
         f"selection. Of {every(n_selections, 'selection')}, {len(taken):,} of "
         f"{quantity(len(result.feature_names), 'feature')} are in at least one"
     )
@@ -131,7 +131,7 @@ def _choose_outcomes(run: Run, k: int | None) -> Outcomes:
     return run.by_k[k]
 
 
-def _what(n_shown: int, n_taken: int) -> str:
+def _axis_label(n_shown: int, n_taken: int) -> str:
     if n_shown == n_taken:
         return "features, the most often selected first"
     return f"the {n_shown:,} most often selected, of {n_taken:,}"

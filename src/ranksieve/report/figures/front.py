@@ -9,6 +9,12 @@ from matplotlib.axes import Axes
 
 from ranksieve.recommendation.answer import FrontPoint, Recommendation
 from ranksieve.recommendation.verdict import percent
+from ranksieve.report.candidates import (
+    all_features,
+    is_recommended,
+    selected_points,
+    selectors_of,
+)
 from ranksieve.report.figures.names import format_name
 from ranksieve.report.figures.scales import number_ticks
 from ranksieve.report.figures.style import (
@@ -21,9 +27,7 @@ from ranksieve.report.figures.style import (
     margin_label,
     new_axes,
 )
-from ranksieve.study.results import BASE
 
-_BASELINES = (BASE, "none")
 _RECOMMENDED, _SHOWN, _NOT_SHOWN = "recommended", "shown", "not shown"
 _MARGINS, _LOSS = 10, 0.1  # largest loss drawn, in margins and as a fraction
 
@@ -33,7 +37,7 @@ def plot_front(answer: Recommendation, *, ax: Axes | None = None) -> Axes:
 
     The horizontal line is the mean with all features, and the strip below it is the margin. Filled
     marks are shown to lose less than the margin, empty ones are not, and sizes without a mark were
-    not tested. A ring is around the recommended size. What is far below is cut off.
+    not tested. A ring is around the recommended size. Values far below are cut off.
 
     Parameters
     ----------
@@ -51,16 +55,16 @@ def plot_front(answer: Recommendation, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_ylabel()
     'NDCG@10'
     """
-    selectors = _selectors(answer)
+    selectors = selectors_of(answer)
     if ax is None:
         names = [ALL_FEATURES, margin_label(answer.claim.margin), *map(format_name, selectors)]
         ax = new_axes(legend=[*names, _SHOWN, _NOT_SHOWN, _RECOMMENDED])
-    draw_all_features(ax, _whole(answer).value, answer.claim.margin)
+    draw_all_features(ax, all_features(answer).value, answer.claim.margin)
     for number, name in enumerate(selectors):
         points = [point for point in answer.front if point.selector == name]
         _draw(ax, points, format_name(name), line_style(number) | {"fillstyle": "full"})
     _explain_marks(ax, answer)
-    ringed = [point for point in answer.front if _is_recommended(point, answer)]
+    ringed = [point for point in answer.front if is_recommended(point, answer)]
     if ringed:
         draw_rings(ax, [p.cost for p in ringed], [p.value for p in ringed], _RECOMMENDED)
     finish(ax, "cost" if answer.has_costs else "number of features", answer.claim.measure)
@@ -70,15 +74,15 @@ def plot_front(answer: Recommendation, *, ax: Axes | None = None) -> Axes:
 
 
 def describe_front(answer: Recommendation) -> str:
-    """Say what :func:`plot_front` shows, and what it means."""
-    whole, claim = _whole(answer), answer.claim
+    """Describe what :func:`plot_front` shows, and what it means."""
+    whole, claim = all_features(answer), answer.claim
     against = "cost" if answer.has_costs else "the number of features"
     sentences = [
         f"{claim.measure} against {against}, of the candidates. The line of all "
         f"features is at {whole.value:.4f}, and the strip below it is a loss of up to "
         f"{percent(claim.margin)}."
     ]
-    marked = [point for point in answer.front if point.selector in _selectors(answer)]
+    marked = selected_points(answer)
     shown = [point for point in marked if point.is_shown]
     if any(point.is_shown is not None for point in marked):
         sentences.append(
@@ -91,12 +95,13 @@ def describe_front(answer: Recommendation) -> str:
         sentences.append(f"The cheapest that is shown: {_name(best, answer)}.")
     sentences += [
         f"The ring is what is recommended: {_name(point, answer)}, {claim.measure} "
-        f"{point.value:.4f}, a change of {percent(point.change, sign=True)}{_left(point, answer)}."
+        f"{point.value:.4f}, a change of {percent(point.change, sign=True)}"
+        f"{_describe_kept(point, answer)}."
         for point in answer.front
-        if _is_recommended(point, answer)
+        if is_recommended(point, answer)
     ]
     if min(point.value for point in marked) < _lowest(answer):
-        sentences.append("What is far below is cut off.")
+        sentences.append("Values far below are cut off.")
     return " ".join(sentences)
 
 
@@ -105,25 +110,12 @@ def _name(point: FrontPoint, answer: Recommendation) -> str:
     return f"{point.selector} with {point.size}{cost}"
 
 
-def _left(point: FrontPoint, answer: Recommendation) -> str:
+def _describe_kept(point: FrontPoint, answer: Recommendation) -> str:
     """Note on the kept features if some were dropped because of their costs."""
     if len(answer.features) == point.size:
         return ""
     cost = f" at a cost of {answer.cost:.4g}" if answer.has_costs else ""
     return f"; {len(answer.features)} of them are kept{cost}"
-
-
-def _selectors(answer: Recommendation) -> list[str]:
-    names = [point.selector for point in answer.front if point.selector not in _BASELINES]
-    return list(dict.fromkeys(names))
-
-
-def _whole(answer: Recommendation) -> FrontPoint:
-    return next(point for point in answer.front if point.selector == BASE)
-
-
-def _is_recommended(point: FrontPoint, answer: Recommendation) -> bool:
-    return (point.selector, point.size) == (answer.selector, answer.size)
 
 
 def _draw(ax: Axes, points: Sequence[FrontPoint], label: str, style: dict[str, Any]) -> None:
@@ -132,13 +124,13 @@ def _draw(ax: Axes, points: Sequence[FrontPoint], label: str, style: dict[str, A
     ax.plot(costs, values, label=label, linewidth=1.0, markersize=4, markevery=[], **style)
     for verdict, face in ((True, style["color"]), (False, "white")):
         tested = [point for point in points if point.is_shown is verdict]
-        places = [point.cost for point in tested], [point.value for point in tested]
-        look = style | {"linestyle": "", "markerfacecolor": face, "markersize": 4, "zorder": 3}
-        ax.plot(*places, **look)
+        costs, values = [p.cost for p in tested], [p.value for p in tested]
+        marks = style | {"linestyle": "", "markerfacecolor": face, "markersize": 4, "zorder": 3}
+        ax.plot(costs, values, **marks)
 
 
 def _explain_marks(ax: Axes, answer: Recommendation) -> None:
-    verdicts = {point.is_shown for point in answer.front if point.selector not in _BASELINES}
+    verdicts = {point.is_shown for point in selected_points(answer)}
     for verdict, face, label in ((True, "0.3", _SHOWN), (False, "white", _NOT_SHOWN)):
         if verdict in verdicts:
             ax.plot([], [], "o", color="0.3", markerfacecolor=face, markersize=4, label=label)
@@ -146,11 +138,11 @@ def _explain_marks(ax: Axes, answer: Recommendation) -> None:
 
 def _scale(ax: Axes, answer: Recommendation) -> None:
     """Set ticks at sizes if these are the costs, and cut off values far below."""
-    drawn = [p for p in answer.front if p.selector != "none" or _is_recommended(p, answer)]
+    drawn = [p for p in answer.front if p.selector != "none" or is_recommended(p, answer)]
     costs = sorted({point.cost for point in drawn})
     if not answer.has_costs and costs[0] > 0:
         number_ticks(ax, [round(cost) for cost in costs])
-    ringed = [point.value for point in drawn if _is_recommended(point, answer)]
+    ringed = [point.value for point in drawn if is_recommended(point, answer)]
     kept = min([_lowest(answer), *ringed])
     if min(point.value for point in drawn) < kept:
         ax.set_ylim(kept)
@@ -158,4 +150,4 @@ def _scale(ax: Axes, answer: Recommendation) -> None:
 
 def _lowest(answer: Recommendation) -> float:
     """Value below which candidates are cut off, so that the margin can be seen."""
-    return _whole(answer).value * (1 - max(_MARGINS * answer.claim.margin, _LOSS))
+    return all_features(answer).value * (1 - max(_MARGINS * answer.claim.margin, _LOSS))

@@ -88,7 +88,7 @@ def plot_importance(
 
 
 def describe_importance(values: Any, names: Sequence[str], label: str) -> str:
-    """Say what :func:`plot_importance` shows of all features."""
+    """Describe what :func:`plot_importance` shows of all features."""
     values = np.asarray(values, dtype=float)
     order = np.argsort(-values, kind="stable")
     best = [f"{names[feature]} ({values[feature]:.4g})" for feature in order[:_LISTED]]
@@ -107,7 +107,7 @@ def _draw_bars(ax: Axes, values: np.ndarray) -> None:
 
 
 def _draw_rest(ax: Axes, values: np.ndarray, start: int) -> None:
-    """Draw an area below the bars, from which the values can be read, too."""
+    """Draw an area below the bars, on the same scale."""
     edges = start - 0.4 + np.linspace(0, _REST - 0.3, len(values) + 1)
     color = line_style(5)["color"]
     ax.stairs(values, edges, orientation="horizontal", fill=True, color=color, label="others")

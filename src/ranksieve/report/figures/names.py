@@ -11,7 +11,7 @@ from ranksieve.data import DataError
 from ranksieve.text import on_one_line
 
 LONGEST = 24
-"""Longest name in letters, so that enough of the fixed width remains for the figure."""
+"""Longest name in characters, so that enough of the fixed width remains for the figure."""
 _NO_GLYPH = ("Glyph .* missing from", "Matplotlib currently does not support .* natively")
 
 
@@ -44,7 +44,7 @@ def check_shown(n_shown: int | None) -> None:
 
 
 def width_of(name: str) -> int:
-    """Width of a drawn name in letters; letters of some scripts count twice."""
+    """Width of a drawn name in characters; wide ones, as of East Asian scripts, count twice."""
     seen = name.replace(r"\$", "$")
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in seen)
 
@@ -57,7 +57,7 @@ def _shorten(name: str, longest: int) -> str:
 
 
 def _start(name: str, longest: int) -> str:
-    """First letters of a name that fit."""
+    """First characters of a name that fit."""
     while width_of(name) > longest:
         name = name[: max(len(name) - (width_of(name) - longest + 1) // 2, 0)]
     return name

@@ -96,8 +96,8 @@ def plot_path_scores(
     if ax is None:
         ax = new_axes(HEIGHT + longest, [_label(lam) for lam in shown] + [""])
     sizes = np.arange(1, selector.values_.shape[1] + 1)
-    for place, lam in enumerate(shown):
-        style = line_style(place) | {"marker": None}  # hundreds of points, one beside another
+    for index, lam in enumerate(shown):
+        style = line_style(index) | {"marker": None}  # there are hundreds of points
         label = _label(lam)
         if lam == selector.lam_:
             label += ", chosen"
@@ -107,7 +107,7 @@ def plot_path_scores(
         )
     k = len(selector.selected_)
     draw_rings(ax, [k], [_chosen_value(selector)], quantity(k, "feature"))
-    finish(ax, "number of features", _what(selector))
+    finish(ax, "number of features", _describe_measure(selector))
     number_ticks(ax, sizes.tolist())
     _name_above(ax, features)
     # Formulas are shorter than their source; names are between the axes and the legend.
@@ -116,7 +116,7 @@ def plot_path_scores(
 
 
 def describe_path_scores(selector: GreedyRankRLSCV, names: Sequence[str] | None = None) -> str:
-    """Say what :func:`plot_path_scores` shows, and what it means."""
+    """Describe what :func:`plot_path_scores` shows, and what it means."""
     k, lam = len(selector.selected_), selector.lam_
     taken = [str(f + 1) if names is None else str(names[f]) for f in selector.selected_]
     more = f" and {len(taken) - _LISTED} more" if len(taken) > _LISTED else ""
@@ -124,7 +124,7 @@ def describe_path_scores(selector: GreedyRankRLSCV, names: Sequence[str] | None 
     last = np.flatnonzero(np.isfinite(whole))[-1]
     beside = "" if last + 1 == k else f"; with {last + 1}, this lambda has {whole[last]:.4f}"
     return (
-        f"{_what(selector)}, by the number of features, for some of the "
+        f"{_describe_measure(selector)}, by the number of features, for some of the "
         f"{quantity(len(selector.lams_), 'lambda')} that were tried. Chosen (thick line and ring): "
         f"lambda {lam:g} with {quantity(k, 'feature')}, {_chosen_value(selector):.4f}{beside}. In "
         "the order of selection: "
@@ -171,8 +171,8 @@ def plot_mean_paths(
         ax = new_axes()
     if base is not None:
         draw_all_features(ax, base)
-    for place, (lam, values) in enumerate(curves.items()):
-        style = line_style(place) | {"marker": None}
+    for index, (lam, values) in enumerate(curves.items()):
+        style = line_style(index) | {"marker": None}
         ax.plot(np.arange(1, len(values) + 1), values, linewidth=1.2, label=_label(lam), **style)
     finish(ax, "number of features", label)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -185,7 +185,7 @@ def _name_above(ax: Axes, features: Sequence[str]) -> None:
     ks = range(1, len(features) + 1)
     shown = positions_with_room(ax, ks, _NAME)
     above = ax.secondary_xaxis("top")
-    above.set_xticks([ks[place] for place in shown], [features[place] for place in shown])
+    above.set_xticks([ks[index] for index in shown], [features[index] for index in shown])
     above.xaxis.set_minor_locator(NullLocator())
     above.tick_params(labelsize=SMALL_SIZE, length=2, rotation=90)
     above.spines["top"].set_visible(False)
@@ -197,8 +197,8 @@ def _chosen_value(selector: GreedyRankRLSCV) -> float:
 
 
 def _spread(lams: list[float]) -> list[float]:
-    places = np.linspace(0, len(lams) - 1, min(_MOST, len(lams))).round().astype(int)
-    return [lams[place] for place in places]
+    indices = np.linspace(0, len(lams) - 1, min(_MOST, len(lams))).round().astype(int)
+    return [lams[index] for index in indices]
 
 
 def _label(lam: float) -> str:
@@ -207,7 +207,7 @@ def _label(lam: float) -> str:
     return rf"$\lambda = {value}$"
 
 
-def _what(selector: GreedyRankRLSCV) -> str:
+def _describe_measure(selector: GreedyRankRLSCV) -> str:
     if selector.validated_:
         return f"{parse_measure(selector.measure)} on validation queries"
     if selector.criterion == "squared":

@@ -32,21 +32,21 @@ def number_ticks(ax: Axes, ks: Sequence[int]) -> None:
     shown = positions_with_room(ax, ks, (len(str(ks[-1])) + 1) * SMALL_SIZE * 0.6 / 72)
     if shown[-1] != len(ks) - 1:
         shown[max(1, len(shown) - 1) :] = [len(ks) - 1]
-    ax.set_xticks([ks[place] for place in shown], [str(ks[place]) for place in shown])
+    ax.set_xticks([ks[index] for index in shown], [str(ks[index]) for index in shown])
     ax.set_xticks(ks, minor=True)
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def positions_with_room(ax: Axes, ks: Sequence[int], room: float) -> list[int]:
     """Positions of numbers of features, from the first, that are at least ``room`` inches apart."""
-    places = np.log(ks) if ax.get_xscale() == "log" else np.array(ks, dtype=float)
+    positions = np.log(ks) if ax.get_xscale() == "log" else np.array(ks, dtype=float)
     if len(ks) > 1:
         width = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted()).width
         low, high = ax.dataLim.intervalx if ax.has_data() else (ks[0], ks[-1])
         span = np.log(high / low) if ax.get_xscale() == "log" else high - low
-        places *= width / max(span, places[-1] - places[0])
+        positions *= width / max(span, positions[-1] - positions[0])
     shown = [0]
-    for place in range(1, len(ks)):
-        if places[place] - places[shown[-1]] >= room:
-            shown.append(place)
+    for index in range(1, len(ks)):
+        if positions[index] - positions[shown[-1]] >= room:
+            shown.append(index)
     return shown

@@ -9,8 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle
-from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
-from scipy.spatial.distance import squareform
+from scipy.cluster.hierarchy import fcluster
 
 from ranksieve.data import DataError
 from ranksieve.report.figures.names import LONGEST, names_of, width_of
@@ -22,10 +21,11 @@ from ranksieve.report.figures.style import (
     finish_color_bar,
     new_axes,
 )
+from ranksieve.report.trees import branches_of, leaves_of, tree_of
 from ranksieve.text import quantity
 
 _MOST_NAMED = 20
-_FEW, _LONGEST = 12, 16  # above this number of features, names have at most these letters
+_FEW, _LONGEST = 12, 16  # above this number of features, names have at most so many characters
 _ROW = 0.1  # inches
 _SAME = 1e-9  # difference up to which a matrix counts as symmetric
 _ALIKE = 0.9  # similarity from which features are a family
@@ -54,7 +54,7 @@ def plot_similarity(
         which is drawn above them.
     names : sequence of str, optional
         Of the features; by default their numbers, from 1. If there are more than 20, families of
-        like features are named by their most typical one, then others where there is room.
+        similar features are named by their most typical one, then others where there is room.
     label : str
         What the values are, such as ``"share of concordant pairs"``.
     ax : Axes, optional
@@ -67,7 +67,7 @@ def plot_similarity(
     Notes
     -----
     Colors are from 0 to 1, or from the tenth below the smallest value if that is negative. O(n^2)
-    for n features, as a rule; the order of the leaves, in which neighbors are most alike, may take
+    for n features, usually; the order of the leaves, in which neighbors are most similar, may take
     O(n^3).
 
     References
@@ -83,10 +83,10 @@ def plot_similarity(
     """
     values = _check_similarity(similarity)
     labels = names_of(names, len(values), LONGEST if len(values) <= _FEW else _LONGEST)
-    tree = _tree_of(values)
+    tree = tree_of(values)
     members: list[np.ndarray] = []
     if clusters is None:
-        order = _leaves(tree)
+        order = leaves_of(tree)
         families = _families(values, tree)
     else:
         order, members = _by_cluster(values, clusters)
@@ -110,41 +110,41 @@ def plot_similarity(
     ax.tick_params(length=0 if len(rows) == len(order) else 2)
     ax.spines[:].set(visible=True, linewidth=0.5)
     if clusters is None:
-        _draw_tree(ax.inset_axes((0.0, 1.01, 1.0, _TREE)), tree, order)
+        _draw_tree(ax.inset_axes((0.0, 1.01, 1.0, _TREE)), tree)
     beside = ax.inset_axes((1.03, 0.0, 0.05, 1.0))  # as high as the image
     finish_color_bar(ax.figure.colorbar(image, cax=beside), label)
     return ax
 
 
 def describe_similarity(similarity: Any, names: Sequence[str], label: str = "similarity") -> str:
-    """Say what :func:`plot_similarity` shows, and which features are similar."""
+    """Describe what :func:`plot_similarity` shows, and which features are similar."""
     values = _check_similarity(similarity)
     caption = (
-        f"{label[:1].upper()}{label[1:]} of all pairs of features, the darker the more alike. Like "
-        "features are neighbors, so that families of them are dark blocks; the lower the tree "
-        "above joins them, the more alike they are. "
+        f"{label[:1].upper()}{label[1:]} of all pairs of features, the darker the more similar. "
+        "Similar features are neighbors, so that families of them are dark blocks; the lower the "
+        "tree above joins them, the more similar they are. "
     )
     if len(values) > _MOST_NAMED:
-        caption += "A number after a name says how many more are like this feature. "
+        caption += "A number after a name is the number of further features similar to it. "
     constant = np.flatnonzero(values.diagonal() == 0)
     if len(constant):
         equal = quantity(len(constant), "feature")
-        caption += f"Equal in every query, and so similar to none: {equal}. "
-    families = _families(values, _tree_of(values))
+        caption += f"Constant within every query, and so similar to none: {equal}. "
+    families = _families(values, tree_of(values))
     if families:
         listed = "; ".join(_describe_family(family, names) for family in families[:_LISTED])
         which = f", the {_LISTED} largest" if len(families) > _LISTED else ""
         found = quantity(len(families), "family", "families")
         return (
-            f"{caption}There {'is' if len(families) == 1 else 'are'} {found} of features that are "
-            f"alike by {_ALIKE} or more on average{which}: {listed}."
+            f"{caption}There {'is' if len(families) == 1 else 'are'} {found} of features with "
+            f"an average similarity of {_ALIKE} or more{which}: {listed}."
         )
     if len(values) < 2:
         return caption.strip()
     apart = values - np.diag(np.full(len(values), np.inf))
     one, other = divmod(int(np.argmax(apart)), len(apart))
     return (
-        f"{caption}No features are alike by {_ALIKE} or more; the most similar are "
+        f"{caption}No features have a similarity of {_ALIKE} or more; the most similar are "
         f"{names[one]} and {names[other]} ({apart[one, other]:.2f})."
     )
 
@@ -162,20 +162,6 @@ def _check_similarity(similarity: Any) -> np.ndarray:
     if not np.isfinite(values).all() or np.abs(values - values.T).max() > _SAME:
         raise DataError("similarity must be finite and symmetric")
     return values
-
-
-def _tree_of(values: np.ndarray) -> np.ndarray:
-    """Merges of features and their distances, as in SciPy, with similar leaves adjacent."""
-    if len(values) < 2:
-        return np.empty((0, 4))
-    apart = values.max() - (values + values.T) / 2
-    np.fill_diagonal(apart, 0.0)
-    return linkage(squareform(apart, checks=False), "average", optimal_ordering=True)
-
-
-def _leaves(tree: np.ndarray) -> np.ndarray:
-    """Features in the order of the leaves of a tree."""
-    return leaves_list(tree) if len(tree) else np.arange(1)
 
 
 def _families(values: np.ndarray, tree: np.ndarray) -> list[np.ndarray]:
@@ -225,20 +211,13 @@ def _with_room(wanted: Sequence[tuple[float, str]], apart: float) -> tuple[list[
     return rows, shown
 
 
-def _draw_tree(ax: Axes, tree: np.ndarray, order: np.ndarray) -> None:
+def _draw_tree(ax: Axes, tree: np.ndarray) -> None:
     """Draw how features are joined, each above its column."""
-    places = np.argsort(order).astype(float).tolist()
-    heights = [0.0] * len(order)
-    joins = []
-    for one, other, height, _ in tree.tolist():
-        left, right = int(one), int(other)
-        at, to = places[left], places[right]
-        joins.append([(at, heights[left]), (at, height), (to, height), (to, heights[right])])
-        places.append((at + to) / 2)
-        heights.append(height)
-    width = 0.6 if len(order) <= _MOST_NAMED else 0.3
-    ax.add_collection(LineCollection(joins, colors="0.2", linewidths=width))
-    ax.set(xlim=(-0.5, len(order) - 0.5), ylim=(0.0, 1.02 * max(heights) or 1.0))
+    n_features = len(tree) + 1
+    width = 0.6 if n_features <= _MOST_NAMED else 0.3
+    ax.add_collection(LineCollection(branches_of(tree), colors="0.2", linewidths=width))
+    highest = tree[:, 2].max(initial=0.0)
+    ax.set(xlim=(-0.5, n_features - 0.5), ylim=(0.0, 1.02 * highest or 1.0))
     ax.set_axis_off()
 
 
@@ -253,7 +232,7 @@ def _by_cluster(values: np.ndarray, clusters: Any) -> tuple[np.ndarray, list[np.
     members.sort(key=lambda part: -len(part))
     alone = np.flatnonzero(clusters < 0)
     parts = [*members, alone] if len(alone) else members
-    ordered = [part[_leaves(_tree_of(values[np.ix_(part, part)]))] for part in parts]
+    ordered = [part[leaves_of(tree_of(values[np.ix_(part, part)]))] for part in parts]
     return np.concatenate(ordered), members
 
 

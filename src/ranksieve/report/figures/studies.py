@@ -7,7 +7,7 @@ from typing import Any
 
 from ranksieve.data import DataError
 from ranksieve.metrics import parse_measure
-from ranksieve.report.figures.style import GREY, line_style
+from ranksieve.report.figures.style import GRAY, line_style
 from ranksieve.study import enough_features
 from ranksieve.study.results import BASE, Outcomes, Run, StudyResult
 
@@ -60,5 +60,5 @@ def enough_of(result: StudyResult, ranker: str, measure: str) -> dict[str, int |
 def style_of(result: StudyResult, selector: str) -> dict[str, Any]:
     """Color, dashes and marker of a selector: the same in all figures of a study."""
     if selector not in result.selecting:
-        return {"color": GREY, "linestyle": (0, (1, 1)), "marker": "x"}
+        return {"color": GRAY, "linestyle": (0, (1, 1)), "marker": "x"}
     return line_style(result.selecting.index(selector))

@@ -13,8 +13,8 @@ from ranksieve.report.figures.names import width_of
 
 WIDTH, HEIGHT = 3.5, 2.6  # inches: one column of a two-column page
 LABEL_SIZE, SMALL_SIZE = 8.0, 7.0  # points: of axis labels, and the smallest text there is
-GREY = "#808080"
-# From pale to dark in nearly even steps of lightness, for color-blind eyes and printers in grey.
+GRAY = "#808080"
+# From pale to dark in nearly even steps of lightness, for color-blind eyes and printing in gray.
 COLOR_MAP = "YlGnBu"
 _MARGIN_COLOR = "#F0E442"  # not used by lines; pale in gray
 # Colors that differ to color-blind eyes (Okabe and Ito); dashes and markers serve where there is
@@ -26,18 +26,18 @@ _DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 2)), (0
 _MARKERS = ("o", "s", "^", "D", "v", "X", "P", "<", "*")
 _FILLS = ("full", "none", "left", "top")
 ALL_FEATURES = "all features"  # label of the baseline without selection
-LETTER = 0.06  # inches: width of a letter of the smallest text
+LETTER = 0.06  # inches: width of a character of the smallest text
 _LEGEND_ROW = 0.15  # inches
-_LONGEST_OF_THREE = 16  # letters of a name in a legend of three columns
+_LONGEST_OF_THREE = 16  # characters of a name in a legend of three columns
 
 
-def line_style(place: int) -> dict[str, Any]:
+def line_style(index: int) -> dict[str, Any]:
     """Color, dashes and marker of the line with this number, from 0."""
     return {
-        "color": _COLORS[place % len(_COLORS)],
-        "linestyle": _DASHES[place % len(_DASHES)],
-        "marker": _MARKERS[place % len(_MARKERS)],
-        "fillstyle": _FILLS[place // len(_MARKERS) % len(_FILLS)],
+        "color": _COLORS[index % len(_COLORS)],
+        "linestyle": _DASHES[index % len(_DASHES)],
+        "marker": _MARKERS[index % len(_MARKERS)],
+        "fillstyle": _FILLS[index // len(_MARKERS) % len(_FILLS)],
     }
 
 
@@ -60,8 +60,8 @@ def draw_all_features(ax: Axes, value: float, margin: float | None = None) -> No
     """Draw a line at the mean with all features, and a strip below it that is the margin."""
     ax.axhline(value, color="black", linewidth=0.8, label=ALL_FEATURES, zorder=1.5)
     if margin is not None:
-        look: dict[str, Any] = {"fc": (_MARGIN_COLOR, 0.4), "ec": "0.5", "lw": 0.4}
-        ax.axhspan(value * (1 - margin), value, zorder=0.5, label=margin_label(margin), **look)
+        strip: dict[str, Any] = {"fc": (_MARGIN_COLOR, 0.4), "ec": "0.5", "lw": 0.4}
+        ax.axhspan(value * (1 - margin), value, zorder=0.5, label=margin_label(margin), **strip)
 
 
 def margin_label(margin: float) -> str:

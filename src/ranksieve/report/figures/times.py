@@ -86,14 +86,14 @@ def plot_quality_and_time(
 
 
 def describe_quality_and_time(result: StudyResult, ranker: str, measure: str | None = None) -> str:
-    """Say what :func:`plot_quality_and_time` shows of all selectors, and what it means."""
+    """Describe what :func:`plot_quality_and_time` shows of all selectors, and what it means."""
     name = measure_of(result, measure)
     runs = runs_of(result, ranker, without=(RANDOM,))
     seconds = [run.chosen.selection_seconds for run in runs]
     means = [run.chosen.mean(name) for run in runs]
     front = [
-        f"{runs[place].selector} ({means[place]:.4f} in {seconds[place]:.2g} s)"
-        for place in pareto_front(seconds, means)
+        f"{runs[index].selector} ({means[index]:.4f} in {seconds[index]:.2g} s)"
+        for index in pareto_front(seconds, means)
     ]
     base = base_of(result, ranker)
     whole = "" if base is None else f" The line of all features is at {base.mean(name):.4f}."

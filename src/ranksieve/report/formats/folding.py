@@ -21,16 +21,16 @@ def fold(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[l
     >>> fold(columns, [10, 6, 6, 7], 28)
     [[0, 1, 2], [0, 3]]
     """
-    names = [place for place, column in enumerate(columns) if column.is_name]
-    room = width - sum(widths[place] + GAP for place in names)
+    names = [index for index, column in enumerate(columns) if column.is_name]
+    room = width - sum(widths[index] + GAP for index in names)
 
-    def taken(places: Sequence[int]) -> int:
-        return sum(widths[place] + GAP for place in places) - GAP
+    def width_of(indices: Sequence[int]) -> int:
+        return sum(widths[index] + GAP for index in indices) - GAP
 
     blocks: list[list[int]] = [[]]
     for unit in _units(columns):
-        for piece in [unit] if taken(unit) <= room else [[place] for place in unit]:
-            if blocks[-1] and taken(blocks[-1] + piece) > room:
+        for piece in [unit] if width_of(unit) <= room else [[index] for index in unit]:
+            if blocks[-1] and width_of(blocks[-1] + piece) > room:
                 blocks.append([])
             blocks[-1] += piece
     return [names + block for block in blocks]
@@ -38,6 +38,6 @@ def fold(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[l
 
 def _units(columns: Sequence[Column]) -> list[list[int]]:
     """List the indices of columns other than names, those of a group together."""
-    places = [place for place, column in enumerate(columns) if not column.is_name]
-    runs = groupby(places, lambda place: columns[place].group or str(place))
+    indices = [index for index, column in enumerate(columns) if not column.is_name]
+    runs = groupby(indices, lambda index: columns[index].group or str(index))
     return [list(run) for _, run in runs]

@@ -91,14 +91,17 @@ def to_html(sheet: Sheet) -> str:
 
 def table_of(sheet: Sheet, caption: str, bars: Collection[str] = ()) -> Markup:
     """Return only the table; columns named in ``bars`` have a bar beside each number."""
-    kept = [place for place, column in enumerate(sheet.columns) if not column.only_csv]
-    columns = [sheet.columns[place] for place in kept]
-    longest = {place: _largest(sheet, place) for place in kept if sheet.columns[place].name in bars}
-    head = [element("th", column.above, scope="col", class_=_class(column)) for column in columns]
+    sheet = sheet.visible()
+    longest = [
+        _largest(sheet, index) if column.name in bars else None
+        for index, column in enumerate(sheet.columns)
+    ]
+    head = [
+        element("th", column.above, scope="col", class_=_class(column)) for column in sheet.columns
+    ]
 
     def line(row: Row) -> Markup:
-        cells = (_cell(sheet.columns[p], row[p], longest.get(p)) for p in kept)
-        return element("tr", *cells) + Markup("\n")
+        return element("tr", *map(_cell, sheet.columns, row, longest)) + Markup("\n")
 
     return element(
         "table",
@@ -130,8 +133,8 @@ def _class(column: Column) -> str | None:
     return "n" if column.align == "right" else "w" if column.wraps else None
 
 
-def _largest(sheet: Sheet, place: int) -> float:
-    return max((_length(row[place].value) for row in sheet.rows), default=0.0)
+def _largest(sheet: Sheet, index: int) -> float:
+    return max((_length(row[index].value) for row in sheet.rows), default=0.0)
 
 
 def _length(value: object) -> float:

@@ -76,7 +76,7 @@ def to_latex(sheet: Sheet) -> str:
     <BLANKLINE>
     """
     sheet = _divide_cells(_wrap_long(sheet.printed()))
-    widths = [_width(column, place, sheet) for place, column in enumerate(sheet.columns)]
+    widths = [_width(column, index, sheet) for index, column in enumerate(sheet.columns)]
     blocks = fold(sheet.columns, widths, _WIDTH)
     is_long = len(blocks) * (_height(sheet) + 3) + _lines_of(sheet.notes) > _HEIGHT
     body = "\n".join(_long(sheet, blocks) if is_long else _short(sheet, blocks))
@@ -135,9 +135,9 @@ def _wrap_long(sheet: Sheet) -> Sheet:
     """Let columns of names wrap if they are too long for a line."""
     columns = [
         replace(column, wraps=True)
-        if column.align == "left" and _width(column, place, sheet) > _LONGEST
+        if column.align == "left" and _width(column, index, sheet) > _LONGEST
         else column
-        for place, column in enumerate(sheet.columns)
+        for index, column in enumerate(sheet.columns)
     ]
     return replace(sheet, columns=columns)
 
@@ -170,11 +170,11 @@ def _pieces(cell: Entry, most: int) -> list[Entry]:
     return [replace(cell, value=text) for text in texts]
 
 
-def _width(column: Column, place: int, sheet: Sheet) -> int:
+def _width(column: Column, index: int, sheet: Sheet) -> int:
     """Estimate the width of a column in digits; wrapped text takes its share of the line."""
     if column.wraps:
         return ceil(_WIDTH * _share(sheet.columns) + _GAP)
-    cells = [row[place] for row in sheet.rows]
+    cells = [row[index] for row in sheet.rows]
     texts = [_digits(cell.text + cell.rank_text) * (1.15 if cell.is_best else 1) for cell in cells]
     return ceil(max(_digits(column.above), *texts, 0) + _GAP)
 
@@ -194,10 +194,10 @@ def _width_of(sign: str) -> float:
 
 def _height(sheet: Sheet) -> int:
     """Estimate the number of lines that the rows of a sheet fill."""
-    wrapping = [place for place, column in enumerate(sheet.columns) if column.wraps]
+    wrapping = [index for index, column in enumerate(sheet.columns) if column.wraps]
     line = _WIDTH * _share(sheet.columns) * 0.9  # because words do not fill lines
     lines = [
-        max((ceil(len(row[place].text) / line) for place in wrapping), default=1)
+        max((ceil(len(row[index].text) / line) for index in wrapping), default=1)
         for row in sheet.rows
     ]
     return sum(max(1, n_lines) for n_lines in lines) + len(sheet.groups) // 2
@@ -224,18 +224,18 @@ def _kinds(sheet: Sheet, block: Sequence[int]) -> str:
     """Alignment of the columns."""
     return "".join(
         rf"p{{{_share(sheet.columns)}\linewidth}}" if column.wraps else column.align[0]
-        for column in (sheet.columns[place] for place in block)
+        for column in (sheet.columns[index] for index in block)
     )
 
 
 def _head(sheet: Sheet, block: Sequence[int]) -> Iterator[str]:
     yield r"\toprule"
-    yield " & ".join(_escape(sheet.columns[place].above) for place in block) + r" \\"
+    yield " & ".join(_escape(sheet.columns[index].above) for index in block) + r" \\"
     yield r"\midrule"
 
 
 def _body(sheet: Sheet, block: Sequence[int]) -> Iterator[str]:
-    ranks = [max((len(row[place].rank_text) for row in sheet.rows), default=0) for place in block]
+    ranks = [max((len(row[index].rank_text) for row in sheet.rows), default=0) for index in block]
     # In a ragged cell, the usual end of a row would only end a line.
     end = r" \tabularnewline" if sheet.columns[block[-1]].wraps else r" \\"
     for number, group in enumerate(sheet.groups):
@@ -249,9 +249,9 @@ def _format_row(
     sheet: Sheet, row: Row, block: Sequence[int], ranks: Sequence[int]
 ) -> Iterator[str]:
     word = int(0.9 * _WIDTH * _share(sheet.columns))
-    for place, widest in zip(block, ranks, strict=True):
-        cell = row[place]
-        if sheet.columns[place].wraps:
+    for index, widest in zip(block, ranks, strict=True):
+        cell = row[index]
+        if sheet.columns[index].wraps:
             yield rf"\raggedright {_escape(cell.text, word)}"
             continue
         text = _escape(cell.text) if isinstance(cell.value, str) else _number(cell.text)

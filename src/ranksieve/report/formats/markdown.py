@@ -37,19 +37,17 @@ def to_markdown(sheet: Sheet) -> str:
 
 
 def _lines(sheet: Sheet) -> Iterator[str]:
-    columns = [column for column in sheet.columns if not column.only_csv]
-    kept = [place for place, column in enumerate(sheet.columns) if not column.only_csv]
+    sheet = sheet.visible()
     yield f"**{escape(sheet.title)}.** {escape(sheet.setting)}".rstrip()
     yield ""
-    yield _line(escape(column.above) for column in columns)
-    yield _line(":---" if column.align == "left" else "---:" for column in columns)
+    yield _line(escape(column.above) for column in sheet.columns)
+    yield _line(":---" if column.align == "left" else "---:" for column in sheet.columns)
     for row in sheet.rows:
-        yield _line(_format_cell(row[place]) for place in kept)
+        yield _line(map(_format_cell, row))
     if sheet.notes:
         yield ""
     for note in sheet.notes:
-        text = escape(note)
-        yield "- " + _LIST.sub(r"\\\g<0>", text)
+        yield "- " + _LIST.sub(r"\\\g<0>", escape(note))
 
 
 def _line(cells: Iterable[str]) -> str:

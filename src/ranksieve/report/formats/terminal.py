@@ -76,7 +76,7 @@ class _OnTerminal:
         yield plain(sheet.title, style="bold", overflow="fold")
         if sheet.setting:
             yield plain(sheet.setting, overflow="fold")
-        cells = [[row[place] for row in sheet.rows] for place in range(len(sheet.columns))]
+        cells = [[row[index] for row in sheet.rows] for index in range(len(sheet.columns))]
         layouts = list(map(_Layout, sheet.columns, cells))
         _shorten_names(layouts, options.max_width)
         widths = [layout.width for layout in layouts]
@@ -126,13 +126,13 @@ def _shorten_names(layouts: Sequence[_Layout], width: int) -> None:
 
 def _table(sheet: Sheet, layouts: Sequence[_Layout], block: Sequence[int]) -> Table:
     table = Table(box=None, pad_edge=False)
-    for place in block:
-        column, width = sheet.columns[place], layouts[place].width
+    for index in block:
+        column, width = sheet.columns[index], layouts[index].width
         header = plain(column.above, justify=column.align)
         table.add_column(header, width=None if column.wraps else width, overflow="fold")
     for number, group in enumerate(sheet.groups):
         if number:
             table.add_row()
         for row in group:
-            table.add_row(*(layouts[place].laid_out(row[place]) for place in block))
+            table.add_row(*(layouts[index].laid_out(row[index]) for index in block))
     return table

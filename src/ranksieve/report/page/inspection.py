@@ -90,29 +90,30 @@ def _warnings(found: Inspection) -> Iterator[str]:
         yield f"The file order {describe_file_order(found)}"
     if found.n_queries < _FEW_QUERIES:
         yield (
-            f"Few queries: {found.n_queries:,} can show only large differences. Expect that small "
-            "losses of quality are not shown to be small."
+            f"Few queries: {found.n_queries:,} can show only large differences. They may not be "
+            "enough to show that a loss of quality is small."
         )
     if found.n_without_relevant > _MANY * found.n_queries:
         share = found.n_without_relevant / found.n_queries
-        yield f"No relevant document in {share:.0%} of the queries: these say nothing."
+        yield f"No relevant document in {share:.0%} of the queries: nothing is learned from them."
     if found.n_infinite:
-        yield f"{quantity(found.n_infinite, 'value')} infinite: features are not compared."
+        yield f"{quantity(found.n_infinite, 'infinite value')}: features are not compared."
     if found.n_missing:
         share = found.n_missing / (found.n_rows * found.n_features)
         yield (
             f"Missing values: {share:.1%}, of {quantity(len(found.missing), 'feature')}. Choose "
-            "what is done with them by --missing."
+            "how to treat them with --missing."
         )
     flat = [*found.constant, *(found.constant_in_queries or [])]
     if flat:
-        yield f"{quantity(len(flat), 'feature')} constant within every query: they cannot rank."
+        features = quantity(len(flat), "feature")
+        yield f"{features} constant within every query: cannot rank documents."
     copies = sum(len(group) - 1 for group in found.duplicates)
     if copies:
         yield f"{quantity(copies, 'feature')} with the same values as another one."
     if found.near_duplicates:
         pairs = quantity(len(found.near_duplicates), "pair")
-        yield f"{pairs} of nearly duplicated features: correlation within queries of 0.99 and more."
+        yield f"{pairs} of near-duplicate features: correlation of at least 0.99 within queries."
 
 
 def _numbers(found: Inspection) -> Iterator[tuple[str, ...]]:
@@ -144,10 +145,10 @@ def _facts_section(found: Inspection) -> Section:
         for one in found.lengths
     ]
     svg = draw_bars(bars, "Queries by number of documents")
-    caption = "Number of queries with so many documents."
+    caption = "Number of queries by their number of documents."
     blocks.append(Chart(svg, caption, Table(lengths_sheet(found)), "Documents per query"))
     blocks.append(Table(facts_sheet("All facts about the data", found), is_open=False))
-    return Section("Labels and queries", "What there is to learn from.", blocks)
+    return Section("Labels and queries", "What a ranker can learn from.", blocks)
 
 
 def _span(least: int, most: int) -> str:
@@ -158,7 +159,7 @@ def _useless_section(found: Inspection) -> Section | None:
     sheet = useless_sheet(found)
     if not any(True for _ in sheet.rows):
         return None
-    lead = "Features that say nothing, or nothing that another one does not say."
+    lead = "Features that carry no information, or none that another feature does not have."
     return Section("Features that add nothing", lead, [Table(first_rows(sheet, 200))])
 
 
@@ -177,18 +178,18 @@ def _alone_section(found: Inspection) -> Section | None:
     }
     most = max(max(values) for values in both.values())
     panels = [
-        Panel(name, values, [f"{value:.4f}" for value in values], look=look, width=230, most=most)
-        for (name, values), look in zip(both.items(), ("s0", "s1"), strict=True)
+        Panel(name, values, [f"{value:.4f}" for value in values], css=css, width=230, most=most)
+        for (name, values), css in zip(both.items(), ("s0", "s1"), strict=True)
     ]
     names = [one.name for one in shown]
     svg = draw_panels(names, panels, [], "", f"{found.measure} of single features")
     caption = (
-        f"Mean {found.measure} if one feature alone ranks the documents of each query, by falling "
-        "and by rising values; the better direction counts for the order."
+        f"Mean {found.measure} if one feature alone ranks the documents of each query, by "
+        "descending and by ascending values; features are ordered by the better direction."
     )
     if len(found.best_features) > len(shown):
         caption += f" The best {len(shown)} of {len(found.best_features):,} features."
-    lead = "What each feature can do without the others."
+    lead = "How useful each feature is without the others."
     table = Table(first_rows(best_features_sheet(found, len(found.best_features)), 200))
     return Section("How well features rank alone", lead, [Chart(svg, caption, table)])
 
@@ -204,20 +205,20 @@ def _alike_section(found: Inspection, data: dict[str, Any]) -> Section | None:
     np.fill_diagonal(matrix, 1.0)
     svg, data["similarity"] = draw_heat_map(matrix, names, "Similarity of features")
     caption = (
-        "The stronger the color, the more two features move together: absolute value of the "
-        "correlation within queries. Branches of the tree that meet near the matrix are "
+        "The stronger the color, the more similar two features are: absolute value of the "
+        "correlation within queries. Branches of the tree that meet near the matrix join "
         "near-copies."
     )
     if len(rows) < len(related.names):
         caption += f" The {len(rows)} features that rank best alone, of {len(related.names):,}."
     table = Table(similar_sheet(names, matrix))
-    lead = "Of features that move together, one is often enough."
-    return Section("Features that are alike", lead, [Chart(svg, caption, table)])
+    lead = "Of similar features, one is often enough."
+    return Section("Similar features", lead, [Chart(svg, caption, table)])
 
 
 def _compared(found: Inspection, related: Correlation) -> list[int]:
     """Features of the heat map, as rows: those that rank best alone."""
-    best = {one.name: place for place, one in enumerate(found.best_features or [])}
+    best = {one.name: rank for rank, one in enumerate(found.best_features or [])}
     order = sorted(range(len(related.names)), key=lambda row: best.get(related.names[row], row))
     return sorted(order[:MOST_FEATURES])
 
@@ -230,9 +231,11 @@ def _missing_section(found: Inspection) -> Section | None:
         Bar(name, n / found.n_rows, f"{n:,} ({n / found.n_rows:.1%})", "s1") for name, n in shown
     ]
     svg = draw_bars(bars, "Share of rows without a value")
-    caption = "Share of rows without a value, the most first."
+    caption = "Share of rows without a value, the largest first."
     if len(found.missing) > len(shown):
-        caption += f" The first {len(shown)} of {len(found.missing):,} features with any."
+        caption += (
+            f" The first {len(shown)} of {len(found.missing):,} features with missing values."
+        )
     lead = "Where features are compared, a document without a value ranks last."
     table = Table(first_rows(missing_sheet(found, len(found.missing)), 200))
     return Section("Missing values", lead, [Chart(svg, caption, table)])

@@ -192,12 +192,12 @@ def _environment() -> Environment:
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_tame,
+        finalize=_make_printable,
     )
 
 
-def _tame(value: Any) -> Any:
-    """Value without invisible characters; autoescape does the rest."""
+def _make_printable(value: Any) -> Any:
+    """Escape characters that cannot be printed; autoescape does the rest."""
     return value if isinstance(value, Markup) or not isinstance(value, str) else printable(value)
 
 

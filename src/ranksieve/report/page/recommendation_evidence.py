@@ -9,7 +9,7 @@ import numpy as np
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.evidence import Evidence
 from ranksieve.report.page.charts.bars import Bar, draw_bars
-from ranksieve.report.page.charts.heat_map import draw_heat_map, order_of, tree_of
+from ranksieve.report.page.charts.heat_map import draw_heat_map
 from ranksieve.report.page.charts.queries import draw_gains
 from ranksieve.report.page.charts.selections import Taken, draw_selections
 from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
@@ -21,6 +21,7 @@ from ranksieve.report.sheets.recommendation_evidence import (
     queries_sheet,
     spent_sheet,
 )
+from ranksieve.report.trees import order_by_similarity
 from ranksieve.text import quantity
 
 _MOST_BARS = 40
@@ -35,21 +36,22 @@ def parts_section(
     shown = _ever_chosen(answer, evidence)
     if not shown:
         return None
-    n_chosen, shown = len(shown), _in_order(shown[:MOST_FEATURES], evidence)
+    n_chosen, likeness = len(shown), evidence.likeness
+    shown = order_by_similarity(shown[:MOST_FEATURES], likeness.features, likeness.matrix)
     chosen = {"recommended": (answer.features, "s2")}
     chosen |= {f"without part {one.part}": (one.features, "s0") for one in evidence.outcomes}
     taken = {
-        name: Taken(np.isin(shown, features).astype(float)[:, None], look)
-        for name, (features, look) in chosen.items()
+        name: Taken(np.isin(shown, features).astype(float)[:, None], css)
+        for name, (features, css) in chosen.items()
     }
     names = [answer.feature_names[feature] for feature in shown]
     how = "1 if it was chosen"
     title = "Features chosen by part"
     svg, data["parts"] = draw_selections(taken, names, [""], title, "parts", how)
     caption = (
-        "A row is a feature, like features side by side; green is the recommendation, which all "
-        "queries made, and blue what the procedure chose without one part of them. A full row does "
-        "not depend on which queries were seen."
+        "A row is a feature, with similar features side by side; green is the recommendation, made "
+        "from all queries, and blue what the procedure chose without one part of them. A feature "
+        "with a full row is chosen whichever part is left out."
     )
     if n_chosen > len(shown):
         caption += f" {n_chosen - len(shown):,} features that were chosen less often are left out."
@@ -69,15 +71,6 @@ def _ever_chosen(answer: Recommendation, evidence: Evidence) -> list[int]:
     return list(dict.fromkeys([*answer.features, *others]))
 
 
-def _in_order(shown: list[int], evidence: Evidence) -> list[int]:
-    """Features in the order of a tree by similarity; those that were not compared come last."""
-    place = {feature: row for row, feature in enumerate(evidence.likeness.features)}
-    compared = [feature for feature in shown if feature in place]
-    rows = [place[feature] for feature in compared]
-    order = order_of(tree_of(evidence.likeness.matrix[np.ix_(rows, rows)]), len(rows))
-    return [compared[row] for row in order] + [f for f in shown if f not in place]
-
-
 def alike_section(
     answer: Recommendation, evidence: Evidence, data: dict[str, Any]
 ) -> Section | None:
@@ -86,11 +79,11 @@ def alike_section(
     copies = [one.feature for kept in answer.kept for one in kept.substitutes]
     best = sorted(likeness.features, key=lambda feature: -values[feature])
     shown = list(dict.fromkeys([*answer.features, *copies, *best]))[:MOST_FEATURES]
-    place = {feature: row for row, feature in enumerate(likeness.features)}
-    shown = [feature for feature in shown if feature in place]
+    row_of = {feature: row for row, feature in enumerate(likeness.features)}
+    shown = [feature for feature in shown if feature in row_of]
     if len(shown) < 2:
         return None
-    rows = [place[feature] for feature in shown]
+    rows = [row_of[feature] for feature in shown]
     kept = set(answer.features)
     names = [
         f"{answer.feature_names[feature]}{' *' if feature in kept else ''}" for feature in shown
@@ -98,19 +91,19 @@ def alike_section(
     matrix = likeness.matrix[np.ix_(rows, rows)]
     svg, data["similarity"] = draw_heat_map(matrix, names, "Similarity of features")
     caption = (
-        "The stronger the color, the more alike two features order documents: mean over queries of "
-        "the absolute value of Kendall's tau-b. Branches of the tree that meet near the matrix are "
-        "near-copies. A star marks recommended features."
+        "The stronger the color, the more similarly two features order documents: mean over "
+        "queries of the absolute value of Kendall's tau-b. Branches of the tree that meet near the "
+        "matrix join near-copies. A star marks recommended features."
     )
     n_others = len(answer.kept) + len(answer.dropped) - len(shown)
     if n_others > 0:
         caption += (
-            f" {quantity(n_others, 'feature')} left out: shown are recommended ones, their "
-            "near-copies, and those that rank best alone."
+            f" {quantity(n_others, 'feature')} left out; those shown are recommended, near-copies "
+            "of recommended ones, or rank best alone."
         )
-    lead = "Of features that order documents alike, one is often enough."
+    lead = "Of features that order documents similarly, one is often enough."
     table = Table(similar_sheet(names, matrix))
-    return Section("Features that are alike", lead, [Chart(svg, caption, table)])
+    return Section("Similar features", lead, [Chart(svg, caption, table)])
 
 
 def alone_section(answer: Recommendation, evidence: Evidence) -> Section:
@@ -134,7 +127,7 @@ def alone_section(answer: Recommendation, evidence: Evidence) -> Section:
     )
     if len(values) > len(order):
         caption += f" The best {len(order)} of {len(values):,} features."
-    lead = "What each feature can do without the others."
+    lead = "How useful each feature is without the others."
     table = Table(alone_sheet(answer, evidence, 200))
     return Section("How well features rank alone", lead, [Chart(svg, caption, table)])
 
@@ -180,6 +173,6 @@ def work_section(evidence: Evidence) -> Section | None:
         "Seconds of all selections of a selector, and of all trainings of the ranker, on all "
         f"threads together. {sheet.notes[0]}"
     )
-    lead = "What was fitted to find the answer, and the time that it took."
+    lead = "What was fitted to find the answer, and how long it took."
     chart = Chart(draw_bars(bars, "Seconds of each method"), caption, Table(sheet))
     return Section("Work and time", lead, [chart])

@@ -7,6 +7,7 @@ from math import isfinite
 
 from ranksieve.recommendation.answer import FrontPoint, KeptFeature, Recommendation
 from ranksieve.recommendation.verdict import percent
+from ranksieve.report.candidates import all_features, is_recommended, selectors_of
 from ranksieve.report.page.charts.curves import Curve, Level, draw_curves
 from ranksieve.report.page.charts.panels import Panel, draw_panels
 from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
@@ -19,7 +20,6 @@ from ranksieve.report.sheets.recommendation import (
 )
 from ranksieve.text import quantity
 
-_BASELINES = ("all", "none")
 _MARGINS = 8  # margins below all features at which lines are cut off
 
 
@@ -61,15 +61,15 @@ def _panels(answer: Recommendation, shown: list[KeptFeature]) -> list[Panel]:
         panels.append(_losses(shown))
     if answer.has_costs:
         costs = [kept.cost for kept in shown]
-        panels.append(Panel("cost", costs, [f"{cost:.4g}" for cost in costs], look="s1", width=60))
+        panels.append(Panel("cost", costs, [f"{cost:.4g}" for cost in costs], css="s1", width=60))
     if any(kept.stability is not None for kept in shown):
         shares = [kept.stability for kept in shown]
         labels = ["" if share is None else f"{share:.2f}" for share in shares]
-        panels.append(Panel("stability", shares, labels, look="s2", width=60))
+        panels.append(Panel("stability", shares, labels, css="s2", width=60))
     if answer.evidence is not None:
         values = [answer.evidence.alone.values[kept.feature] for kept in shown]
         labels = [f"{value:.3f}" for value in values]
-        panels.append(Panel("ranks alone", values, labels, look="s6", width=60))
+        panels.append(Panel("ranks alone", values, labels, css="s6", width=60))
     return panels
 
 
@@ -99,11 +99,10 @@ def dropped_section(answer: Recommendation) -> Section | None:
 
 def front_section(answer: Recommendation) -> Section | None:
     """Quality against cost of all candidates."""
-    tried = [point.selector for point in answer.front if point.selector not in _BASELINES]
-    if not tried:
+    selectors = selectors_of(answer)
+    if not selectors:
         return None
-    claim, selectors = answer.claim, list(dict.fromkeys(tried))
-    whole = next(point for point in answer.front if point.selector == "all")
+    claim, whole = answer.claim, all_features(answer)
     curves = [_curve(answer, name, color_class(n)) for n, name in enumerate(selectors)]
     curves += [
         _curve(answer, name, "s-", label)
@@ -139,21 +138,21 @@ def front_section(answer: Recommendation) -> Section | None:
     )
 
 
-def _curve(answer: Recommendation, selector: str, look: str, name: str = "") -> Curve:
+def _curve(answer: Recommendation, selector: str, css: str, name: str = "") -> Curve:
     points = [point for point in answer.front if point.selector == selector]
     chosen = [
-        place
-        for place, point in enumerate(points)
-        if (selector, point.size) == (answer.selector, answer.size) or selector == "none"
+        index
+        for index, point in enumerate(points)
+        if is_recommended(point, answer) or selector == "none"
     ]
     return Curve(
         name or selector,
         [point.cost for point in points],
         [point.value for point in points],
-        [_tip(answer, point, place in chosen) for place, point in enumerate(points)],
-        look,
+        [_tip(answer, point, index in chosen) for index, point in enumerate(points)],
+        css,
         chosen[0] if chosen else None,
-        hollow=[place for place, point in enumerate(points) if not point.is_shown],
+        hollow=[index for index, point in enumerate(points) if not point.is_shown],
     )
 
 

@@ -11,16 +11,22 @@ from ranksieve.report.page.svg import color_class
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, queries_sheet
 from ranksieve.report.sheets.study_selections import cost_sheet, stability_sheet
 from ranksieve.report.sheets.study_statistics import pairs_sheet
-from ranksieve.significance import claim_non_inferiority
-from ranksieve.study.comparison import LEVEL, MARGIN, Pair, compare_pairs, enough_features
+from ranksieve.study.comparison import (
+    LEVEL,
+    MARGIN,
+    Pair,
+    claim_enough,
+    compare_pairs,
+    enough_features,
+)
 from ranksieve.study.results import BASE, RANDOM, Run, StudyResult
 from ranksieve.text import every, quantity
 
 
-def looks_of(result: StudyResult) -> dict[str, str]:
-    """Selector -> classes of its color and dashes, in all charts; baselines are grey."""
-    looks = {name: color_class(place) for place, name in enumerate(result.selecting)}
-    return looks | {BASE: "s-", RANDOM: "s- d2"}
+def css_classes_of(result: StudyResult) -> dict[str, str]:
+    """Selector -> classes of its color and dashes, in all charts; baselines are gray."""
+    classes = {name: color_class(index) for index, name in enumerate(result.selecting)}
+    return classes | {BASE: "s-", RANDOM: "s- d2"}
 
 
 def curves_section(result: StudyResult) -> Section | None:
@@ -36,20 +42,20 @@ def curves_section(result: StudyResult) -> Section | None:
         blocks += [Table(curves_sheet(result, ranker, name), is_open=False) for name in others]
     lead = (
         f"How good a ranker is with how many features: mean {result.main_measure} on test queries. "
-        "A selector whose line comes early to that of all features needs few."
+        "A selector whose line reaches that of all features early needs few features."
     )
     return Section("Quality by number of features", lead, blocks)
 
 
 def _curves(result: StudyResult, ranker: str) -> Chart:
-    measure, looks = result.main_measure, looks_of(result)
+    measure, classes = result.main_measure, css_classes_of(result)
     base = result.runs.get((BASE, ranker))
     runs = [run for run in result.of_ranker(ranker) if run.selector != BASE]
     level = None
     if base is not None:
         mean = base.chosen.mean(measure)
         level = Level("all features", mean, MARGIN * mean)
-    curves = [_curve(result, run, base, looks[run.selector]) for run in runs]
+    curves = [_curve(result, run, base is not None, classes[run.selector]) for run in runs]
     svg = draw_curves(
         curves,
         f"{measure} against the number of features, with {ranker}",
@@ -74,34 +80,32 @@ def _curves(result: StudyResult, ranker: str) -> Chart:
     return Chart(svg, caption, Table(curves_sheet(result, ranker, measure)), f"With {ranker}")
 
 
-def _curve(result: StudyResult, run: Run, base: Run | None, look: str) -> Curve:
-    measure = result.main_measure
+def _curve(result: StudyResult, run: Run, has_base: bool, css: str) -> Curve:
+    measure, sizes = result.main_measure, list(run.by_k)
     enough = None
-    if base is not None and run.selector != RANDOM:
+    if has_base and run.selector != RANDOM:
         enough = enough_features(result, run.selector, run.ranker, measure)
-    sizes = list(run.by_k)
     if enough == len(result.feature_names):  # not informative
         enough = None
     return Curve(
         run.selector,
         sizes,
         [tested.mean(measure) for tested in run.by_k.values()],
-        [_tip(run, k, base, measure, k == enough) for k in sizes],
-        look,
+        [_tip(result, run, k, has_base, k == enough) for k in sizes],
+        css,
         None if enough is None else sizes.index(enough),
         may_leave=run.selector == RANDOM,
     )
 
 
-def _tip(run: Run, k: int, base: Run | None, measure: str, is_enough: bool) -> str:
-    tested = run.by_k[k]
+def _tip(result: StudyResult, run: Run, k: int, has_base: bool, is_enough: bool) -> str:
+    measure, tested = result.main_measure, run.by_k[k]
     lines = [
         f"{run.selector}, {quantity(k, 'feature')}",
         f"{measure} {tested.mean(measure):.4f}",
     ]
-    if base is not None:
-        pair = tested.per_query(measure), base.chosen.per_query(measure)
-        claim = claim_non_inferiority(*pair, MARGIN, LEVEL, tested.query_weights)
+    if has_base:
+        claim = claim_enough(result, tested, run.ranker, measure)
         lines.append(f"{claim.change:+.1%} against all features (lower bound {claim.lower:+.1%})")
     if is_enough:
         lines.append("fewest shown to be enough")
@@ -137,8 +141,8 @@ def _matrix(result: StudyResult, ranker: str, pairs: list[Pair]) -> Chart:
         f"A cell is the row minus the column, the best mean first. Colored and bold: significant "
         f"at the {1 - LEVEL:.0%} level (paired t-test over queries, Holm's correction for "
         f"{every(len(pairs), 'pair')} of the study); green if the row is better. That holds for "
-        f"{n_better} of {quantity(len(own), 'pair')}; for the others the study does not tell who "
-        "is better."
+        f"{n_better} of {quantity(len(own), 'pair')}; for the others, the study does not show "
+        "which is better."
     )
     return Chart(svg, caption, Table(pairs_sheet(result, ranker, pairs)), f"With {ranker}")
 
@@ -170,10 +174,10 @@ def queries_section(result: StudyResult) -> Section | None:
 
 
 def _gains(result: StudyResult, ranker: str) -> Chart:
-    measure, looks = result.main_measure, looks_of(result)
+    measure, classes = result.main_measure, css_classes_of(result)
     base = result.run(BASE, ranker).chosen.per_query(measure)
     differences = [
-        (run.selector, looks[run.selector], run.chosen.per_query(measure) - base)
+        (run.selector, classes[run.selector], run.chosen.per_query(measure) - base)
         for run in result.of_ranker(ranker)
         if run.selector != BASE
     ]
@@ -193,22 +197,22 @@ def cost_section(result: StudyResult) -> Section:
     for ranker in result.rankers:
         blocks.append(_times(result, ranker))
         blocks.append(Table(stability_sheet(result, ranker), is_open=False))
-    lead = "What the selection itself takes, and what training takes with the selected features."
+    lead = "How long the selection takes, and how long training takes with the selected features."
     return Section("Cost and time", lead, blocks)
 
 
 def _times(result: StudyResult, ranker: str) -> Chart:
-    looks = looks_of(result)
+    classes = css_classes_of(result)
     bars = []
     for run in result.of_ranker(ranker):
         both = run.chosen.selection_seconds, run.chosen.training_seconds
         for what, seconds in zip(("selection", "training"), both, strict=True):
             label = f"{seconds:.3g} s"
-            look = looks[run.selector] if what == "selection" else "s-"
-            bars.append(Bar(f"{run.selector}, {what}", seconds, label, look))
+            css = classes[run.selector] if what == "selection" else "s-"
+            bars.append(Bar(f"{run.selector}, {what}", seconds, label, css))
     svg = draw_bars(bars, f"Seconds of selection and training with {ranker}")
     caption = (
-        "Seconds of one selection (in color) and of one training with its features (grey), on one "
+        "Seconds of one selection (in color) and of one training with its features (gray), on one "
         "thread with the chosen parameters: means over folds and seeds, without tuning."
     )
     return Chart(svg, caption, Table(cost_sheet(result, ranker)), f"With {ranker}")

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from ranksieve.report.page.charts.bars import Bar, draw_bars
-from ranksieve.report.page.charts.heat_map import draw_heat_map, order_of, tree_of
+from ranksieve.report.page.charts.heat_map import draw_heat_map
 from ranksieve.report.page.charts.selections import Taken, draw_selections
 from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
-from ranksieve.report.page.study_comparison import looks_of
+from ranksieve.report.page.study_comparison import css_classes_of
 from ranksieve.report.sheets.inspection import similar_sheet
 from ranksieve.report.sheets.sheet import Entry, Sheet
 from ranksieve.report.sheets.study_features import features_sheet
 from ranksieve.report.sheets.study_selections import selected_sheet
+from ranksieve.report.trees import order_by_similarity
 from ranksieve.study.first_fold import FirstFold, count_taken, rank_features
 from ranksieve.study.results import Outcomes, StudyResult
 from ranksieve.text import quantity
@@ -23,7 +24,7 @@ from ranksieve.text import quantity
 _MOST_ROWS = 20  # rows shown at once
 _MOST_BARS = 40
 _MOST_LISTED = 150
-_MOST_LETTERS = 300
+_MOST_CHARACTERS = 300
 _ALL = "all are in tables/features.csv"
 
 
@@ -31,8 +32,8 @@ def features_section(result: StudyResult, seen: FirstFold | None, kept: Outcomes
     """Table of features: how often each is selected, how well it ranks alone, similar features."""
     sheet = first_rows(features_sheet(result, seen, kept), _MOST_LISTED, _ALL)
     lead = (
-        "Which features the selectors take, the most often taken first. A feature that all take is "
-        "hard to replace; of similar ones, one is often enough."
+        "Which features are selected, the most frequent first. A feature that all selectors choose "
+        "is hard to replace; of similar ones, one is often enough."
     )
     bars = ("kept", "selected", "importance")
     rows = list(sheet.rows)
@@ -53,7 +54,7 @@ def selections_section(
     shown = _in_order(result, seen)
     blocks = [_selections(result, ranker, shown, seen, data) for ranker in result.rankers]
     lead = (
-        "A selector that takes the same features on every fold fills whole rows: it does not "
+        "A selector that chooses the same features on every fold fills whole rows: it does not "
         "depend on which queries it saw."
     )
     return Section("Selected features by fold", lead, blocks)
@@ -64,12 +65,9 @@ def _in_order(result: StudyResult, seen: FirstFold | None) -> list[int]:
     counts = count_taken(result)
     ranked = rank_features(result, None if seen is None else seen.importance)
     shown = [feature for feature in ranked if counts[feature]][:MOST_FEATURES]
-    if seen is None or not set(shown) <= set(seen.compared.tolist()):
+    if seen is None:
         return shown
-    place = {int(feature): row for row, feature in enumerate(seen.compared)}
-    rows = [place[feature] for feature in shown]
-    order = order_of(tree_of(seen.similarity[np.ix_(rows, rows)]), len(rows))
-    return [shown[row] for row in order]
+    return order_by_similarity(shown, seen.compared.tolist(), seen.similarity)
 
 
 def _selections(
@@ -79,9 +77,9 @@ def _selections(
     seen: FirstFold | None,
     data: dict[str, Any],
 ) -> Chart:
-    looks = looks_of(result)
+    classes = css_classes_of(result)
     taken = {
-        run.selector: Taken(_shares(run.chosen, shown), looks[run.selector].split()[0])
+        run.selector: Taken(_shares(run.chosen, shown), classes[run.selector].split()[0])
         for run in result.of_ranker(ranker)
         if run.selector in result.selecting
     }
@@ -90,26 +88,30 @@ def _selections(
     folds = [fold.name for fold in result.folds]
     title = f"Features selected with {ranker}"
     svg, data[key] = draw_selections(taken, names, folds, title, key)
-    how = "like features side by side" if seen is not None else "the most often selected first"
+    how = (
+        "with similar features side by side"
+        if seen is not None
+        else "the most often selected first"
+    )
     n_taken = len(count_taken(result))
     caption = (
-        f"A row is a feature, {how}; a cell is one fold, filled if the selector takes the feature "
-        f"there, and faint if only some seeds do."
+        f"A row is a feature, {how}; a cell is one fold, filled if the selector chooses the "
+        "feature there, and faint if only some seeds do."
     )
     if n_taken > len(shown):
         n_left = n_taken - len(shown)
         caption += f" {n_left:,} of {n_taken:,} features that were ever selected are left out."
-    sheet = _first_letters(selected_sheet(result, ranker))
+    sheet = _shorten_texts(selected_sheet(result, ranker))
     return Chart(svg, caption, Table(sheet), f"With {ranker}")
 
 
-def _first_letters(sheet: Sheet) -> Sheet:
+def _shorten_texts(sheet: Sheet) -> Sheet:
     """Sheet with long texts, such as lists of all features, shortened."""
 
     def cut(entry: Entry) -> Entry:
         whole = entry.text
-        is_long = isinstance(entry.value, str) and len(whole) > _MOST_LETTERS
-        return replace(entry, value=f"{whole[:_MOST_LETTERS]} ...") if is_long else entry
+        is_long = isinstance(entry.value, str) and len(whole) > _MOST_CHARACTERS
+        return replace(entry, value=f"{whole[:_MOST_CHARACTERS]} ...") if is_long else entry
 
     groups = [[list(map(cut, row)) for row in group] for group in sheet.groups]
     return replace(sheet, groups=groups)
@@ -133,21 +135,21 @@ def similarity_section(
     if seen is None:
         return None
     varies = np.diag(seen.similarity) > 0  # False if constant within every query
-    place = {int(seen.compared[row]): int(row) for row in np.flatnonzero(varies)}
+    row_of = {int(seen.compared[row]): int(row) for row in np.flatnonzero(varies)}
     ranked = rank_features(result, seen.importance)
-    shown = [feature for feature in ranked if feature in place][:MOST_FEATURES]
+    shown = [feature for feature in ranked if feature in row_of][:MOST_FEATURES]
     if len(shown) < 2:
         return None
-    rows = [place[feature] for feature in shown]
+    rows = [row_of[feature] for feature in shown]
     names = [str(result.feature_names[feature]) for feature in shown]
     svg, data["similarity"] = draw_heat_map(
         seen.similarity[np.ix_(rows, rows)], names, "Similarity of all pairs of features"
     )
     caption = (
-        "The stronger the color, the more alike two features order documents: the absolute "
+        "The stronger the color, the more similarly two features order documents: the absolute "
         "value of the mean over queries of Spearman's coefficient. Squares are groups of which one "
-        "or two features are often enough. The tree at the right joins like features; the farther "
-        "to the right two branches meet, the less alike they are."
+        "or two features are often enough. The tree at the right joins similar features; the "
+        "farther to the right two branches meet, the less similar they are."
     )
     left_out = len(result.feature_names) - len(shown)
     if left_out:
@@ -155,7 +157,7 @@ def similarity_section(
             f" Left out: {quantity(left_out, 'feature')}, selected less often or the same for all "
             "documents of a query."
         )
-    lead = f"Which features order documents alike, on the training queries of {seen.fold}."
+    lead = f"Which features order documents similarly, on the training queries of {seen.fold}."
     sheet = similar_sheet(
         [str(result.feature_names[feature]) for feature in seen.compared],
         seen.similarity,
@@ -191,16 +193,7 @@ def importance_section(result: StudyResult, seen: FirstFold | None) -> Section |
 
 def _by_importance(sheet: Sheet) -> Sheet:
     """Only names and importance, the most important first."""
-    kept = [place for place, column in enumerate(sheet.columns) if column.name in _OF_IMPORTANCE]
-    rows = sorted(sheet.rows, key=lambda row: -float(row[kept[-1]].value or 0.0))
-    return replace(
-        sheet,
-        name="importance",
-        title="Importance of single features",
-        columns=[sheet.columns[place] for place in kept],
-        groups=[[[row[place] for place in kept] for row in rows]],
-        notes=[],
-    )
-
-
-_OF_IMPORTANCE = ("feature", "importance")
+    kept = sheet.keep_columns(lambda column: column.name in ("feature", "importance"))
+    rows = sorted(kept.rows, key=lambda row: -float(row[-1].value or 0.0))
+    title = "Importance of single features"
+    return replace(kept, name="importance", title=title, groups=[rows], notes=[])

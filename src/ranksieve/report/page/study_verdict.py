@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ranksieve.report.page.page import Verdict
-from ranksieve.significance import Claim, claim_non_inferiority
-from ranksieve.study.comparison import LEVEL, MARGIN, enough_features
+from ranksieve.significance import Claim
+from ranksieve.study.comparison import LEVEL, MARGIN, claim_enough, enough_features
 from ranksieve.study.results import BASE, Outcomes, StudyResult
 from ranksieve.text import quantity
 
@@ -76,9 +76,7 @@ def _candidates(result: StudyResult) -> list[tuple[str, str]]:
 
 def _tested(result: StudyResult, selector: str, ranker: str, k: int, level: float) -> Enough:
     tested = result.run(selector, ranker).by_k[k]
-    base = result.run(BASE, ranker).chosen
-    own, with_all = (one.per_query(result.main_measure) for one in (tested, base))
-    claim = claim_non_inferiority(own, with_all, MARGIN, level, tested.query_weights)
+    claim = claim_enough(result, tested, ranker, result.main_measure, level)
     return Enough(selector, ranker, k, tested, claim)
 
 
@@ -108,7 +106,7 @@ def study_verdict(result: StudyResult, found: list[Enough]) -> Verdict:
         f"{MARGIN:.0%} of the {measure} of {all_features}.",
         True,
         _facts(best, measure, n_features),
-        [*_other_rankers(result, found), _how(result)],
+        [*_other_rankers(result, found), _describe_tests(result)],
     )
 
 
@@ -120,16 +118,17 @@ def _nothing_shown(result: StudyResult, allowed: str) -> Verdict:
     notes = []
     if closest is not None:
         notes.append(
-            f"The numbers above are of what comes closest: {closest.selector} with "
+            f"The numbers above are those of what comes closest: {closest.selector} with "
             f"{quantity(closest.k, 'feature')} and {closest.ranker}. That nothing is shown does "
-            "not mean that features are lost: more test queries show smaller losses."
+            "not mean that quality is lost: with more test queries, smaller losses can be ruled "
+            "out."
         )
     return Verdict(
         f"No selection is shown to be enough: none is shown to lose less than {allowed}, with "
         f"{' or '.join(result.rankers)}.",
         False,
         facts,
-        [*notes, _how(result)],
+        [*notes, _describe_tests(result)],
     )
 
 
@@ -151,12 +150,12 @@ def _other_rankers(result: StudyResult, found: list[Enough]) -> Iterator[str]:
             yield f"For {ranker}: {fewest}."
 
 
-def _how(result: StudyResult) -> str:
+def _describe_tests(result: StudyResult) -> str:
     candidates = len(_candidates(result))
     n_queries = quantity(result.n_queries, "test query", "test queries")
     return (
         f"Non-inferiority tests on {n_queries}, at the {1 - LEVEL:.0%} level after Bonferroni's "
         f"correction for {quantity(candidates, 'combination')} of a selector and a ranker. To "
-        "choose features for production by one decision that is tested once, use ranksieve "
-        "recommend."
+        "choose features for production by a single decision, which is tested once, use "
+        "ranksieve recommend."
     )

@@ -25,7 +25,6 @@ def drawing(
     height: float,
     *children: Markup,
     title: str,
-    description: str = "",
     **more: object,
 ) -> Markup:
     """An ``svg`` element with a title for screen readers.
@@ -35,12 +34,10 @@ def drawing(
     width, height : float
         Pixels; a narrow screen scrolls.
     *children : Markup
-    title, description : str
-        Short title, and a description in sentences.
+    title : str
     **more : str
         Further attributes, such as ``data_grid``.
     """
-    spoken = f"{title}. {description}" if description else title
     return element(
         "svg",
         *children,
@@ -48,7 +45,7 @@ def drawing(
         width=width,
         height=height,
         role="img",
-        aria_label=spoken,
+        aria_label=title,
         **more,
     )
 
@@ -78,19 +75,19 @@ def path(points: Sequence[tuple[float, float]], class_: str, *, closed: bool = F
     return element("path", d=f"M{steps}{'z' if closed else ''}", class_=class_)
 
 
-def boxes(places: Sequence[tuple[float, float, float, float]], class_: str) -> Markup:
+def boxes(rectangles: Sequence[tuple[float, float, float, float]], class_: str) -> Markup:
     """Draw rectangles (x, y, width, height) as one element, which keeps pages small."""
     steps = "".join(
         f"M{format_length(x)} {format_length(y)}h{format_length(w)}v{format_length(h)}"
         f"h{format_length(-w)}z"
-        for x, y, w, h in places
+        for x, y, w, h in rectangles
     )
     return element("path", d=steps, class_=class_)
 
 
-def color_class(place: int) -> str:
+def color_class(index: int) -> str:
     """CSS classes of the color and dashes of the line with this number, from 0."""
-    return f"s{place % N_COLORS} d{place // N_COLORS % 3}"
+    return f"s{index % N_COLORS} d{index // N_COLORS % 3}"
 
 
 def width_of(label: str) -> float:
@@ -164,7 +161,7 @@ class Scale:
         power = 10.0 ** math.floor(math.log10(span / most))
         step = next(nice * power for nice in _NICE if span / (nice * power) <= most)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        return [place * step for place in range(first, last + 1)]
+        return [multiple * step for multiple in range(first, last + 1)]
 
     def _log_ticks(self, most: int) -> list[float]:
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
@@ -199,20 +196,20 @@ def spread_labels(wanted: Sequence[float], distance: float, low: float, high: fl
     >>> spread_labels([10, 12, 50], 10, 0, 100)
     [6.0, 16.0, 50.0]
     """
-    order = sorted(range(len(wanted)), key=lambda place: wanted[place])
+    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     blocks: list[list[float]] = []  # center and number of labels
-    for place in order:
-        blocks.append([float(wanted[place]), 1])
+    for index in order:
+        blocks.append([float(wanted[index]), 1])
         while len(blocks) > 1 and _overlap(blocks[-2], blocks[-1], distance):
             (c1, n1), (c2, n2) = blocks.pop(-2), blocks.pop()
             blocks.append([(c1 * n1 + c2 * n2) / (n1 + n2), n1 + n2])
     found = [0.0] * len(wanted)
-    places = iter(order)
+    indices = iter(order)
     for center, n in blocks:
         half = (n - 1) / 2 * distance
         middle = min(max(center, low + half), high - half)
         for number in range(int(n)):
-            found[next(places)] = middle - half + number * distance
+            found[next(indices)] = middle - half + number * distance
     return found
 
 

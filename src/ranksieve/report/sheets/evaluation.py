@@ -49,7 +49,7 @@ def training_sheet(
         f"{describe(ranker, changed)}, trained on {quantity(n_features, 'feature')}",
         f"Means over queries, convention {convention}.",
         [name_column("data"), *map(Column, measures)],
-        [[_row(place, values.values()) for place, values in measured.items()]],
+        [[_row(name, values.values()) for name, values in measured.items()]],
     )
 
 

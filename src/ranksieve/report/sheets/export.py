@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ranksieve.export.exporting import Export
 from ranksieve.export.targets.target import Target
 from ranksieve.export.verifying import MEASURE, Verification
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column, text_column
 from ranksieve.text import quantity
 
 _MISSING = {"nan": "no value (NaN)", "zero": "0"}
@@ -26,7 +26,7 @@ def targets_sheet(targets: Mapping[str, Target]) -> Sheet:
     columns = [
         name_column("target"),
         Column("models", align="left"),
-        Column("what is written", align="left", wraps=True),
+        text_column("what is written"),
     ]
     rows = [
         [Entry(name), Entry(", ".join(target.kinds)), Entry(target.about)]
@@ -36,43 +36,41 @@ def targets_sheet(targets: Mapping[str, Target]) -> Sheet:
 
 
 def _summary(export: Export) -> Sheet:
-    written: list[Row] = [[Entry("file"), Entry(str(path))] for path in export.files]
-    facts: list[Row] = [
-        [Entry("features that the model uses"), Entry(str(len(export.features)))],
-        [Entry("served for a missing value"), Entry(_MISSING[export.missing])],
+    groups = [
+        [_fact("file", path) for path in export.files],
+        [
+            _fact("features that the model uses", len(export.features)),
+            _fact("served for a missing value", _MISSING[export.missing]),
+        ],
     ]
-    groups: list[list[Row]] = [written, facts]
     setting = "The files were not verified: --verify DATA does that."
     if export.verification is not None:
         found = export.verification
         rows, queries = quantity(found.n_rows, "row"), quantity(found.n_queries, "query", "queries")
         setting = f"Verified in the arithmetic of the target, on {rows} of {queries}."
         groups.append(_verified(found))
-    columns = [
-        name_column("what"),
-        Column("value", align="left", wraps=True),
-    ]
+    columns = [name_column("what"), text_column("value")]
     title = f"Model for {export.target}"
     return Sheet("export", title, setting, columns, groups, export.notes)
 
 
 def _verified(found: Verification) -> list[Row]:
-    rows: list[Row] = [
-        [Entry("queries whose order changes"), Entry(str(found.n_changed))],
-        [Entry("queries whose order changes only among ties"), Entry(str(found.n_tied))],
-        [Entry("rows whose score changes beyond rounding"), Entry(str(found.n_strayed))],
-        [Entry("largest difference of scores"), Entry(f"{found.largest_difference:.3g}")],
-        [Entry(f"{MEASURE} of the model"), Entry(f"{found.before:.4f}")],
-        [Entry(f"{MEASURE} of the written files"), Entry(f"{found.after:.4f}")],
+    rows = [
+        _fact("queries whose order changes", found.n_changed),
+        _fact("queries whose order changes only among ties", found.n_tied),
+        _fact("rows whose score changes beyond rounding", found.n_strayed),
+        _fact("largest difference of scores", f"{found.largest_difference:.3g}"),
+        _fact(f"{MEASURE} of the model", f"{found.before:.4f}"),
+        _fact(f"{MEASURE} of the written files", f"{found.after:.4f}"),
     ]
     if found.as_trained is not None:
-        rows.append(
-            [
-                Entry(f"{MEASURE} with missing values as in training"),
-                Entry(f"{found.as_trained:.4f}"),
-            ]
-        )
+        name = f"{MEASURE} with missing values as in training"
+        rows.append(_fact(name, f"{found.as_trained:.4f}"))
     return rows
+
+
+def _fact(name: str, value: object) -> Row:
+    return [Entry(name), Entry(str(value))]
 
 
 def _switched_off(export: Export) -> Sheet:

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ranksieve.metrics import CONVENTIONS
-from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column
+from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column, text_column
 from ranksieve.text import quantity
 
 if TYPE_CHECKING:
@@ -29,21 +29,12 @@ def inspection_sheets(title: str, found: Inspection, top: int) -> list[Sheet]:
 
 def facts_sheet(title: str, found: Inspection) -> Sheet:
     """Properties of the data as a whole."""
-    return Sheet(
-        "inspection",
-        title,
-        "",
-        [
-            name_column("property"),
-            Column("value", align="left", wraps=True),
-        ],
-        [
-            [
-                [Entry(name), Entry(value, "," * isinstance(value, int))]
-                for name, value in _facts(found)
-            ]
-        ],
-    )
+    rows = [
+        [Entry(name), Entry(value, "," if isinstance(value, int) else "")]
+        for name, value in _facts(found)
+    ]
+    columns = [name_column("property"), text_column("value")]
+    return Sheet("inspection", title, "", columns, [rows])
 
 
 def labels_sheet(found: Inspection) -> Sheet:
@@ -65,68 +56,48 @@ def lengths_sheet(found: Inspection) -> Sheet:
 
 def useless_sheet(found: Inspection) -> Sheet:
     """Features that are constant or duplicates."""
-    rows = [[Entry(name), Entry("constant")] for name in found.constant]
-    rows += [
-        [Entry(name), Entry("constant within every query")]
-        for name in found.constant_in_queries or []
+    facts = [(name, "constant") for name in found.constant]
+    facts += [(name, "constant within every query") for name in found.constant_in_queries or []]
+    facts += [
+        (name, f"same values as {first}") for first, *copies in found.duplicates for name in copies
     ]
-    rows += [
-        [Entry(name), Entry(f"same values as {group[0]}")]
-        for group in found.duplicates
-        for name in group[1:]
-    ]
-    rows += [
-        [Entry(pair.second), Entry(f"nearly {pair.first} (correlation {pair.correlation:.4f})")]
+    facts += [
+        (pair.second, f"nearly {pair.first} (correlation {pair.correlation:.4f})")
         for pair in found.near_duplicates or []
     ]
-    columns = [
-        name_column("feature"),
-        Column("what", align="left", wraps=True),
-    ]
+    rows = [[Entry(name), Entry(what)] for name, what in facts]
+    columns = [name_column("feature"), text_column("what")]
     return Sheet("useless", "Features that add nothing", "", columns, [rows])
 
 
 def missing_sheet(found: Inspection, top: int) -> Sheet:
     """Features with missing values, the largest number first."""
+    columns = [
+        name_column("feature"),
+        Column("missing", "missing values"),
+        Column("share", "share of rows"),
+    ]
+    rows = [
+        [Entry(name), Entry(number, ","), Entry(number / found.n_rows, ".1%")]
+        for name, number in list(found.missing.items())[:top]
+    ]
+    setting = "Where features are compared, a document without a value ranks last."
     n_more = len(found.missing) - top
-    return Sheet(
-        "missing-values",
-        "Missing values",
-        "Where features are compared, a document without a value ranks last.",
-        [
-            name_column("feature"),
-            Column("missing", "missing values"),
-            Column("share", "share of rows"),
-        ],
-        [
-            [
-                [Entry(name), Entry(number, ","), Entry(number / found.n_rows, ".1%")]
-                for name, number in list(found.missing.items())[:top]
-            ]
-        ],
-        notes=[f"{quantity(n_more, 'more feature')} with missing values."] if n_more > 0 else [],
-    )
+    notes = [f"{quantity(n_more, 'more feature')} with missing values."] if n_more > 0 else []
+    return Sheet("missing-values", "Missing values", setting, columns, [rows], notes)
 
 
 def best_features_sheet(found: Inspection, top: int) -> Sheet:
     """Features that rank best alone."""
     assert found.best_features is not None
-    return Sheet(
-        "best-features",
-        f"Best single features by {found.measure}",
-        f"Convention {found.convention}, ties averaged.",
-        [
-            name_column("feature"),
-            Column("order", align="left"),
-            Column(found.measure),
-        ],
-        [
-            [
-                [Entry(feature.name), Entry(feature.direction), Entry(feature.value, ".4f")]
-                for feature in found.best_features[:top]
-            ]
-        ],
-    )
+    columns = [name_column("feature"), Column("order", align="left"), Column(found.measure)]
+    rows = [
+        [Entry(feature.name), Entry(feature.direction), Entry(feature.value, ".4f")]
+        for feature in found.best_features[:top]
+    ]
+    title = f"Best single features by {found.measure}"
+    setting = f"Convention {found.convention}, ties averaged."
+    return Sheet("best-features", title, setting, columns, [rows])
 
 
 def similar_sheet(
@@ -187,14 +158,14 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str | int]]:
         pairs = [f"{p.first} ~ {p.second} ({p.correlation:.4f})" for p in found.near_duplicates]
         yield "nearly duplicated", _listing(pairs)
     elif not found.n_infinite:
-        yield "nearly duplicated", "not looked for: too many features"
+        yield "nearly duplicated", "not computed: too many features"
 
 
 def _missing(found: Inspection) -> str:
     share = found.n_missing / (found.n_rows * found.n_features)
     return (
         f"{found.n_missing:,} ({share:.1%}), of {quantity(len(found.missing), 'feature')}; choose "
-        "what is done with them by --missing"
+        "how to treat them with --missing"
     )
 
 

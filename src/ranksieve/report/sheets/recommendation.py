@@ -12,16 +12,16 @@ from ranksieve.recommendation.answer import (
 )
 from ranksieve.recommendation.checking import Check, Drift, Helpful
 from ranksieve.recommendation.evidence import Alone
-from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column
+from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column, text_column
 
 _SUBSTITUTES = 3  # most substitutes to name
 
 
 def recommendation_sheets(answer: Recommendation) -> list[Sheet]:
     """The features to keep, those to drop, and cost against quality."""
-    sheets = [kept_sheet(answer)] if answer.kept else []
-    sheets += [dropped_sheet(answer)] if answer.dropped else []
-    return [*sheets, front_sheet(answer)]
+    kept = [kept_sheet(answer)] if answer.kept else []
+    dropped = [dropped_sheet(answer)] if answer.dropped else []
+    return [*kept, *dropped, front_sheet(answer)]
 
 
 def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
@@ -57,10 +57,9 @@ def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
         fields[Column("alone")] = lambda kept: Entry(values[kept.feature], ".4f")
         notes.append(f"alone: {answer.claim.measure} if the feature alone ranks.")
     if any(kept.substitutes for kept in answer.kept):
-        substitutes = Column("substitutes", align="left", wraps=True)
-        fields[substitutes] = lambda kept: Entry(substitutes_text(kept, answer))
+        fields[text_column("substitutes")] = lambda kept: Entry(substitutes_text(kept, answer))
         notes.append(
-            "substitutes: features that order documents nearly alike (|tau_b| of at least 0.9)"
+            "substitutes: features that order documents nearly the same (|tau_b| of at least 0.9)"
             + (", with their costs." if answer.has_costs else ".")
         )
     title = f"Features to keep: {len(answer.kept)} of {len(answer.kept) + len(answer.dropped)}"
@@ -81,7 +80,7 @@ def dropped_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
         values = alone.values
         fields[Column("alone")] = lambda one: Entry(values[one.feature], ".4f")
         notes.append(f"alone: {answer.claim.measure} if the feature alone ranks.")
-    fields[Column("reason", align="left", wraps=True)] = lambda one: Entry(one.reason)
+    fields[text_column("reason")] = lambda one: Entry(one.reason)
     title = f"Features to drop: {len(answer.dropped)}"
     return Sheet.of_items("dropped", title, "", fields, [answer.dropped], notes)
 
@@ -98,9 +97,7 @@ def front_sheet(answer: Recommendation) -> Sheet:
         Column("bound"): (
             lambda point: _percent(point.lower if point.lower > -1e300 else None, "+.2f")
         ),
-        Column("shown", align="left"): (
-            lambda point: Entry({True: "yes", False: "no", None: None}[point.is_shown])
-        ),
+        Column("shown", align="left"): lambda point: Entry.yes_or_no(point.is_shown),
         Column("front", align="left"): lambda point: Entry("*" if point.is_front else ""),
     }
     notes = [
@@ -120,12 +117,9 @@ def front_sheet(answer: Recommendation) -> Sheet:
 
 def check_sheets(found: Check) -> list[Sheet]:
     """How the kept features rank now, and which others would help."""
-    sheets = []
-    if found.drift:
-        sheets.append(_drift_sheet(found))
-    if found.helpful:
-        sheets.append(_helpful_sheet(found))
-    return sheets
+    drift = [_drift_sheet(found)] if found.drift else []
+    helpful = [_helpful_sheet(found)] if found.helpful else []
+    return drift + helpful
 
 
 def _drift_sheet(found: Check) -> Sheet:
@@ -138,7 +132,7 @@ def _drift_sheet(found: Check) -> Sheet:
         ),
         Column("missing before"): lambda one: Entry(f"{one.missing_before:.1%}"),
         Column("missing now"): lambda one: Entry(f"{one.missing_now:.1%}"),
-        Column("notable", align="left"): lambda one: Entry("yes" if one.is_notable else ""),
+        Column("notable", align="left"): lambda one: Entry.yes(one.is_notable),
     }
     notes = [
         f"before, now: {found.verdict.measure} if the feature alone ranks the documents of each "
@@ -152,11 +146,11 @@ def _helpful_sheet(found: Check) -> Sheet:
     fields: Fields[Helpful] = {
         name_column("feature"): lambda one: Entry(one.feature),
         Column("gain"): lambda one: _percent(one.gain),
-        Column("new", align="left"): lambda one: Entry("yes" if one.is_new else ""),
+        Column("new", align="left"): lambda one: Entry.yes(one.is_new),
     }
     notes = [
-        "gain: part of the leave-query-out error of a linear ranker on the kept features that "
-        "it takes away, one after the other; new: not in the data of the recommendation."
+        "gain: share of the leave-query-out error of a linear ranker on the kept features that "
+        "it removes, one after the other; new: not in the data of the recommendation."
     ]
     title = "Features that are not kept but would help now"
     return Sheet.of_items("helpful", title, "", fields, [found.helpful], notes)

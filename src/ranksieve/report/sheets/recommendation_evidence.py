@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
 import numpy as np
 
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.evidence import Evidence, Spent
-from ranksieve.report.sheets.sheet import Column, Entry, Fields, Row, Sheet, name_column
+from ranksieve.report.sheets.sheet import (
+    Column,
+    Entry,
+    Fields,
+    Sheet,
+    losses_and_gains,
+    name_column,
+)
 from ranksieve.text import quantity
 
 
@@ -32,75 +42,57 @@ def count_chosen(answer: Recommendation, evidence: Evidence) -> np.ndarray:
 
 def parts_sheet(answer: Recommendation, evidence: Evidence) -> Sheet:
     """Which features were chosen without each part of the queries."""
-    parts = [one.part for one in evidence.outcomes]
-    counts = count_chosen(answer, evidence)
+    counts = count_chosen(answer, evidence).tolist()
     kept = set(answer.features)
     chosen = [f for f in range(len(counts)) if counts[f] or f in kept]
     chosen.sort(key=lambda feature: (-counts[feature], feature not in kept, feature))
+    fields: Fields[int] = {
+        name_column("feature"): lambda feature: Entry(answer.feature_names[feature]),
+        Column("recommended", align="left"): _is_among(kept),
+        Column("times"): lambda feature: Entry(counts[feature]),
+    }
+    for outcome in evidence.outcomes:
+        fields[Column(f"part {outcome.part}", align="left")] = _is_among(outcome.features)
+    title = "What was chosen without each part of the queries"
+    notes = ["times: number of parts without which the procedure chose it."]
+    return Sheet.of_items("parts", title, "", fields, [chosen], notes)
 
-    def row(feature: int) -> Row:
-        taken = [Entry("yes" if feature in one.features else "") for one in evidence.outcomes]
-        name = Entry(answer.feature_names[feature])
-        return [name, Entry("yes" if feature in kept else ""), Entry(int(counts[feature])), *taken]
 
-    return Sheet(
-        "parts",
-        "What was chosen without each part of the queries",
-        "",
-        [
-            name_column("feature"),
-            Column("recommended", align="left"),
-            Column("times"),
-            *(Column(f"part {part}", align="left") for part in parts),
-        ],
-        [[row(feature) for feature in chosen]],
-        ["times: number of parts without which the procedure chose it."],
-    )
+class _Change(NamedTuple):
+    """Values of a query with the chosen features and with all."""
+
+    change: float
+    query: str
+    part: str
+    with_chosen: float
+    with_all: float
 
 
 def queries_sheet(answer: Recommendation, evidence: Evidence, n_shown: int = 20) -> Sheet:
     """The queries that lose and gain most by the chosen features."""
-    rows = [
-        (chosen - whole, query, one.part, chosen, whole)
-        for one in evidence.outcomes
-        for query, chosen, whole in zip(one.queries, one.with_chosen, one.with_all, strict=True)
+    changes = [
+        _Change(chosen - whole, query, outcome.part, chosen, whole)
+        for outcome in evidence.outcomes
+        for query, chosen, whole in zip(
+            outcome.queries, outcome.with_chosen, outcome.with_all, strict=True
+        )
     ]
-    rows.sort(key=lambda row: row[0])
-    lost = [row for row in rows[:n_shown] if row[0] < 0]
-    won = [row for row in rows[::-1][:n_shown] if row[0] > 0]
-
-    def describe_row(row: tuple[float, str, str, float, float]) -> Row:
-        change, query, part, chosen, whole = row
-        return [
-            Entry(query),
-            Entry(part),
-            Entry(float(change), "+.4f"),
-            Entry(float(chosen), ".4f"),
-            Entry(float(whole), ".4f"),
-        ]
-
+    losses, gains = losses_and_gains([one.change for one in changes], n_shown)
+    groups = [[changes[index] for index in indices] for indices in (losses, gains)]
+    fields: Fields[_Change] = {
+        name_column("query"): lambda one: Entry(one.query),
+        Column("part", align="left"): lambda one: Entry(one.part),
+        Column("change"): lambda one: Entry(float(one.change), "+.4f"),
+        Column("with chosen features"): lambda one: Entry(float(one.with_chosen), ".4f"),
+        Column("with all features"): lambda one: Entry(float(one.with_all), ".4f"),
+    }
     measure = answer.claim.measure
-    return Sheet(
-        "queries",
-        f"Queries that lose and gain most {measure}",
-        "",
-        [
-            name_column("query"),
-            Column("part", align="left"),
-            Column("change"),
-            Column("with chosen features"),
-            Column("with all features"),
-        ],
-        [
-            group
-            for group in ([describe_row(r) for r in lost], [describe_row(r) for r in won])
-            if group
-        ],
-        [
-            f"change: {measure} with the features that were chosen without the query's part, minus "
-            f"that with all features; at most {n_shown} losses and {n_shown} gains."
-        ],
-    )
+    title = f"Queries that lose and gain most {measure}"
+    notes = [
+        f"change: {measure} with the features that were chosen without the query's part, minus "
+        f"that with all features; at most {n_shown} losses and {n_shown} gains."
+    ]
+    return Sheet.of_items("queries", title, "", fields, filter(None, groups), notes)
 
 
 def alone_sheet(answer: Recommendation, evidence: Evidence, n_shown: int | None = None) -> Sheet:
@@ -115,9 +107,7 @@ def alone_sheet(answer: Recommendation, evidence: Evidence, n_shown: int | None 
         Column("good", align="left"): lambda feature: Entry(
             "large values" if alone.directions[feature] > 0 else "small values"
         ),
-        Column("recommended", align="left"): lambda feature: Entry(
-            "yes" if feature in kept else ""
-        ),
+        Column("recommended", align="left"): _is_among(kept),
     }
     notes = [
         f"alone: mean {answer.claim.measure} if the feature alone ranks the documents of each "
@@ -129,6 +119,10 @@ def alone_sheet(answer: Recommendation, evidence: Evidence, n_shown: int | None 
         notes.append(f"{quantity(left_out, 'feature')} left out; tables/alone.csv has them all.")
     title = "How well each feature ranks alone"
     return Sheet.of_items("alone", title, "", fields, [shown], notes)
+
+
+def _is_among(features: Collection[int]) -> Callable[[int], Entry]:
+    return lambda feature: Entry.yes(feature in features)
 
 
 def spent_sheet(evidence: Evidence) -> Sheet:

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING
 
 from ranksieve.base import RankSelector
-from ranksieve.report.sheets.sheet import Column, Entry, Sheet, name_column
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column, text_column
 
 if TYPE_CHECKING:
     from ranksieve.registry import Method, Registry
 
-_TRAITS = {
-    "held-out": "uses validation queries to select (--eval)",
-    "nested": "the best k features are the first k of the best k + 1",
-    "seeded": "draws random numbers",
-    "in memory": "reads shards into memory",
-    "missing": "takes missing values (--missing keep); methods around a ranker do if it does",
-    "costs": "weighs what features cost (--costs)",
-    "no include": "cannot start with given features (--include)",
-    "no groups": "cannot select groups of features (--groups)",
-    "no weights": "takes no weights of queries",
+_TRAITS: dict[str, tuple[Callable[[Method], object], str]] = {
+    "held-out": (lambda m: m.uses_held_out_data, "uses validation queries to select (--eval)"),
+    "nested": (lambda m: m.is_nested, "the best k features are the first k of the best k + 1"),
+    "seeded": (lambda m: m.is_seeded, "draws random numbers"),
+    "in memory": (lambda m: not m.works_on_shards, "reads shards into memory"),
+    "missing": (
+        lambda m: m.takes_missing,
+        "takes missing values (--missing keep); methods around a ranker do if it does",
+    ),
+    "costs": (lambda m: m.takes_costs, "weighs what features cost (--costs)"),
+    "no include": (lambda m: m.no_include, "cannot start with given features (--include)"),
+    "no groups": (lambda m: m.no_groups, "cannot select groups of features (--groups)"),
+    "no weights": (lambda m: not m.takes_weights, "takes no weights of queries"),
 }
+"""Whether a method has a trait, and what the trait means."""
 
 
 def registry_sheet(registry: Registry) -> Sheet:
     """Names and descriptions of methods or rankers, and traits of selectors."""
     methods = list(registry.values())
     select = issubclass(methods[0].kind, RankSelector)
-    families: dict[str, list[list[Entry]]] = {}
+    families: dict[str, list[Row]] = {}
     for method in methods:
         row = [Entry(method.name), Entry(method.description), *(_traits(method) if select else ())]
         families.setdefault(method.family if select else "", []).append(row)
@@ -38,7 +43,7 @@ def registry_sheet(registry: Registry) -> Sheet:
         "",
         [
             name_column(registry.what),
-            Column("description", "what it does", align="left", wraps=True),
+            text_column("description", "what it does"),
             *(_COLUMNS if select else ()),
         ],
         list(families.values()),
@@ -48,8 +53,8 @@ def registry_sheet(registry: Registry) -> Sheet:
 
 def _legend(methods: list[Method]) -> str:
     """Explanation of the traits of methods."""
-    there = {trait for method in methods for trait in _traits_of(method)}
-    return ". ".join(f"{trait}: {_TRAITS[trait]}" for trait in _TRAITS if trait in there) + "."
+    shown = (f"{name}: {text}" for name, (has, text) in _TRAITS.items() if any(map(has, methods)))
+    return ". ".join(shown) + "."
 
 
 def _reasons(methods: list[Method]) -> list[str]:
@@ -74,28 +79,13 @@ def _weights(registry: Registry) -> list[str]:
 
 
 _COLUMNS = [
-    Column("traits", align="left", wraps=True),
+    text_column("traits"),
     Column("grid", align="left", only_csv=True),
     Column("settings", only_csv=True),
 ]
 
 
-def _traits_of(method: Method) -> list[str]:
-    has = (
-        method.uses_held_out_data,
-        method.is_nested,
-        method.is_seeded,
-        not method.works_on_shards,
-        method.takes_missing,
-        method.takes_costs,
-        bool(method.no_include),
-        bool(method.no_groups),
-        not method.takes_weights,
-    )
-    return [trait for trait, is_there in zip(_TRAITS, has, strict=True) if is_there]
-
-
 def _traits(method: Method) -> list[Entry]:
-    traits = ", ".join(_traits_of(method))
+    traits = ", ".join(name for name, (has, _) in _TRAITS.items() if has(method))
     settings = prod(map(len, method.grid.values()))
     return [Entry(traits), Entry(", ".join(method.grid)), Entry(settings)]

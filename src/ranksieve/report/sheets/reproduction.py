@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from ranksieve.report.sheets.reproduction_numbers import (
     METHOD,
@@ -21,10 +21,11 @@ from ranksieve.report.sheets.reproduction_study import (
     printed_numbers_sheet,
     statements_sheet,
 )
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column, text_column
 from ranksieve.report.sheets.study_quality import curves_sheet
 from ranksieve.report.sheets.study_statistics import statistics_sheet
 from ranksieve.reproduction import Reproduction
+from ranksieve.reproduction.outcomes import Number
 from ranksieve.reproduction.paper import FOUR_DIGITS
 
 _PARAMETERS = {
@@ -82,7 +83,7 @@ def _sheets(result: Reproduction) -> Iterator[Sheet]:
 
 
 def further_sheets(result: Reproduction) -> Iterator[Sheet]:
-    """Tables that only some readers need: curves of other measures, and all statistics."""
+    """Additional tables: curves of other measures, and all statistics."""
     study = result.study
     if study is None or not result.paper.shows_curves:
         return
@@ -98,11 +99,9 @@ def _methods(result: Reproduction) -> Sheet:
     columns = {
         "features": [Entry(_mean_number(result, n), ".1f") for n in names],
         "random below": [Entry(result.random_below(n), ".0%") for n in names],
-        "asked of means": [Entry(_limit(result, n, 0)) for n in names],
-        "asked of folds": [Entry(_limit(result, n, 1)) for n in names],
-        "holds": [
-            Entry({True: "yes", False: "no", None: None}[result.is_within(n)]) for n in names
-        ],
+        "tolerance of means": [Entry(_limit(result, n, "mean")) for n in names],
+        "tolerance of folds": [Entry(_limit(result, n, "folds")) for n in names],
+        "within tolerance": [Entry.yes_or_no(result.is_within(n)) for n in names],
     }
     shown = {
         name: cells
@@ -114,10 +113,10 @@ def _methods(result: Reproduction) -> Sheet:
     rows = [list(row) for row in zip(labels, *shown.values(), settings, strict=True)]
     return Sheet(
         f"{result.paper.name}-methods",
-        f"How methods were run on {result.facts.title}, and whether they are as near as asked",
+        f"How methods were run on {result.facts.title}, and whether they are within the tolerance",
         "",
-        [METHOD, *map(Column, shown), Column("settings", align="left", wraps=True)],
-        [rows] if rows else [],
+        [METHOD, *map(Column, shown), text_column("settings")],
+        [rows],
         [*_methods_notes(result, names)],
     )
 
@@ -130,11 +129,11 @@ def _methods_notes(result: Reproduction, names: Sequence[str]) -> Iterator[str]:
     if not verdicts:
         return
     yield from result.paper.notes
-    near = sum(map(sum, verdicts.values()))
+    n_within = sum(map(sum, verdicts.values()))
     n_numbers, n_methods = sum(map(len, verdicts.values())), sum(map(all, verdicts.values()))
     yield (
-        f"As near as asked: {near} of {n_numbers} published numbers, all those of {n_methods} of "
-        f"{len(verdicts)} methods."
+        f"Within the tolerance: {n_within} of {n_numbers} published numbers, and all numbers of "
+        f"{n_methods} of {len(verdicts)} methods."
     )
 
 
@@ -146,10 +145,9 @@ def _mean_number(result: Reproduction, name: str) -> float | None:
     return sum(numbers) / len(numbers)
 
 
-def _limit(result: Reproduction, name: str, place: int) -> str | None:
-    """Tolerance of means (0) or folds (1), as text."""
-    tolerance = result.tolerance(name)
-    limit = None if tolerance is None else tolerance[place]
+def _limit(result: Reproduction, name: str, what: Literal["mean", "folds"]) -> str | None:
+    """Tolerance of means or of folds, as text."""
+    limit = getattr(result.tolerance(name), what, None)
     if limit is None:
         return None
     return "4 digits" if limit == FOUR_DIGITS else f"{limit:g}"
@@ -166,31 +164,35 @@ def _choices(result: Reproduction) -> Sheet:
             for source, folds in (("paper", published), ("ours", ours)):
                 if folds is not None:
                     rows.append(
-                        [*first, Entry(source), *(Entry(_shown(own, parameter)) for own in folds)]
+                        [
+                            *first,
+                            Entry(source),
+                            *(Entry(_format_choice(own, parameter)) for own in folds),
+                        ]
                     )
         same = result.same_features(name)
         if same is not None:
             notes.append(
-                f"The features of {sum(same)} of {len(same)} folds are those of the paper, in "
-                "order."
+                f"The features of {sum(same)} of {len(same)} folds are those of the paper, in the "
+                "same order."
             )
     n_folds = max((len(ours) for ours in chosen.values()), default=0)
     return Sheet(
         f"{result.paper.name}-choices",
         f"What was chosen on the folds of {result.facts.title}",
-        "As published for the fold, or else by MAP on the validation queries.",
+        "As published for the fold, or otherwise chosen by MAP on the validation queries.",
         [
             METHOD,
             name_column("chosen"),
             SOURCE,
             *(Column(f"fold {number}") for number in range(1, n_folds + 1)),
         ],
-        [rows] if rows else [],
+        [rows],
         notes,
     )
 
 
-def _shown(chosen: Any, parameter: str) -> str:
+def _format_choice(chosen: Any, parameter: str) -> str:
     value = chosen[parameter]
     if parameter == "lam":
         return f"2^{math.log2(value):g}"
@@ -205,14 +207,14 @@ def _ranks(result: Reproduction, table: str) -> Sheet:
     paper, recomputed = result.paper, result.paper.recompute_ranks(table)
     rows = []
     for name, printed in paper.unified_ranks[table].items():
-        rank = here.get(name)
+        rank = here.get(name, Number(None, None))
         rows.append(
             [
                 Entry(result.label(name)),
                 Entry(printed, ".1f"),
                 Entry(recomputed[name], ".1f"),
-                Entry(None if rank is None else rank.published, ".2f"),
-                Entry(None if rank is None else rank.ours, ".2f"),
+                Entry(rank.published, ".2f"),
+                Entry(rank.ours, ".2f"),
                 difference_cell(rank, ".2f"),
             ]
         )

@@ -62,7 +62,7 @@ def means_sheet(result: Reproduction, stem: str, title: str, names: Sequence[str
         f"{title.format(title=result.facts.title)}: paper and ours",
         _setting(result),
         [METHOD, SOURCE, *map(Column, measures)],
-        [rows] if rows else [],
+        [rows],
         notes,
     )
 
@@ -83,7 +83,7 @@ def improvements_sheet(result: Reproduction) -> Sheet:
         f"Improvement over all features of {result.facts.title}, in percent: paper and ours",
         _setting(result),
         [METHOD, SOURCE, *map(Column, measures)],
-        [rows] if rows else [],
+        [rows],
         _notes(result)[:1],
     )
 
@@ -107,7 +107,10 @@ def _notes(result: Reproduction) -> list[str]:
     sources = result.paper.sources
     source = sources.get(result.facts.known_as or "") or sources.get("")
     paper = [] if source is None else [f"paper: {source}."]
-    return [*paper, "diff: ours minus paper, if it shows; *: further than asked (below)."]
+    return [
+        *paper,
+        "diff: ours minus paper, unless it rounds to 0; *: outside the tolerance (below).",
+    ]
 
 
 def rows_beside(names: Sequence[str], numbers: Sequence[Number | None], form: str) -> Iterator[Row]:

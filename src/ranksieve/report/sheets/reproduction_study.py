@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column, text_column
 from ranksieve.report.sheets.study_captions import SELECTOR, setting_of, stem
 from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.bests import LEVEL, Best
@@ -31,7 +31,7 @@ def best_numbers_sheet(result: Reproduction) -> Sheet:
             Column("difference", "diff"),
             Column("p (t-test)", only_csv=True),
             Column("p (Holm)", "p"),
-            Column("better than", align="left", wraps=True),
+            text_column("better than"),
         ],
         [list(_rows_of(best)) for best in bests],
         [
@@ -71,18 +71,12 @@ def printed_numbers_sheet(result: Reproduction) -> Sheet:
     printed = result.paper.best_numbers
     collections = list(dict.fromkeys(name for own in printed.values() for name in own))
     ours = {(best.selector, best.ranker): best for best in result.bests()}
-    rows: list[Row] = []
+    rows = []
     for (selector, ranker), numbers in printed.items():
         best = ours.get((selector, ranker))
-        rows.append(
-            [
-                Entry(selector),
-                Entry(ranker),
-                *(Entry(numbers.get(collection)) for collection in collections),
-                Entry(None if best is None else best.by_validation.k),
-                Entry(None if best is None else best.by_test.k),
-            ]
-        )
+        own = (None, None) if best is None else (best.by_validation.k, best.by_test.k)
+        shown = [selector, ranker, *map(numbers.get, collections), *own]
+        rows.append([Entry(value) for value in shown])
     return Sheet(
         f"{result.paper.name}-printed-numbers",
         f"Number of features at the best result: all that the {result.paper.title} paper prints",
@@ -96,7 +90,6 @@ def printed_numbers_sheet(result: Reproduction) -> Sheet:
             Column("test", group="ours"),
         ],
         [rows] if ours else [],
-        [],
     )
 
 
@@ -132,22 +125,14 @@ def statements_sheet(result: Reproduction) -> Sheet:
         setting = f"Test MAP with {result.study.rankers[0]}. {setting_of(result.study)}"
     title = result.facts.title
     about = title if result.is_published else "its collections"
+    rows = [
+        [Entry(theirs), Entry(ours.text), Entry.yes_or_no(ours.holds)] for theirs, ours in found
+    ]
     return Sheet(
         f"{result.paper.name}-statements",
         f"What the {result.paper.title} paper says of {about}, and what is found on {title}",
         setting,
-        [
-            Column("paper", align="left", wraps=True),
-            Column("ours", align="left", wraps=True),
-            Column("holds"),
-        ],
-        [
-            [
-                [Entry(theirs), Entry(ours.text), Entry("yes" if ours.holds else "no")]
-                for theirs, ours in found
-            ]
-        ]
-        if found
-        else [],
+        [text_column("paper"), text_column("ours"), Column("holds")],
+        [rows],
         result.paper.notes,
     )

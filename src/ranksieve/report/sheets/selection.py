@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ranksieve.registry import describe
-from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column
+from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column, text_column
 from ranksieve.text import quantity
 
 if TYPE_CHECKING:
@@ -66,16 +66,13 @@ def selection_sheet(
     if costs is not None:
         names = [feature.name for feature in features]
         added = {
-            feature.index: costs.marginal(feature.name, names[:place])
-            for place, feature in enumerate(features)
+            feature.index: costs.marginal(feature.name, names[:position])
+            for position, feature in enumerate(features)
         }
         fields[Column("cost", "added cost")] = lambda feature: Entry(added[feature.index], ".4g")
         all_cost = costs.total(costs.features)
         notes = [f"Together they cost {costs.total(names):.4g} of {all_cost:.4g} for all features."]
     if any(feature.reason for feature in features):
-        reason = Column("reason", align="left", wraps=True)
-        fields[reason] = lambda feature: Entry(feature.reason)
-    what = describe(selection.method, changed)
-    return Sheet.of_items(
-        "selection", f"{what}: {number} of {title}", "", fields, [features], notes
-    )
+        fields[text_column("reason")] = lambda feature: Entry(feature.reason)
+    title = f"{describe(selection.method, changed)}: {number} of {title}"
+    return Sheet.of_items("selection", title, "", fields, [features], notes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 from ranksieve.text import on_one_line
@@ -40,6 +40,16 @@ class Entry:
     is_best: bool = False
     mark: str = ""
     rank: int | None = None
+
+    @classmethod
+    def yes(cls, is_true: bool) -> Entry:
+        """Make an entry that is empty unless something is true."""
+        return cls("yes" if is_true else "")
+
+    @classmethod
+    def yes_or_no(cls, is_true: bool | None) -> Entry:
+        """Make an entry that says whether something is true; ``-`` for None."""
+        return cls(None if is_true is None else "yes" if is_true else "no")
 
     @property
     def text(self) -> str:
@@ -95,6 +105,11 @@ class Column:
 def name_column(name: str, **more: Any) -> Column:
     """Make a column that identifies rows; ``more`` are attributes of :class:`Column`."""
     return Column(name, align="left", is_name=True, **more)
+
+
+def text_column(name: str, heading: str = "", **more: Any) -> Column:
+    """Make a column of text that wraps; ``more`` are attributes of :class:`Column`."""
+    return Column(name, heading, **{"align": "left", "wraps": True, **more})
 
 
 Row = Sequence[Entry]
@@ -184,27 +199,49 @@ class Sheet:
         for group in self.groups:
             yield from group
 
+    def keep_columns(self, is_kept: Callable[[Column], bool]) -> Sheet:
+        """Return the sheet with only some of its columns."""
+        kept = [index for index, column in enumerate(self.columns) if is_kept(column)]
+        return replace(
+            self,
+            columns=[self.columns[index] for index in kept],
+            groups=[[[row[index] for index in kept] for row in group] for group in self.groups],
+        )
+
+    def visible(self) -> Sheet:
+        """Return the sheet without columns that are only for CSV."""
+        return self.keep_columns(lambda column: not column.only_csv)
+
     def printed(self) -> Sheet:
-        """Return the sheet without columns only for CSV and without repeated names in a column."""
-        kept = [place for place, column in enumerate(self.columns) if not column.only_csv]
-        columns = [self.columns[place] for place in kept]
-        n_names = sum(column.is_name for column in columns)
-        groups = [
-            _without_repeats([[row[place] for place in kept] for row in group], n_names)
-            for group in self.groups
-        ]
-        return Sheet(self.name, self.title, self.setting, columns, groups, self.notes)
+        """Return the visible sheet without repeated names in a column."""
+        sheet = self.visible()
+        n_names = sum(column.is_name for column in sheet.columns)
+        return replace(sheet, groups=[_without_repeats(group, n_names) for group in sheet.groups])
 
 
 def _without_repeats(rows: Sequence[Row], n_names: int) -> list[Row]:
     """Rows of a group in which leading names, except the last, appear only where they change."""
     shown: list[Row] = []
-    for place, row in enumerate(rows):
+    for number, row in enumerate(rows):
         same = 0
-        while place and same < n_names - 1 and row[same] == rows[place - 1][same]:
+        while number and same < n_names - 1 and row[same] == rows[number - 1][same]:
             same += 1
         shown.append([Entry("")] * same + list(row[same:]))
     return shown
+
+
+def losses_and_gains(differences: Sequence[float], most: int) -> tuple[list[int], list[int]]:
+    """Indices of the largest losses and of the largest gains, at most ``most`` of each.
+
+    Examples
+    --------
+    >>> losses_and_gains([0.1, -0.3, 0.0, 0.2, -0.4], 2)
+    ([4, 1], [3, 0])
+    """
+    order = sorted(range(len(differences)), key=lambda index: differences[index])
+    losses = [index for index in order[:most] if differences[index] < 0]
+    gains = [index for index in order[::-1][:most] if differences[index] > 0]
+    return losses, gains
 
 
 def rank_cells(

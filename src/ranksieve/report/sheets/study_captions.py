@@ -41,7 +41,7 @@ def _fixed(result: StudyResult) -> str:
         for features, what in ((result.included, "included"), (result.excluded, "left out"))
         if features
     ]
-    return f" Of all selections: {', '.join(parts)}." if parts else ""
+    return f" In all selections: {', '.join(parts)}." if parts else ""
 
 
 def _leaks(result: StudyResult) -> str:

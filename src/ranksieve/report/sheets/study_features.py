@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column
+from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column, text_column
 from ranksieve.report.sheets.study_captions import setting_of
 from ranksieve.study.first_fold import FirstFold, count_taken, rank_features
 from ranksieve.study.results import Outcomes, StudyResult
@@ -50,7 +50,7 @@ def features_sheet(
         Column("importance", only_csv=seen is None): lambda feature: Entry(
             None if seen is None else float(seen.importance[feature]), ".4f"
         ),
-        Column("similar", "most similar", align="left", wraps=True, only_csv=seen is None): (
+        text_column("similar", "most similar", only_csv=seen is None): (
             lambda feature: Entry(None if seen is None else _similar(seen, feature, names))
         ),
     }

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column, rank_cells
+from ranksieve.report.sheets.sheet import (
+    Column,
+    Entry,
+    Row,
+    Sheet,
+    losses_and_gains,
+    name_column,
+    rank_cells,
+)
 from ranksieve.report.sheets.study_captions import SELECTOR, check_measure, setting_of, stem
 from ranksieve.study.comparison import (
     LEVEL,
@@ -162,19 +168,17 @@ def queries_sheet(result: StudyResult, ranker: str) -> Sheet:
 
 def _query_rows(result: StudyResult, run: Run, base: Run, measure: str) -> list[Row]:
     own, with_all = (one.chosen.per_query(measure) for one in (run, base))
-    differences = own - with_all
-    order = np.argsort(differences, kind="stable")
-    losses = [place for place in order[:_SHOWN] if differences[place] < 0]
-    gains = [place for place in order[::-1][:_SHOWN] if differences[place] > 0]
+    differences = (own - with_all).tolist()
+    losses, gains = losses_and_gains(differences, _SHOWN)
     return [
         [
             Entry(run.selector),
-            Entry(str(result.query_ids[place])),
-            Entry(float(differences[place]), "+z.4f"),
-            Entry(float(own[place]), ".4f"),
-            Entry(float(with_all[place]), ".4f"),
+            Entry(str(result.query_ids[query])),
+            Entry(differences[query], "+z.4f"),
+            Entry(float(own[query]), ".4f"),
+            Entry(float(with_all[query]), ".4f"),
         ]
-        for place in [*losses, *gains]
+        for query in [*losses, *gains]
     ]
 
 
@@ -219,7 +223,7 @@ def _comparison_notes(
     if with_spread and are_resamples(result.folds):
         yield (
             f"sd: standard deviation over {every(len(result.folds), 'resample')} of the training "
-            "queries: how much quality depends on which queries there were to learn from."
+            "queries: how much quality depends on which queries are used for training."
         )
     elif with_spread:
         yield "sd: standard deviation over seeds of the mean over folds; - if nothing is random."

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ranksieve.report.sheets.sheet import Column, Entry, Fields, Row, Sheet, name_column
+from ranksieve.report.sheets.sheet import (
+    Column,
+    Entry,
+    Fields,
+    Row,
+    Sheet,
+    name_column,
+    text_column,
+)
 from ranksieve.report.sheets.study_captions import SELECTOR, setting_of, stem
 from ranksieve.study.comparison import (
     LEVEL,
@@ -45,13 +53,12 @@ def selected_sheet(result: StudyResult, ranker: str) -> Sheet:
         name_column("fold"),
         Column("k"),
         Column("found", only_csv=all(one.k == len(one.features) for one in outcomes)),
-        Column(
+        text_column(
             "parameters",
-            align="left",
             wraps=any(len(text) > _WIDE for text in parameters),
             only_csv=not any(parameters),
         ),
-        Column("features in order", align="left", wraps=True),
+        text_column("features in order"),
     ]
     names = [str(name) for name in result.feature_names]
     whose = runs[0].selector if len(runs) == 1 else "selectors"
@@ -71,19 +78,14 @@ def selected_sheet(result: StudyResult, ranker: str) -> Sheet:
 
 
 def _selected_rows(run: Run, names: Sequence[str]) -> Iterator[Row]:
-    # Not separated by spaces, because names may contain spaces.
+    # Spaces cannot separate names that contain spaces.
     between = "; " if any(" " in name for name in names) else " "
     for seed, outcomes in enumerate(run.chosen.outcomes, start=1):
         for fold, outcome in zip(run.chosen.folds, outcomes, strict=True):
-            yield [
-                Entry(run.selector),
-                Entry(seed),
-                Entry(fold.name),
-                Entry(outcome.k),
-                Entry(len(outcome.features)),
-                Entry(_parameters(outcome)),
-                Entry(between.join(names[feature] for feature in outcome.features)),
-            ]
+            n_found, parameters = len(outcome.features), _parameters(outcome)
+            features = between.join(names[feature] for feature in outcome.features)
+            shown = (run.selector, seed, fold.name, outcome.k, n_found, parameters, features)
+            yield [Entry(value) for value in shown]
 
 
 def _parameters(outcome: Outcome) -> str:
@@ -148,8 +150,8 @@ def _stability_row(result: StudyResult, run: Run, measure: str) -> Row:
 def _stability_notes(result: StudyResult, ranker: str, measure: str) -> Iterator[str]:
     if len(result.folds) == 1:
         yield (
-            "Nogueira, Jaccard: not known of one split; select and train on several resamples of "
-            "its training queries to know it (--resamples 10)."
+            "Nogueira, Jaccard: not defined for one split; to estimate them, select and train on "
+            "several resamples of its training queries (--resamples 10)."
         )
     else:
         folds = "resamples" if are_resamples(result.folds) else "folds"

@@ -129,7 +129,7 @@ def _bound(shown: NonInferiority | None) -> Entry:
 
 
 def _verdict(shown: NonInferiority | None) -> Entry:
-    return Entry(None if shown is None else "yes" if shown.non_inferior else "no")
+    return Entry.yes_or_no(None if shown is None else shown.non_inferior)
 
 
 def _format_p_value(value: float) -> Entry:

@@ -25,14 +25,14 @@ class Bar:
         At least 0.
     label : str
         Number printed beside the bar.
-    look : str
+    css : str
         CSS class of its color.
     """
 
     name: str
     value: float
     label: str
-    look: str = "s0"
+    css: str = "s0"
 
 
 def draw_bars(bars: Sequence[Bar], title: str) -> Markup:
@@ -53,7 +53,7 @@ def draw_bars(bars: Sequence[Bar], title: str) -> Markup:
                 y=y + (_ROW - _BAR) / 2,
                 width=end - left,
                 height=_BAR,
-                class_=f"fill {bar.look}",
+                class_=f"fill {bar.css}",
             )
         )
         parts.append(text(end + 6, y + _ROW / 2 + 4, bar.label, class_="soft"))

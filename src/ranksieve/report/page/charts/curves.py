@@ -39,7 +39,7 @@ class Curve:
     x, y : sequence of float
     tips : sequence of str
         Text shown at each point.
-    look : str
+    css : str
         CSS classes of its color and dashes.
     marked : int or None
         Index of the point with a ring, if any.
@@ -53,7 +53,7 @@ class Curve:
     x: Sequence[float]
     y: Sequence[float]
     tips: Sequence[str]
-    look: str
+    css: str
     marked: int | None = None
     hollow: Collection[int] = ()
     may_leave: bool = False
@@ -183,44 +183,37 @@ def _clipped(curves: Sequence[Curve], across: Scale, down: Scale) -> Markup:
     """Draw the lines and points, clipped to the axes."""
     left, right = across.start - 12, across.stop + 12
     parts = [
-        path([(across(x) - left, down(y)) for x, y in zip(curve.x, curve.y, strict=True)], look)
+        path([(across(x) - left, down(y)) for x, y in zip(curve.x, curve.y, strict=True)], css)
         for curve in reversed(curves)
-        for look in [f"line {curve.look}"]
+        for css in [f"line {curve.css}"]
         if len(curve.x) > 1
     ]
     for curve in reversed(curves):
-        for place, (x, y, tip) in enumerate(zip(curve.x, curve.y, curve.tips, strict=True)):
-            is_marked = place == curve.marked
-            parts.append(
-                element(
-                    "circle",
-                    cx=across(x) - left,
-                    cy=down(y),
-                    r=7.0 if is_marked else 4.5,
-                    class_=f"{_kind(curve, place)} {curve.look}",
-                    data_tip=tip,
-                )
-            )
+        for index, (x, y, tip) in enumerate(zip(curve.x, curve.y, curve.tips, strict=True)):
+            kind = _kind(curve, index)
+            radius = 7.0 if kind == "ring" else 4.5
+            at = {"cx": across(x) - left, "cy": down(y), "r": radius}
+            parts.append(element("circle", **at, class_=f"{kind} {curve.css}", data_tip=tip))
     return element("svg", *parts, x=left, width=right - left, height=down.start)
 
 
-def _kind(curve: Curve, place: int) -> str:
-    if place == curve.marked:
+def _kind(curve: Curve, index: int) -> str:
+    if index == curve.marked:
         return "ring"
-    return "hollow" if place in curve.hollow else "dot"
+    return "hollow" if index in curve.hollow else "dot"
 
 
 def _names(
     curves: Sequence[Curve], level: Level | None, across: Scale, down: Scale
 ) -> list[Markup]:
     """Write names at the right ends of the lines, moved apart, each with a piece of its line."""
-    ends = [(curve.name, curve.y[-1], f"line {curve.look}") for curve in curves]
+    ends = [(curve.name, curve.y[-1], f"line {curve.css}") for curve in curves]
     ends += [(level.name, level.value, "base")] if level else []
     wanted = [min(down(y), down.start) for _, y, _ in ends]
-    places = spread_labels(wanted, _LINE, down.stop + 6, down.start)
+    positions = spread_labels(wanted, _LINE, down.stop + 6, down.start)
     x = across.stop + 18
     parts = []
-    for (name, _, look), y in zip(ends, places, strict=True):
-        parts.append(path([(x, y), (x + 16, y)], look))
+    for (name, _, css), y in zip(ends, positions, strict=True):
+        parts.append(path([(x, y), (x + 16, y)], css))
         parts.append(short_text(x + 22, y + SMALL / 3, name, _LABELS - 46))
     return parts

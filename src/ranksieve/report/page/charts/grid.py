@@ -60,12 +60,12 @@ class Grid:
             "says": self.says,
         }
 
-    def shades(self, looks: Mapping[str, slice]) -> Markup:
-        """Draw the cells, with one path for each of ten shades of each look's columns.
+    def shades(self, classes: Mapping[str, slice]) -> Markup:
+        """Draw the cells, with one path for each of ten shades of each class's columns.
 
         Coordinates of paths are in cells, which keeps them short.
         """
-        paths = (part for look, columns in looks.items() for part in self._paths(look, columns))
+        paths = (part for css, columns in classes.items() for part in self._paths(css, columns))
         return element(
             "g",
             *paths,
@@ -73,11 +73,11 @@ class Grid:
             f"scale({self.width:.3f} {self.height:.3f})",
         )
 
-    def _paths(self, look: str, columns: slice) -> Iterator[Markup]:
+    def _paths(self, css: str, columns: slice) -> Iterator[Markup]:
         by_level = self._runs(columns)
         for level in sorted(by_level):
             opacity = None if level == _LEVELS else f".{level}"
-            yield element("path", d="".join(by_level[level]), class_=look, fill_opacity=opacity)
+            yield element("path", d="".join(by_level[level]), class_=css, fill_opacity=opacity)
 
     def _runs(self, columns: slice) -> dict[int, list[str]]:
         """Map each level to the steps of the path around all runs of neighbors with that level."""
@@ -85,16 +85,16 @@ class Grid:
         start = columns.indices(self.values.shape[1])[0]
         found: dict[int, list[str]] = defaultdict(list)
         for row, own in enumerate(levels.tolist()):
-            place = start
+            column = start
             for level, run in groupby(own):
                 n = len(list(run))
                 if level:
-                    found[level] += self._boxes(place, row, n)
-                place += n
+                    found[level] += self._boxes(column, row, n)
+                column += n
         return found
 
     def _boxes(self, column: int, row: int, n: int) -> list[str]:
         if not self.gap:
             return [f"M{column} {row}h{n}v1h-{n}z"]
         side = f"{1 - self.gap:.2g}".removeprefix("0")
-        return [f"M{place} {row}h{side}v{side}h-{side}z" for place in range(column, column + n)]
+        return [f"M{x} {row}h{side}v{side}h-{side}z" for x in range(column, column + n)]

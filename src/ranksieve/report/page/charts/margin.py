@@ -30,7 +30,7 @@ def draw_margin(
     """
     low, high = min(interval[0], bound, -1.5 * margin), max(interval[1], 0.5 * margin)
     across = Scale(low, high, 60, _WIDTH - 60)
-    look = "good" if is_shown else "bad"
+    css = "good" if is_shown else "bad"
     start, end = across(bound), across(interval[1])
     edge, zero = across(-margin), across(0)
     top, height = _LINE - _BAND, 2 * _BAND
@@ -42,8 +42,8 @@ def draw_margin(
         ),
         line(zero, top, zero, top + height, "base"),
         line(across(interval[0]), _LINE, end, _LINE, "whisker"),
-        element("rect", x=start, y=_LINE - 3, width=max(2.0, end - start), height=6, class_=look),
-        element("circle", cx=across(change), cy=_LINE, r=6, class_=look),
+        element("rect", x=start, y=_LINE - 3, width=max(2.0, end - start), height=6, class_=css),
+        element("circle", cx=across(change), cy=_LINE, r=6, class_=css),
         _below(edge, f"margin -{100 * margin:.3g}%"),
         *([_below(zero, "as with all")] if zero - edge > 130 else []),
         _above(across(change), f"{100 * change:+.3g}%", "strong"),
@@ -62,9 +62,9 @@ def _below(x: float, label: str) -> Markup:
     return text(x, _LINE + _BAND + 16, label, "middle", class_="soft")
 
 
-def _above(x: float, label: str, look: str, beside: float | None = None) -> Markup:
+def _above(x: float, label: str, css: str, beside: float | None = None) -> Markup:
     """Write a label above the line, to the left of another label if that is near."""
     anchor, room = "middle", width_of(label)
     if beside is not None and beside - x < room:
         anchor, x = "end", min(x + 8, beside - 28)
-    return text(x, _LINE - _BAND - 6, label, anchor, class_=look or "soft")
+    return text(x, _LINE - _BAND - 6, label, anchor, class_=css or "soft")

@@ -44,8 +44,8 @@ def draw_matrix(
     cell = min(_CELL, max(_LOW, (_MOST - left) / len(names)))
     top = 16 + 0.71 * min(_LEFT, max(map(width_of, names)))
     largest = max((abs(one.value) for one in differences.values()), default=0.0) or 1.0
-    places = range(len(names))
-    corners = [(left + c * cell + 1, top + r * _ROW + 1) for r in places for c in places]
+    indices = range(len(names))
+    corners = [(left + c * cell + 1, top + r * _ROW + 1) for r in indices for c in indices]
     parts = [boxes([(*corner, cell - 2, _ROW - 2) for corner in corners], "cell")]
     for row, name in enumerate(names):
         y = top + row * _ROW
@@ -78,5 +78,5 @@ def _cell(x: float, y: float, cell: float, found: Difference, strength: float) -
         return box
     sign = "\u25b2" if found.value > 0 else "\u25bc"
     shown = f"{found.value:+z.4f}" if has_room else sign
-    look = "strong label" if found.is_significant else "soft label"
-    return box + text(x + cell / 2, y + _ROW / 2 + 4, shown, "middle", class_=look)
+    css = "strong label" if found.is_significant else "soft label"
+    return box + text(x + cell / 2, y + _ROW / 2 + 4, shown, "middle", class_=css)

@@ -28,7 +28,7 @@ class Panel:
         Numbers printed beside the bars.
     ends : sequence of (float, float) or None
         Ends of intervals, drawn as whiskers.
-    look : str
+    css : str
         CSS class of the color; bars below zero have the color for bad values.
     width : float
         Width of the bars in pixels, without the numbers.
@@ -42,7 +42,7 @@ class Panel:
     values: Sequence[float | None]
     labels: Sequence[str]
     ends: Sequence[tuple[float, float] | None] | None = None
-    look: str = "s0"
+    css: str = "s0"
     width: float = 90.0
     tips: Sequence[str] = ()
     most: float = 0.0
@@ -102,11 +102,11 @@ def _bars(panel: Panel, left: float, bottom: float) -> list[Markup]:
         if value is None:
             continue
         start, end = sorted((across(0), across(value)))
-        look = panel.look if value >= 0 else "s-"
+        css = panel.css if value >= 0 else "s-"
         tip = panel.tips[row] if panel.tips else None
         y = _middle(row)
         where = {"x": start, "y": y - _BAR / 2, "width": max(end - start, 0.5), "height": _BAR}
-        parts.append(element("rect", **where, class_=f"fill {look}", data_tip=tip))
+        parts.append(element("rect", **where, class_=f"fill {css}", data_tip=tip))
         if pair is not None:
             parts += _whiskers(across(pair[0]), across(pair[1]), y)
     return parts

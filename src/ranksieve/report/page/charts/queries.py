@@ -36,16 +36,14 @@ def draw_gains(
     return element("div", *charts, class_="multiples")
 
 
-def _draw(
-    name: str, look: str, values: np.ndarray, down: Scale, title: str, width: float
-) -> Markup:
+def _draw(name: str, css: str, values: np.ndarray, down: Scale, title: str, width: float) -> Markup:
     ordered = np.sort(values)[::-1]
-    places = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), _MOST_POINTS)).round())
+    shown = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), _MOST_POINTS)).round())
     across = Scale(0, max(len(ordered) - 1, 1), 0, width)
-    points = [(across(place), float(ordered[int(place)])) for place in places]
+    points = [(across(index), float(ordered[int(index)])) for index in shown]
     won, lost = int((values > 0).sum()), int((values < 0).sum())
     parts = [
-        element("circle", cx=5, cy=10, r=5, class_=f"fill {look}"),
+        element("circle", cx=5, cy=10, r=5, class_=f"fill {css}"),
         text(16, 14, shorten(name, width - 16), class_="strong"),
         _area([(x, max(y, 0.0)) for x, y in points], down, "good"),
         _area([(x, min(y, 0.0)) for x, y in points], down, "bad"),
@@ -62,11 +60,11 @@ def _ends(n_queries: int, value: float, what: str) -> str:
     return f"{n_queries:,} {what}" + (f" ({value:+.2f})" if n_queries else "")
 
 
-def _area(points: list[tuple[float, float]], down: Scale, look: str) -> Markup:
+def _area(points: list[tuple[float, float]], down: Scale, css: str) -> Markup:
     """Draw the area between the points and zero."""
     inside = [(x, y) for x, y in points if y]
     if not inside:
         return Markup()
     edge = [(x, down(y)) for x, y in inside]
     zero = down(0)
-    return path([(edge[0][0], zero), *edge, (edge[-1][0], zero)], look, closed=True)
+    return path([(edge[0][0], zero), *edge, (edge[-1][0], zero)], css, closed=True)

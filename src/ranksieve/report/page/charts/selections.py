@@ -25,12 +25,12 @@ class Taken:
     ----------
     shares : array of shape (features, folds)
         Share of the seeds that select the feature.
-    look : str
+    css : str
         CSS class of its color.
     """
 
     shares: np.ndarray
-    look: str
+    css: str
 
 
 def draw_selections(
@@ -61,7 +61,7 @@ def draw_selections(
     cell = min(_LARGEST, max(_SMALLEST, (_WIDTH - left) / (len(taken) * step)))
     values = np.zeros((len(features), len(taken) * step))
     columns: list[str] = []
-    parts, looks = [], {}
+    parts, classes = [], {}
     for number, (selector, own) in enumerate(taken.items()):
         start = number * step
         values[:, start : start + len(folds)] = own.shares
@@ -71,12 +71,12 @@ def draw_selections(
         parts.append(text(0, 0, shorten(selector, _LEFT), transform=turned))
         height = len(features) * _ROW - 1
         parts.append(element("rect", x=x, y=top, width=width, height=height, class_="cell"))
-        looks[f"fill {own.look} n{number}"] = slice(start, start + len(folds))
+        classes[f"fill {own.css} n{number}"] = slice(start, start + len(folds))
     grid = Grid(left, top, cell, _ROW, features, columns, values, says, gap=0.1)
     for row, name in enumerate(features):
         y = top + (row + 0.5) * _ROW + 4
         parts.append(short_text(left - 10, y, name, left - 12, "end"))
     right = left + len(columns) * cell + 0.71 * min(_LEFT, width_of(list(taken)[-1]))
     height = top + len(features) * _ROW + 4
-    svg = drawing(right, height, *parts, grid.shades(looks), title=title, data_grid=key)
+    svg = drawing(right, height, *parts, grid.shades(classes), title=title, data_grid=key)
     return svg, grid.data()
