@@ -497,6 +497,10 @@ def test_errors_of_parquet_files(tmp_path):
     other = table("other.parquet", [3], g=[1.0])
     with pytest.raises(DataError, match="other.parquet: its columns .*scattered.*: it lacks 'f'"):
         convert_to_shards([scattered, other], tmp_path / "e")
+    with pytest.raises(
+        DataError, match="leave out --zero-based: only for LETOR text, not for Parq"
+    ):
+        convert_to_shards(scattered, tmp_path / "e", zero_based=True)
     with pytest.raises(DataError, match="there are 1 features, but n_features=2"):
         convert_to_shards(scattered, tmp_path / "e", n_features=2)
     with pytest.raises(DataError, match="cannot be joined"):
@@ -741,7 +745,7 @@ def test_a_manifest_that_is_none(stored, content, message):
         (dict(doc_ids=None), "shard 0 should have files for X, query_ids, query_ptr, y"),
         (dict(feature_names="abc"), "'feature_names' should be a list"),
         (dict(feature_names=["a"]), "1 feature names for"),
-        (dict(feature_names=[1]), "a feature name is not a text"),
+        (dict(feature_names=[1]), "'feature_names' should be a list of texts"),
         (dict(shards=[]), "lists no shards"),
         (dict(shards=[1]), "'files' is missing"),
         (dict(shards=[{"rows": 1, "queries": 1, "files": {"y": 1}}]), "'name' is missing"),

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import get_index_dtype
 
 from ranksieve.data import Block, DataError
+from ranksieve.data.inputs import widened
 from ranksieve.io.files import hold_directory
 from ranksieve.io.shards.format import (
     MANIFEST,
@@ -119,8 +121,7 @@ class ShardStore:
     def _write_csr(self, draft: _Draft, X: Any) -> None:
         X.sum_duplicates()  # also sorts, which readers of read-only maps cannot do
         # The same type for both, because scipy would otherwise convert and copy one of them.
-        wide = max(X.nnz, X.shape[1]) > np.iinfo(np.int32).max
-        index = np.int64 if wide else np.int32
+        index = get_index_dtype(maxval=max(X.nnz, X.shape[1]))
         self._write(draft, "data", X.data)
         self._write(draft, "indices", X.indices.astype(index, copy=False))
         self._write(draft, "indptr", X.indptr.astype(index, copy=False))
@@ -145,8 +146,7 @@ class ShardStore:
     def _pad(self, draft: _Draft, width: int) -> None:
         """Rewrite a matrix with additional columns of zeros."""
         narrow = map_array(self._directory / draft.files["X"].name)
-        padded = np.zeros((draft.rows, width), dtype=narrow.dtype)
-        padded[:, : draft.width] = narrow
+        padded = widened(narrow, width)
         del narrow  # its file is about to be replaced
         self._write(draft, "X", padded)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.inputs import query_runs
 from ranksieve.data.joining import check_same_features
 from ranksieve.io.collecting import check_dtype
 from ranksieve.io.files import PathLike
@@ -97,10 +98,10 @@ def write_shards(
                     "with dtype="
                 )
             _add_piece(filler, data, number, shard_bytes)
-        if first is None or filler is None or not filler.places:
+        if first is None or filler is None or not filler.positions:
             raise DataError(f"{directory}: there are no rows to write")
         names = first.feature_names.tolist() if first.has_feature_names else None
-        filler.finish(names, convert_ids(list(filler.places)))
+        filler.finish(names, convert_ids(list(filler.positions)))
 
 
 def _add_piece(filler: ShardFiller, data: RankingData, number: int, shard_bytes: int) -> None:
@@ -121,11 +122,8 @@ def _parts(data: RankingData, part_bytes: int, is_sparse: bool) -> Iterator[Rank
     if data.is_sparse and is_sparse:
         row_bytes = 12 * data.X.nnz // max(1, data.n_rows) + 20
     step = max(1, part_bytes // row_bytes)
-    first = 0
-    while first < data.n_queries:
-        last = int(np.searchsorted(data.query_ptr, data.query_ptr[first] + step))
-        yield data.take_queries(np.arange(first, min(last, data.n_queries)))
-        first = last
+    for first, last in query_runs(data.query_ptr, step):
+        yield data.take_queries(np.arange(first, last))
 
 
 def convert_ids(ids: list[Any]) -> np.ndarray | list[str]:
