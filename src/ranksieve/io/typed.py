@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from math import isfinite
-from types import NoneType, UnionType
+from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ranksieve.data import DataError
@@ -59,20 +59,19 @@ def check_types(value: Any, kind: Any, where: str = "") -> None:
 
 def _fits(value: Any, kind: Any, where: str) -> bool:
     """Whether a value has a type; raises a DataError for parts that do not."""
-    home, inner = get_origin(kind), get_args(kind)
+    origin, arguments = get_origin(kind), get_args(kind)
     if kind is Any:
         return True
-    if home is Literal:
-        return value in inner
-    if home in (Union, UnionType):
-        others = [one for one in inner if one is not NoneType]
-        return (value is None and NoneType in inner) or any(
-            _fits(value, one, where) for one in others
+    if origin is Literal:
+        return value in arguments
+    if origin in (Union, UnionType):
+        return any(_fits(value, option, where) for option in arguments)
+    if origin in (list, Sequence):
+        return isinstance(value, (list, tuple)) and _parts_fit(
+            enumerate(value), arguments[0], where
         )
-    if home in (list, Sequence):
-        return isinstance(value, (list, tuple)) and _parts_fit(enumerate(value), inner[0], where)
-    if home is dict:
-        return isinstance(value, dict) and _parts_fit(value.items(), inner[1], where)
+    if origin is dict:
+        return isinstance(value, dict) and _parts_fit(value.items(), arguments[1], where)
     if _has_fields(kind):
         hints = get_type_hints(kind)
         if not isinstance(value, kind):

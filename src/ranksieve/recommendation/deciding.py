@@ -20,7 +20,7 @@ from ranksieve.rankers.registry import RANKERS
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.asking import Lookup, PlannedCell, drive
 from ranksieve.recommendation.cells import RecommendationLog
-from ranksieve.recommendation.details import Found, describe_features
+from ranksieve.recommendation.details import FeatureFacts, describe_features
 from ranksieve.recommendation.division import Division, divide
 from ranksieve.recommendation.files import LEDGER, write_answer
 from ranksieve.recommendation.gathering import Effort, gather_evidence
@@ -183,7 +183,7 @@ def recommend(
         run = stack.enter_context(run_on(division))  # type: ignore[arg-type]
         search = partial(drive, compute=partial(_compute, ledger, effort, limit, run))
         choices = work.choose(search, limit)
-        chosen, facts = choices[-1] or work.choose_all(), Found()
+        chosen, facts = choices[-1] or work.choose_all(), FeatureFacts()
         if out is not None:
             limit.reserve(work.seconds_of_models(limit))
         try:

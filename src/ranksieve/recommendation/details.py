@@ -29,7 +29,7 @@ _FEW_FOLDS, _FEW_PAIRS = 1, 3  # limits for large data, to save time
 
 
 @dataclass
-class Found:
+class FeatureFacts:
     """Losses, selections and similarities from which the features are described.
 
     Attributes
@@ -84,13 +84,13 @@ class Found:
         return KeptFeature(feature, cost, substitutes=tuple(alike), **facts)
 
 
-def describe_features(task: Task, chosen: Choice, n_pairs: int) -> Procedure[Found]:
+def describe_features(task: Task, chosen: Choice, n_pairs: int) -> Procedure[FeatureFacts]:
     """Leave out each chosen feature in turn, and select again on halves of the queries."""
     if task.division.is_large:
         n_pairs = min(n_pairs, _FEW_PAIRS)
     both: list[Procedure[Any]] = [_losses(task, chosen), _selections(task, chosen, n_pairs)]
     losses, selections = yield from together(both)
-    return Found(losses, selections)
+    return FeatureFacts(losses, selections)
 
 
 def _losses(task: Task, chosen: Choice) -> Procedure[dict[int, tuple[float, float, float]]]:

@@ -23,7 +23,7 @@ from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.asking import PlannedCell, Procedure, together
 from ranksieve.recommendation.cells import RankingCell
 from ranksieve.recommendation.checking import reference_of
-from ranksieve.recommendation.details import Found
+from ranksieve.recommendation.details import FeatureFacts
 from ranksieve.recommendation.division import Division, TrainingSet
 from ranksieve.recommendation.files import MODEL, MODEL_OF_ALL, SELECTION
 from ranksieve.recommendation.fronts import points_of
@@ -178,7 +178,7 @@ class Work:
         self,
         title: str,
         chosen: Choice,
-        facts: Found,
+        facts: FeatureFacts,
         claim: Verdict,
         confirmed: Verdict | None,
     ) -> Recommendation:

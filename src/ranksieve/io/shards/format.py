@@ -215,7 +215,9 @@ def array_in(content: np.ndarray, path: Path) -> np.ndarray:
     shape = tuple(int(length) for length in header.groups()[2:] if length is not None)
     values = content[header.end() :]
     if math.prod(shape) * dtype.itemsize != len(values):
-        raise DataError(f"{path}: is damaged: it does not hold the {shape} values of its header")
+        raise DataError(
+            f"{path}: is damaged: it does not have the {shape} values that its header says"
+        )
     return values.view(dtype).reshape(shape).view(np.ndarray)
 
 

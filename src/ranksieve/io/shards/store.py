@@ -176,7 +176,7 @@ def replace_directory_on_success(directory: Path, *, overwrite: bool) -> Iterato
             os.rename(new, temporary)  # locked before another run could see it as a leftover
             yield temporary
             _check_target(target, overwrite)  # again, because filling may have taken long
-            _take_place(temporary, target, old)
+            _swap(temporary, target, old)
     finally:
         shutil.rmtree(new, ignore_errors=True)
         shutil.rmtree(temporary, ignore_errors=True)
@@ -188,7 +188,7 @@ def _clear_leftovers(target: Path) -> None:
     names = os.listdir(target.parent) if target.parent.is_dir() else []
     for name in filter(mark.fullmatch, names):
         leftover = target.with_name(name)
-        if leftover.is_symlink() or not all(map(_is_of_shards, os.listdir(leftover))):
+        if leftover.is_symlink() or not all(map(_is_shard_file, os.listdir(leftover))):
             continue  # not ours
         if name.endswith(".old") and not target.exists():
             os.rename(leftover, target)
@@ -198,7 +198,7 @@ def _clear_leftovers(target: Path) -> None:
                 shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _is_of_shards(name: str) -> bool:
+def _is_shard_file(name: str) -> bool:
     return name == MANIFEST or is_file_name(name)
 
 
@@ -212,19 +212,21 @@ def _check_target(target: Path, overwrite: bool) -> None:
         raise DataError(f"{target}: is not empty; pass overwrite=True to replace the shards in it")
     for name in names:
         # A wrong path must not delete other files.
-        if not _is_of_shards(name):
-            raise DataError(f"{target}: holds {name!r}, which is no part of shards: not replaced")
+        if not _is_shard_file(name):
+            raise DataError(
+                f"{target}: contains {name!r}, which is not a file of shards, so it is not replaced"
+            )
 
 
-def _take_place(new: Path, target: Path, aside: Path) -> None:
+def _swap(new: Path, target: Path, old: Path) -> None:
     """Rename ``new`` to ``target``, and delete the old target only after that."""
     if not target.exists():
         os.rename(new, target)
         return
-    os.rename(target, aside)
+    os.rename(target, old)
     try:
         os.rename(new, target)
     except BaseException:
-        os.rename(aside, target)
+        os.rename(old, target)
         raise
-    shutil.rmtree(aside, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)

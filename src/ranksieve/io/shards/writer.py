@@ -94,8 +94,8 @@ def write_shards(
             check_same_features(data, first, "piece", number)
             if dtype is None and data.X.dtype != filler.dtype:
                 raise DataError(
-                    f"piece 1 holds {filler.dtype} but piece {number} {data.X.dtype}; say which "
-                    "with dtype="
+                    f"piece 1 has {filler.dtype} values but piece {number} has {data.X.dtype}; "
+                    "choose one with dtype="
                 )
             _add_piece(filler, data, number, shard_bytes)
         if first is None or filler is None or not filler.positions:
@@ -135,6 +135,6 @@ def convert_ids(ids: list[Any]) -> np.ndarray | list[str]:
     as_string: dict[str, Any] = {}
     for query, string in zip(ids, strings, strict=True):
         if string in as_string:
-            raise DataError(f"queries {as_string[string]!r} and {query!r} have one id as text")
+            raise DataError(f"queries {as_string[string]!r} and {query!r} have the same id as text")
         as_string[string] = query
     return strings
