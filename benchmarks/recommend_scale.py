@@ -21,7 +21,7 @@ import numpy as np
 from rich.table import Table
 
 from ranksieve import make_ranking, recommend
-from ranksieve.recommendation.asking import Placed
+from ranksieve.recommendation.asking import PlannedCell
 from ranksieve.text import quantity
 
 PARAMETERS = {
@@ -75,9 +75,9 @@ def _data(queries: int, documents: int, features: int) -> Any:
 @contextmanager
 def _measured(path: Path) -> Iterator[None]:
     """Write the CPU seconds of each cell to a file."""
-    original, lock = Placed.run, Lock()
+    original, lock = PlannedCell.run, Lock()
 
-    def measured(cell: Placed, division: Any) -> Any:
+    def measured(cell: PlannedCell, division: Any) -> Any:
         start = time.thread_time()
         result = original(cell, division)
         key = cell.key()
@@ -87,11 +87,11 @@ def _measured(path: Path) -> Iterator[None]:
             file.write(line + "\n")
         return result
 
-    Placed.run = measured  # type: ignore[method-assign]
+    PlannedCell.run = measured  # type: ignore[method-assign]
     try:
         yield
     finally:
-        Placed.run = original  # type: ignore[method-assign]
+        PlannedCell.run = original  # type: ignore[method-assign]
 
 
 def _range(size: int) -> str:

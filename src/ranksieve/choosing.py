@@ -51,10 +51,10 @@ def pareto_front(costs: Any, values: Any) -> list[int]:
     front: list[int] = []
     prices, gains = np.asarray(costs, dtype=np.float64), np.asarray(values, dtype=np.float64)
     best = -np.inf
-    for place in np.lexsort((-gains, prices)).tolist():
-        if gains[place] > best + ROUNDING * abs(gains[place]):
-            best = gains[place]
-            front.append(place)
+    for candidate in np.lexsort((-gains, prices)).tolist():
+        if gains[candidate] > best + ROUNDING * abs(gains[candidate]):
+            best = gains[candidate]
+            front.append(candidate)
     return front
 
 

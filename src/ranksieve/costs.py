@@ -17,7 +17,7 @@ from ranksieve.data import DataError
 from ranksieve.data.frames import is_frame
 from ranksieve.io.entries import Entry, entries_of_frame, read_entries
 from ranksieve.io.records import PathLike
-from ranksieve.text import quantity
+from ranksieve.text import parse_number, quantity
 
 _FEATURES, _GROUPS = ("feature", "cost"), ("group", "cost")
 _PARTS = ("features", "groups", "group_costs")
@@ -42,16 +42,16 @@ class AlignedCosts(NamedTuple):
 
     def total(self, chosen: Iterable[int]) -> float:
         """Cost of a set of features; the same bits in any order."""
-        places = sorted({int(feature) for feature in chosen})
-        touched = np.flatnonzero(self._is_paid(places))
-        return math.fsum([*self.features[places], *self.groups[touched]])
+        indices = sorted({int(feature) for feature in chosen})
+        touched = np.flatnonzero(self._is_paid(indices))
+        return math.fsum([*self.features[indices], *self.groups[touched]])
 
     def marginal(self, chosen: Iterable[int]) -> np.ndarray:
         """Cost that each feature would add to a set; 0 for features in the set."""
-        places = [int(feature) for feature in chosen]
-        due = np.append(np.where(self._is_paid(places), 0.0, self.groups), 0.0)
+        indices = [int(feature) for feature in chosen]
+        due = np.append(np.where(self._is_paid(indices), 0.0, self.groups), 0.0)
         added = self.features + due[self.group_of]  # group -1 is the last entry, which costs 0
-        added[places] = 0.0
+        added[indices] = 0.0
         return added
 
     @property
@@ -63,9 +63,9 @@ class AlignedCosts(NamedTuple):
         """Costs of some features, in the order of ``take_features`` of the data."""
         return self._replace(features=self.features[columns], group_of=self.group_of[columns])
 
-    def _is_paid(self, places: Sequence[int]) -> np.ndarray:
+    def _is_paid(self, indices: Sequence[int]) -> np.ndarray:
         paid = np.zeros(len(self.groups) + 1, dtype=bool)
-        paid[self.group_of[list(places)]] = True
+        paid[self.group_of[list(indices)]] = True
         return paid[:-1]
 
 
@@ -307,10 +307,7 @@ def _cost(given: Any, what: str, name: Any, place: str) -> float:
 
 def _number(given: Any) -> float | None:
     if isinstance(given, str):
-        try:
-            return None if "_" in given else float(given)
-        except ValueError:
-            return None
+        return parse_number(given)
     is_number = isinstance(given, (Real, Decimal)) and not isinstance(given, bool)
     return float(given) if is_number else None
 

@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
-from itertools import count
+from itertools import count, pairwise
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -218,9 +218,6 @@ def over_queries(kernel: Callable[..., None], query_ptr: np.ndarray, *arguments:
     cuts = np.searchsorted(query_ptr, rows)
     cuts[0], cuts[-1] = 0, n_queries
     with ThreadPoolExecutor(n_ranges) as pool:
-        tasks = [
-            pool.submit(kernel, *arguments, first, last)
-            for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
-        ]
+        tasks = [pool.submit(kernel, *arguments, *bounds) for bounds in pairwise(cuts.tolist())]
         for task in tasks:
             task.result()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ranksieve import RankingData, read_letor, read_parquet
+from ranksieve import DataError, RankingData, read_letor, read_parquet
 from ranksieve.datasets.opening import open_data
 from ranksieve.io.shards import open_shards
 from tests.cli.test_data_commands import runner
@@ -106,7 +106,9 @@ def test_errors(run, files, tmp_path):
 
 def test_open_data(files):
     log, judgments = files
-    data = open_data(log, judgments=judgments, sparse=True, zero_based=True)
+    data = open_data(log, judgments=judgments, sparse=True)
     assert isinstance(data, RankingData)
     assert data.is_sparse
     assert data.n_rows == 3
+    with pytest.raises(DataError, match="leave out --zero-based: only for LETOR text, not for fea"):
+        open_data(log, judgments=judgments, zero_based=True)

@@ -101,6 +101,50 @@ def test_errors_are_one_line(run, folder, arguments, message):
     assert after == before
 
 
+@pytest.mark.parametrize("option", [["--n-features", "2"], ["--zero-based"]])
+def test_options_of_text_are_refused_for_other_data(run, folder, option):
+    run("convert", "t.parquet", "t.shards", "--drop", "day")
+    run("train", "t.shards", "--out", "model.json")
+    csv = "\n".join(f"{n % 2},{n},{n // 3},{-n}" for n in range(6))
+    Path("t.csv").write_text(f"label,a,qid,b\n{csv}\n")
+    drop = ["--drop", "day"]
+    for command in (
+        ["inspect", "t.shards"],
+        ["inspect", "t.csv"],
+        ["select", "t.parquet", *drop, "--method", "gas-e"],
+        ["train", "t.parquet", *drop],
+        ["convert", "t.csv", "other.txt"],
+        ["convert", "t.shards", "other.shards"],
+        ["convert", "t.shards", "other.txt"],
+        ["predict", "model.json", "t.csv"],
+        ["predict", "model.json", "t.shards"],
+        ["evaluate", "t.parquet", "scores.txt", *drop],
+        ["compare", "t.csv"],
+        ["compare", "t.csv", "--test", "t.parquet"],
+        ["compare", "t.shards", "--test", "t.shards"],
+        ["compare", "t.parquet", "--split-column", "day"],
+        ["recommend", "t.parquet", *drop],
+    ):
+        status, _, errors = run(*command, *option)
+        assert status == 1, command
+        message = f"{command[-1 if command[0] == 'predict' else 1]}: leave out {option[0]}: only"
+        assert message.removeprefix("t.shards: ") in errors, command
+        assert "for LETOR text, not for" in errors
+    errors = run("inspect", "--demo", *option)[2]
+    assert f"leave out {option[0]}: only for LETOR text, not for the demo" in errors
+
+
+def test_options_of_text_are_used_for_the_part_that_is_text(run, folder):
+    run("convert", "t.parquet", "t.shards", "--drop", "day")
+    Path("zero.txt").write_text("1 qid:100 0:1\n0 qid:100 2:2\n1 qid:101 0:2\n0 qid:101 1:0\n")
+    run("convert", "a.txt", "a.shards")
+    quick = ["--selectors", "gas-e", "--rankers", "rankrls", "--ks", "1", "--no-figures"]
+    status, _, errors = run("compare", "a.shards", "--test", "zero.txt", "--zero-based", *quick)
+    assert (status, errors) == (0, "")
+    status, _, errors = run("train", "zero.txt", "--zero-based", "--eval", "a.shards")
+    assert (status, errors) == (0, "")
+
+
 def test_labels_without_a_measure_are_refused_before_the_training(run, folder, monkeypatch):
     monkeypatch.setattr(RankSVM, "fit", None)
     Path("negative.txt").write_text("-1 qid:1 1:1\n2 qid:1 1:2\n")

@@ -360,6 +360,23 @@ def test_columns_are_refused_where_there_are_none(tmp_path, data):
             open_data(source, columns=columns)
 
 
+def test_options_of_text_are_refused_elsewhere(tmp_path, data):
+    write_shards(data, tmp_path / "shards")
+    frame = frame_of(data)
+    frame.write_csv(tmp_path / "a.csv")
+    frame.write_parquet(tmp_path / "a.parquet")
+    for source in (None, data, frame, *(tmp_path / n for n in ("shards", "a.csv", "a.parquet"))):
+        for name, value in (("n_features", 4), ("zero_based", True)):
+            flag = name.replace("_", "-")
+            with pytest.raises(DataError, match=f"leave out --{flag}: only for LETOR text, not"):
+                open_data(source, **{name: value})
+    for split in ((data, data), (frame, frame), (tmp_path / "a.csv", tmp_path / "a.csv")):
+        with pytest.raises(DataError, match="leave out --n-features: only for LETOR text, not"):
+            open_for_study(split, n_features=4)
+    with pytest.raises(DataError, match="leave out --zero-based: only for LETOR text, not"):
+        open_for_study(frame, split=SplitByColumn("f0"), zero_based=True)
+
+
 def test_text_and_tables_are_not_joined(tmp_path):
     (tmp_path / "a.txt").write_text("1 qid:1 1:1\n")
     (tmp_path / "b.csv").write_text("qid,label,f\n1,1,1\n")

@@ -167,7 +167,7 @@ def test_ids_are_integers_if_they_fit_else_text(tmp_path, ids, back):
 
 def test_ids_that_text_would_confuse_are_refused(tmp_path):
     data = RankingData([[1.0], [2.0]], [0, 1], np.array([1, "1"], dtype=object))
-    with pytest.raises(DataError, match="queries 1 and '1' have one id as text"):
+    with pytest.raises(DataError, match="queries 1 and '1' have the same id as text"):
         write_shards(data, tmp_path / "d")
     assert os.listdir(tmp_path) == []
 
@@ -261,7 +261,10 @@ def piece(qid, n_features=1, dtype=np.float64, **options) -> RankingData:
         ([piece(["a", "b"]), piece(["b"])], "query 'b' occurs in pieces 1 and 2"),
         ([piece([1]), piece([2], 2)], "piece 1 has 1 features but piece 2 has 2"),
         ([piece([1]), piece([2], feature_names=["f"])], "piece 1 and piece 2 have different"),
-        ([piece([1]), piece([2], dtype=np.float32)], "piece 1 holds float64 but piece 2 float32"),
+        (
+            [piece([1]), piece([2], dtype=np.float32)],
+            "piece 1 has float64 values but piece 2 has float32",
+        ),
         ([], "no rows to write"),
         ([piece([])], "no rows to write"),
     ],
@@ -497,6 +500,10 @@ def test_errors_of_parquet_files(tmp_path):
     other = table("other.parquet", [3], g=[1.0])
     with pytest.raises(DataError, match="other.parquet: its columns .*scattered.*: it lacks 'f'"):
         convert_to_shards([scattered, other], tmp_path / "e")
+    with pytest.raises(
+        DataError, match="leave out --zero-based: only for LETOR text, not for Parq"
+    ):
+        convert_to_shards(scattered, tmp_path / "e", zero_based=True)
     with pytest.raises(DataError, match="there are 1 features, but n_features=2"):
         convert_to_shards(scattered, tmp_path / "e", n_features=2)
     with pytest.raises(DataError, match="cannot be joined"):
@@ -643,7 +650,7 @@ def test_other_files_are_never_replaced(tmp_path):
     home.mkdir()
     write_shards(data, home)  # an empty directory is as good as none
     (home / "letter.npy").write_text("precious")
-    with pytest.raises(DataError, match="home: holds 'letter.npy', which is no part of shards"):
+    with pytest.raises(DataError, match="home: contains 'letter.npy', which is not a file of sh"):
         write_shards(data, home, overwrite=True)
     assert (home / "letter.npy").read_text() == "precious"
     with pytest.raises(DataError, match=r"letter.npy: is a file; shards need a directory"):
@@ -741,7 +748,7 @@ def test_a_manifest_that_is_none(stored, content, message):
         (dict(doc_ids=None), "shard 0 should have files for X, query_ids, query_ptr, y"),
         (dict(feature_names="abc"), "'feature_names' should be a list"),
         (dict(feature_names=["a"]), "1 feature names for"),
-        (dict(feature_names=[1]), "a feature name is not a text"),
+        (dict(feature_names=[1]), "'feature_names' should be a list of texts"),
         (dict(shards=[]), "lists no shards"),
         (dict(shards=[1]), "'files' is missing"),
         (dict(shards=[{"rows": 1, "queries": 1, "files": {"y": 1}}]), "'name' is missing"),

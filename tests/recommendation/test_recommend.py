@@ -14,9 +14,9 @@ from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
 from ranksieve.recommendation import check, load_recommendation
 from ranksieve.recommendation import division as division_of_data
-from ranksieve.recommendation.asking import Placed, drive, together
+from ranksieve.recommendation.asking import PlannedCell, drive, together
 from ranksieve.recommendation.cells import RankingCell
-from ranksieve.recommendation.division import Place, divide
+from ranksieve.recommendation.division import TrainingSet, divide
 from ranksieve.recommendation.files import LEDGER, read_answer
 from ranksieve.recommendation.rules import Candidate, Rule
 from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit
@@ -58,15 +58,15 @@ class TestDivision:
             trains = division.training_queries(stage.final)
             assert np.array_equal(np.sort([*judges, *trains]), every)
 
-    def test_large_data_has_fewer_places(self):
+    def test_large_data_has_fewer_training_sets(self):
         rows = np.repeat(np.arange(1000), 50)
         large = RankingData(np.zeros((50_000, 1), dtype=np.float32), rows % 2, rows)
         division = divide(large, 5, 0)
         places = {place for stage in division.stages for place, _ in stage.inner}
         assert len(places) == 7
-        sample = division.training_queries(division.to_select(Place(("2",))))
+        sample = division.training_queries(division.to_select(TrainingSet(("2",))))
         assert len(sample) == 400  # 20,000 rows
-        assert set(sample) < set(division.training_queries(Place(("2",))))
+        assert set(sample) < set(division.training_queries(TrainingSet(("2",))))
 
     def test_the_test_queries_of_a_split_judge_alone(self, data):
         train, test = data.take_queries(range(25)), data.take_queries(range(25, 40))
@@ -89,8 +89,10 @@ class TestDivision:
 
     def test_halves_are_apart_and_leave_out_what_judges(self, data):
         division = divide(data, 5, 0)
-        first, second = (division.training_queries(Place(("2",), (3, side))) for side in (0, 1))
-        whole = division.training_queries(Place(("2",)))
+        first, second = (
+            division.training_queries(TrainingSet(("2",), (3, side))) for side in (0, 1)
+        )
+        whole = division.training_queries(TrainingSet(("2",)))
         assert np.array_equal(np.sort([*first, *second]), whole)
 
     def test_a_query_on_both_sides_is_refused(self, data):
@@ -253,7 +255,7 @@ class TestAnswer:
         rest = [f for f in found.features if f != best.feature]
         without, full, whole = [], [], []
         for part, positions in division.parts.items():
-            train = data.take_queries(division.training_queries(Place((part,))))
+            train = data.take_queries(division.training_queries(TrainingSet((part,))))
             test = data.take_queries(positions)
             without.append(slow_values(train, test, rest))
             full.append(slow_values(train, test, found.features))
@@ -481,7 +483,9 @@ class TestTime:
 
     def test_nothing_begins_that_took_longer_than_what_is_left(self, data):
         limit = TimeLimit(100)
-        cells = [Placed(Place(), ranking(columns)) for columns in ((0,), (0, 1), (0, 1, 2))]
+        cells = [
+            PlannedCell(TrainingSet(), ranking(columns)) for columns in ((0,), (0, 1), (0, 1, 2))
+        ]
         limit.learn(cells[1], {"seconds": 1000.0})
         limit.check(cells[0])
         with pytest.raises(OutOfTimeError):
@@ -572,6 +576,7 @@ def test_a_single_query_judges(data, tmp_path):
     ("settings", "message"),
     [
         ({"level": 0.4}, "level must lie between 0.5 and 1"),
+        ({"pairs": -1}, "pairs must be at least 0, got -1"),
         ({"time": np.nan}, "the time limit must be at least 0 seconds, got nan"),
         ({"confirm": "nowhere.txt"}, "nowhere.txt"),
         ({"confirm": planted()}, "query"),

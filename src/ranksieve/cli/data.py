@@ -185,13 +185,13 @@ def _write_shards(
 ) -> Source:
     """Write shards from a feature log, from shards or from files, and open them."""
     from ranksieve.datasets.opening import are_shards, files_of
-    from ranksieve.io import check_no_columns, shards
+    from ranksieve.io import check_no_options, shards
 
     if log is not None:
         kept = _keep(log, stored["features"], sources)
         shards.write_shards(kept, destination, overwrite=stored["overwrite"])
     elif are_shards(sources):
-        check_no_columns(reading.columns, sources[0], "shards")
+        check_no_options(sources[0], "shards", reading.columns, reading.read_options)
         _rewrite_shards(sources[0], destination, missing, **stored)
     else:
         read_options = reading.read_options | stored | {"missing": missing}
@@ -222,11 +222,11 @@ def _read_log(
     """Read a feature log, and print what was guessed and left out."""
     from dataclasses import replace
 
-    from ranksieve.io import check_no_columns
+    from ranksieve.io import check_no_options
     from ranksieve.io.feature_logs import read_feature_log
 
     others = replace(reading.columns, qid=None, doc_id=None)
-    check_no_columns(others, sources[0], "feature logs")
+    check_no_options(sources[0], "feature logs", others, reading.read_options)
     where: dict[str, Any] = {"unjudged": unjudged, "qid": reading.qid, "doc_id": reading.doc_id}
     data, summary = read_feature_log(sources, judgments, **where, **stored)
     typer.echo(printable(str(summary)))

@@ -99,7 +99,7 @@ def train(
     predict applies a model that was written with --out to other files, which must have all features
     of the training data.
     """
-    from ranksieve.datasets.opening import title_of
+    from ranksieve.datasets.opening import are_text_files, paths_of, title_of
     from ranksieve.io.selection import read_selection
     from ranksieve.metrics import get_convention
     from ranksieve.progress import progress_bar
@@ -121,7 +121,8 @@ def train(
         _check_savable(ranker)
     selection = None if selected is None else read_selection(selected)
     read_options = reading.read_options | {"missing": missing_policy(reading.missing, selection)}
-    if selection is not None and reading.n_features is None:
+    is_text = are_text_files(paths_of(data or []))
+    if selection is not None and reading.n_features is None and is_text:
         read_options["n_features"] = selection.n_features_given
     trial = dict(method.trial) | own
     wait_for_kernels = rehearse(
@@ -143,7 +144,7 @@ def train(
         wait_for_kernels()
         with explain_errors(method):
             ranker.fit(first, eval_set=others[0] if others else None)
-        measured = {place: _measure(ranker, part, convention) for place, part in parts.items()}
+        measured = {title: _measure(ranker, part, convention) for title, part in parts.items()}
     if out is not None:
         ranker.save_model(out, selection=selection)
     changed = method.changed(ranker)

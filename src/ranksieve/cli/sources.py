@@ -134,13 +134,15 @@ def open_validation_data(
     Its missing values are treated as those of the training data.
     """
     from ranksieve.data.joining import with_features_of
-    from ranksieve.datasets.opening import open_source
+    from ranksieve.datasets.opening import are_text_files, open_source, options_for, paths_of
     from ranksieve.io.shards import Shards
 
     client = train.client if isinstance(train, Shards) else None
     indicated = train.missing.indicated if train.missing else ()
-    read_options["n_features"] = train.n_features - len(indicated)
-    with open_source([path], client=client, verify=_verify_mode(verify), **read_options) as source:
+    own = options_for([path], read_options)
+    if are_text_files(paths_of(path)):
+        own["n_features"] = train.n_features - len(indicated)
+    with open_source([path], client=client, verify=_verify_mode(verify), **own) as source:
         if train.missing is not None:
             source = source.with_missing(train.missing)
         yield with_features_of(source, train, path)
@@ -152,35 +154,34 @@ def open_for(ranker: Ranker, data: list[Path], reading: ReadingRows) -> Iterator
     from dataclasses import replace
 
     from ranksieve.data import DataError
-    from ranksieve.datasets.opening import are_table_files, open_source, paths_of
+    from ranksieve.datasets.opening import are_table_files, are_text_files, open_source, paths_of
 
     paths, read_options = paths_of(data), reading.read_options
     names: Any = getattr(ranker, "feature_names_in_", None)
     trained = getattr(ranker, "missing_", None)
     indicated = trained.indicated if trained else ()  # files have no indicators
-    columns = None
+    columns, is_text = None, are_text_files(paths)
     if not are_table_files(paths) or reading.columns.features or indicated:
         columns = _numbers(names)
         names = None
         selection = getattr(ranker, "selection_", None)
         n_features = ranker.n_features_in_ if selection is None else selection.n_features_in
-        read_options["n_features"] = n_features - len(indicated)
+        if is_text:  # if features are named by numbers, their total number is unknown
+            read_options["n_features"] = n_features - len(indicated) if columns is None else None
     elif names is not None:
         read_options["columns"] = replace(reading.columns, features=names.tolist())
-    if columns is not None:  # the total number of features is unknown
-        read_options["n_features"] = None
     with ExitStack() as stack:
         source = stack.enter_context(open_source(paths, **read_options))
         if columns is not None and source.n_features <= max(columns):
-            # Text leaves out zeros: read it again with all features of the model.
-            stack.close()
-            read_options["n_features"] = max(columns) + 1
-            source = stack.enter_context(open_source(paths, **read_options))
-            if source.n_features <= max(columns):
+            if not is_text:
                 raise DataError(
                     f"{paths[0]}: there are {source.n_features} features, but the model uses "
                     f"feature {max(columns) + 1}"
                 )
+            # Text leaves out zeros: read it again with all features of the model.
+            stack.close()
+            read_options["n_features"] = max(columns) + 1
+            source = stack.enter_context(open_source(paths, **read_options))
         if names is not None or columns is not None:  # columns may be in any order
             source = source.take_features(columns if names is None else names)
         yield source

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,123 +32,6 @@ _Data = Annotated[
         "data. Default: the embedded demo.",
     ),
 ]
-_Selectors = Annotated[
-    str | None,
-    option(
-        "A,B,..",
-        "Selectors to compare, separated by commas; select --methods lists them. Default: "
-        "greedy-rankrls,gas-e,fs-scpr,fs-ed. [NAME=]MODULE:OBJECT names a class or an object of "
-        "your own code.",
-    ),
-]
-_Rankers = Annotated[
-    str | None,
-    option(
-        "A,B,..",
-        "Rankers to train on the selected features, separated by commas; train --rankers lists "
-        "them. Default: ranksvm,lambdamart. [NAME=]MODULE:OBJECT names a class or an object of "
-        "your own code: a ranker of ranksieve, LightGBM, XGBoost or CatBoost, a regressor of "
-        "scikit-learn, or anything with fit(X, y, qid) and predict(X).",
-    ),
-]
-_Ks = Annotated[
-    str | None,
-    option(
-        "K,K,..", "Numbers of features to compare; all keeps every feature. Default: 1,2,3,5,10,20."
-    ),
-]
-_Measures = Annotated[
-    str | None,
-    option("M,M,..", "Measures on the test queries (see evaluate --help). Default: map,ndcg@10."),
-]
-_Tune = Annotated[
-    str | None,
-    option(
-        "M",
-        "Measure by which parameters and the number of features are chosen on the validation "
-        "queries. Default: map.",
-    ),
-]
-_Convention = Annotated[
-    str | None, option("NAME", "Metric convention (see evaluate --help). Default: standard.")
-]
-_Protocol = Annotated[
-    str | None,
-    option(
-        "P",
-        "How to split the queries: letor (the folds of a collection), split (by --test or a "
-        "column), kfold:N (N folds over queries) or six-trials (three parts in all six orders). "
-        "Default: letor or split if the data comes with a split, otherwise kfold:5.",
-    ),
-]
-_Choose = Annotated[
-    str | None,
-    option(
-        "RULE",
-        "How to choose the number of features on validation queries: best, or one_se for the "
-        "fewest within one standard error of the best. Default: best.",
-    ),
-]
-_Seeds = Annotated[
-    int | None,
-    option(
-        "N",
-        "Number of runs of methods that draw random numbers. Default: 5, but 3 for the demo.",
-        min=1,
-    ),
-]
-_Seed = Annotated[
-    int | None,
-    option(
-        "N", "Random seed of the first run; the other runs use the next ones. Default: 0.", min=0
-    ),
-]
-_NoBaselines = Annotated[
-    bool,
-    typer.Option(
-        "--no-baselines",
-        help="Leave out the baselines: all features, and random orders. Default: include them.",
-    ),
-]
-_Settings = Annotated[
-    list[str] | None,
-    option(
-        "METHOD.NAME=VALUE",
-        "Set a parameter of a selector or ranker. May be repeated. Default: the defaults of the "
-        "selector or ranker.",
-        "--param",
-    ),
-]
-_Grids = Annotated[
-    list[str] | None,
-    option(
-        "METHOD.NAME=V,V,..",
-        "Values to try for a parameter that is tuned on validation queries, separated by commas. "
-        "May be repeated. Default: the grid of the selector or ranker.",
-        "--grid",
-    ),
-]
-_RankerParameters = Annotated[
-    list[Path] | None,
-    option(
-        "FILE",
-        "Read the parameters of rankers from this file: JSON in the form of LightGBM, XGBoost or "
-        "CatBoost, with one object per ranker if there are several; or a trained model (LightGBM's "
-        "text, XGBoost's save_config, CatBoost's cbm, or one that train wrote). May be repeated; "
-        "--param takes precedence. Default: none.",
-        "--ranker-params",
-    ),
-]
-_Resamples = Annotated[
-    int | None,
-    option(
-        "N",
-        "If there is only one split: select and train on N resamples of the training queries "
-        "(four in five, without replacement), to estimate stability and uncertainty. Default: "
-        "once, on all training queries.",
-        min=2,
-    ),
-]
 _Plan = Annotated[
     Path | None,
     option("FILE", "TOML file with a study's settings; options take precedence. Default: none."),
@@ -157,27 +41,154 @@ _Out = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class Comparing:
+    """What to compare and how: settings of a plan as options."""
+
+    selectors: Annotated[
+        str | None,
+        option(
+            "A,B,..",
+            "Selectors to compare, separated by commas; select --methods lists them. Default: "
+            "greedy-rankrls,gas-e,fs-scpr,fs-ed. [NAME=]MODULE:OBJECT names a class or an object "
+            "of your own code.",
+        ),
+    ] = None
+    rankers: Annotated[
+        str | None,
+        option(
+            "A,B,..",
+            "Rankers to train on the selected features, separated by commas; train --rankers lists "
+            "them. Default: ranksvm,lambdamart. [NAME=]MODULE:OBJECT names a class or an object of "
+            "your own code: a ranker of ranksieve, LightGBM, XGBoost or CatBoost, a regressor of "
+            "scikit-learn, or anything with fit(X, y, qid) and predict(X).",
+        ),
+    ] = None
+    ks: Annotated[
+        str | None,
+        option(
+            "K,K,..",
+            "Numbers of features to compare; all keeps every feature. Default: 1,2,3,5,10,20.",
+        ),
+    ] = None
+    include: Include = None
+    exclude: Exclude = None
+    groups: Groups = None
+    measures: Annotated[
+        str | None,
+        option(
+            "M,M,..", "Measures on the test queries (see evaluate --help). Default: map,ndcg@10."
+        ),
+    ] = None
+    tune: Annotated[
+        str | None,
+        option(
+            "M",
+            "Measure by which parameters and the number of features are chosen on the validation "
+            "queries. Default: map.",
+        ),
+    ] = None
+    convention: Annotated[
+        str | None, option("NAME", "Metric convention (see evaluate --help). Default: standard.")
+    ] = None
+    protocol: Annotated[
+        str | None,
+        option(
+            "P",
+            "How to split the queries: letor (the folds of a collection), split (by --test or a "
+            "column), kfold:N (N folds over queries) or six-trials (three parts in all six "
+            "orders). Default: letor or split if the data comes with a split, otherwise kfold:5.",
+        ),
+    ] = None
+    scale: Scale = None
+    choose: Annotated[
+        str | None,
+        option(
+            "RULE",
+            "How to choose the number of features on validation queries: best, or one_se for the "
+            "fewest within one standard error of the best. Default: best.",
+        ),
+    ] = None
+    seeds: Annotated[
+        int | None,
+        option(
+            "N",
+            "Number of runs of methods that draw random numbers. Default: 5, but 3 for the demo.",
+            min=1,
+        ),
+    ] = None
+    seed: Annotated[
+        int | None,
+        option(
+            "N",
+            "Random seed of the first run; the other runs use the next ones. Default: 0.",
+            min=0,
+        ),
+    ] = None
+    no_baselines: Annotated[
+        bool,
+        typer.Option(
+            "--no-baselines",
+            help="Leave out the baselines: all features, and random orders. Default: include them.",
+        ),
+    ] = False
+    settings: Annotated[
+        list[str] | None,
+        option(
+            "METHOD.NAME=VALUE",
+            "Set a parameter of a selector or ranker. May be repeated. Default: the defaults of "
+            "the selector or ranker.",
+            "--param",
+        ),
+    ] = None
+    grids: Annotated[
+        list[str] | None,
+        option(
+            "METHOD.NAME=V,V,..",
+            "Values to try for a parameter that is tuned on validation queries, separated by "
+            "commas. May be repeated. Default: the grid of the selector or ranker.",
+            "--grid",
+        ),
+    ] = None
+    ranker_parameters: Annotated[
+        list[Path] | None,
+        option(
+            "FILE",
+            "Read the parameters of rankers from this file: JSON in the form of LightGBM, XGBoost "
+            "or CatBoost, with one object per ranker if there are several; or a trained model "
+            "(LightGBM's text, XGBoost's save_config, CatBoost's cbm, or one that train wrote). "
+            "May be repeated; --param takes precedence. Default: none.",
+            "--ranker-params",
+        ),
+    ] = None
+    resamples: Annotated[
+        int | None,
+        option(
+            "N",
+            "If there is only one split: select and train on N resamples of the training queries "
+            "(four in five, without replacement), to estimate stability and uncertainty. Default: "
+            "once, on all training queries.",
+            min=2,
+        ),
+    ] = None
+
+    def to_settings(self) -> dict[str, Any]:
+        """Settings of a plan that have options of the same name, as far as they are given."""
+        lists = {
+            "selectors": self.selectors and _split(self.selectors),
+            "rankers": self.rankers and _split(self.rankers),
+            "ks": self.ks and [_parse_size(text) for text in _split(self.ks)],
+            "measures": self.measures and _split(self.measures),
+            "baselines": False if self.no_baselines else None,
+        }
+        names = ("tune", "convention", "protocol", "scale", "choose", "seeds", "seed", "resamples")
+        given = lists | {name: getattr(self, name) for name in names}
+        return {name: value for name, value in given.items() if value is not None}
+
+
 def compare(
     data: _Data = None,
-    selectors: _Selectors = None,
-    rankers: _Rankers = None,
-    ks: _Ks = None,
-    include: Include = None,
-    exclude: Exclude = None,
-    groups: Groups = None,
-    measures: _Measures = None,
-    tune: _Tune = None,
-    convention: _Convention = None,
-    protocol: _Protocol = None,
-    scale: Scale = None,
-    choose: _Choose = None,
-    seeds: _Seeds = None,
-    seed: _Seed = None,
-    no_baselines: _NoBaselines = False,
-    settings: _Settings = None,
-    grids: _Grids = None,
-    ranker_parameters: _RankerParameters = None,
-    resamples: _Resamples = None,
+    comparing: Comparing = Comparing(),
     plan: _Plan = None,
     out: _Out = Path("study"),
     no_figures: NoFigures = False,
@@ -192,32 +203,18 @@ def compare(
     validation queries, and test queries are used once. Finished work is kept in --out: the same
     command resumes, and you can add selectors, rankers or numbers of features.
     """
-    given: dict[str, Any] = {
-        "selectors": selectors and _split(selectors),
-        "rankers": rankers and _split(rankers),
-        "ks": ks and [_parse_size(text) for text in _split(ks)],
-        "measures": measures and _split(measures),
-        "tune": tune,
-        "convention": convention,
-        "protocol": protocol,
-        "scale": scale,
-        "missing": reading.missing,
-        "choose": choose,
-        "seeds": seeds,
-        "seed": seed,
-        "resamples": resamples,
-        "baselines": False if no_baselines else None,
-    }
     from ranksieve.cli.sources import take_source
     from ranksieve.study.plan_files import read_settings
 
     wanted = read_settings(plan) if plan is not None else {}
-    wanted |= {name: value for name, value in given.items() if value is not None}
-    wanted |= choice_parameters(include, exclude, groups)
-    allow_own_code(selectors, rankers, "plan:" if plan else None)
+    wanted |= comparing.to_settings()
+    if reading.missing is not None:
+        wanted["missing"] = reading.missing
+    wanted |= choice_parameters(comparing.include, comparing.exclude, comparing.groups)
+    allow_own_code(comparing.selectors, comparing.rankers, "plan:" if plan else None)
     _leave_out_others(wanted)
-    _add_from_files(wanted, ranker_parameters or [])
-    _add_parameters(wanted, settings or [], grids or [])
+    _add_from_files(wanted, comparing.ranker_parameters or [])
+    _add_parameters(wanted, comparing.settings or [], comparing.grids or [])
     source = take_source(wanted, data, splitting, reading)
     if source is None:
         wanted.setdefault("scale", "min-max")  # features of the demo are not scaled
@@ -333,13 +330,13 @@ def _add_parameters(wanted: dict[str, Any], settings: list[str], grids: list[str
         own = wanted.setdefault(what, {})
         seen: set[str] = set()
         for text in texts:
-            place, equals, value = text.partition("=")
-            method, dot, name = place.partition(".")
+            parameter, equals, value = text.partition("=")
+            method, dot, name = parameter.partition(".")
             if not (equals and dot and method and name):
                 raise typer.BadParameter(f"{text!r} should be METHOD.NAME=VALUE")
-            if place in seen:
-                raise typer.BadParameter(f"{on_one_line(place)} is given twice")
-            seen.add(place)
+            if parameter in seen:
+                raise typer.BadParameter(f"{on_one_line(parameter)} is given twice")
+            seen.add(parameter)
             values = [parse_value(part) for part in value.split(",")]
             own.setdefault(method, {})[name] = (
                 values if what == "grids" else parse_setting(name, value)

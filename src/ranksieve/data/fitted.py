@@ -40,10 +40,10 @@ def check_names(known: np.ndarray | None, data: Any) -> None:
     """Raise a DataError if both have feature names and they differ from those in training."""
     if known is None or not data.has_feature_names:
         return
-    for place in np.flatnonzero(known != data.feature_names)[:1]:
+    for feature in np.flatnonzero(known != data.feature_names)[:1]:
         raise DataError(
-            f"feature {place + 1} is {str(data.feature_names[place])!r}, but "
-            f"{str(known[place])!r} in training"
+            f"feature {feature + 1} is {str(data.feature_names[feature])!r}, but "
+            f"{str(known[feature])!r} in training"
         )
 
 

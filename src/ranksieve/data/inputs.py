@@ -70,6 +70,18 @@ def take_columns(X: Any, columns: np.ndarray) -> Any:
     return canonical(X[:, columns]) if sparse.issparse(X) else np.take(X, columns, axis=1)
 
 
+def widened(X: Any, n_features: int) -> Any:
+    """X with columns of zeros appended; X itself if it has this number of features."""
+    n_rows, width = X.shape
+    if width == n_features:
+        return X
+    if sparse.issparse(X):
+        return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(n_rows, n_features))
+    wide = np.zeros((n_rows, n_features), dtype=X.dtype)
+    wide[:, :width] = X
+    return wide
+
+
 def _float_type(dtype: Any) -> Any:
     return dtype if dtype in (np.float32, np.float64) else np.float64
 
@@ -141,6 +153,18 @@ def join_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
     if len({part.dtype.kind for part in parts}) > 1:
         parts = [part.astype(object) for part in parts]
     return np.concatenate(parts)
+
+
+def join_documents(parts: Sequence[np.ndarray | None], n_rows: Sequence[int]) -> np.ndarray | None:
+    """Join document ids of parts with these numbers of rows; None if no part has any."""
+    if all(part is None for part in parts):
+        return None
+    return join_ids(
+        [
+            np.full(length, "", dtype=object) if part is None else part
+            for part, length in zip(parts, n_rows, strict=True)
+        ]
+    )
 
 
 def group_rows(qid: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ranksieve.data.errors import DataError
 from ranksieve.data.feature_names import same_names
-from ranksieve.data.inputs import join_ids
+from ranksieve.data.inputs import join_documents, join_ids
 from ranksieve.data.ranking_data import RankingData
 
 S = TypeVar("S", bound=Any)
@@ -32,17 +32,12 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
         _check_distinct_queries(parts)
     matrices = [part.X for part in parts]
     any_sparse = any(part.is_sparse for part in parts)
-    documents = None
-    if any(part.doc_ids is not None for part in parts):
-        documents = join_ids(
-            [np.full(p.n_rows, "", dtype=object) if p.doc_ids is None else p.doc_ids for p in parts]
-        )
     joined = RankingData(
         sparse.vstack(matrices, format="csr") if any_sparse else np.concatenate(matrices),
         np.concatenate([part.y for part in parts]),
         join_ids([part.qid for part in parts]),
         feature_names=first._names,
-        doc_ids=documents,
+        doc_ids=join_documents([part.doc_ids for part in parts], [part.n_rows for part in parts]),
         sample_weight=_join_weights(parts),
     )
     # If all parts were treated alike, so is the whole; otherwise NaN must be declared again.

@@ -137,13 +137,13 @@ class Missing:
         if sparse.issparse(X):
             filled = _fill_csr(X, query_ptr, _FILLINGS[self.policy]) if fills else X
             return _append_indicators_csr(filled, X, self.indicated)
-        made = np.empty((X.shape[0], X.shape[1] + len(self.indicated)), dtype=X.dtype)
-        made[:, : X.shape[1]] = X
-        for place, feature in enumerate(self.indicated, start=X.shape[1]):
-            made[:, place] = np.isnan(X[:, feature])
+        treated = np.empty((X.shape[0], X.shape[1] + len(self.indicated)), dtype=X.dtype)
+        treated[:, : X.shape[1]] = X
+        for column, feature in enumerate(self.indicated, start=X.shape[1]):
+            treated[:, column] = np.isnan(X[:, feature])
         if fills:
-            over_queries(fill_queries, query_ptr, made, query_ptr, _FILLINGS[self.policy])
-        return made
+            over_queries(fill_queries, query_ptr, treated, query_ptr, _FILLINGS[self.policy])
+        return treated
 
     def names(self, names: Sequence[str] | np.ndarray) -> np.ndarray:
         """Names of all features: the given names, and those of the indicators."""
@@ -194,20 +194,20 @@ def _parts(values: np.ndarray) -> list[np.ndarray]:
     return [values[start : start + step] for start in range(0, len(values), step)]
 
 
-def _fill_csr(X: Any, query_ptr: np.ndarray, how: int) -> Any:
+def _fill_csr(X: Any, query_ptr: np.ndarray, filling: int) -> Any:
     """Fill stored NaN; entries that are not stored count as zeros."""
     filled = X.copy()
     columns = np.unique(X.indices[np.isnan(X.data)])
     for first, last in query_runs(query_ptr, _CHUNK // len(columns)):
         start, end = query_ptr[first], query_ptr[last]
         values = X[start:end][:, columns].toarray()
-        fill_queries(values, query_ptr[first : last + 1] - start, how, 0, last - first)
+        fill_queries(values, query_ptr[first : last + 1] - start, filling, 0, last - first)
         entries = slice(X.indptr[start], X.indptr[end])
         lengths = np.diff(X.indptr[start : end + 1])
         gaps = np.flatnonzero(np.isnan(X.data[entries]))
         rows = np.repeat(np.arange(end - start), lengths)[gaps]
-        places = np.searchsorted(columns, X.indices[entries][gaps])
-        filled.data[entries][gaps] = values[rows, places]
+        positions = np.searchsorted(columns, X.indices[entries][gaps])
+        filled.data[entries][gaps] = values[rows, positions]
     return filled
 
 

@@ -91,8 +91,8 @@ def demo_costs() -> FeatureCosts:
     >>> costs.total(["embedding_dot"]), costs.total(["embedding_dot", "embedding_cosine"])
     (40.5, 41.5)
     """
-    room = Path(__file__).parent
-    return FeatureCosts.read(room / "demo_costs.csv", room / "demo_groups.csv")
+    folder = Path(__file__).parent
+    return FeatureCosts.read(folder / "demo_costs.csv", folder / "demo_groups.csv")
 
 
 def _read_features() -> dict[str, np.ndarray]:
@@ -103,13 +103,13 @@ def _read_features() -> dict[str, np.ndarray]:
 
 
 def _plan(table: dict[str, np.ndarray]) -> FeaturePlan:
-    places = {name: place for place, name in enumerate(table["name"])}
+    positions = {name: index for index, name in enumerate(table["name"])}
     weights, copy_noise, location, scale = (
         table[name].astype(float) for name in ("weight", "copy_noise", "location", "scale")
     )
     return FeaturePlan(
         kind=table["kind"],
-        source=np.array([places.get(name, -1) for name in table["copies"]]),
+        source=np.array([positions.get(name, -1) for name in table["copies"]]),
         weights=weights / np.linalg.norm(weights),
         copy_noise=copy_noise,
         shape=table["shape"],

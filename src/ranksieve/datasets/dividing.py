@@ -15,9 +15,15 @@ from ranksieve.data.frames import is_frame, read_frame
 from ranksieve.data.joining import with_features_of
 from ranksieve.datasets.collections import Collection
 from ranksieve.datasets.fold_files import Fold, FoldFiles, fold_reader
-from ranksieve.datasets.opening import are_table_files, open_in_memory, paths_of
+from ranksieve.datasets.opening import (
+    are_table_files,
+    open_in_memory,
+    options_for,
+    paths_of,
+    title_of,
+)
 from ranksieve.datasets.split_rules import SplitRule
-from ranksieve.io import open_tables, stored_options
+from ranksieve.io import check_no_options, open_tables, stored_options
 from ranksieve.splits import Split
 from ranksieve.text import quantity
 
@@ -76,7 +82,7 @@ def open_for_study(
     if isinstance(source, tuple):
         if split is not None:
             raise DataError("give either training and test data, or a split by a column, not both")
-        return _open_parts(source, columns, read_options)
+        return _open_parts(source, {"columns": columns, **read_options})
     if split is not None:
         return _divide_by_rule(source, split, columns, read_options)
     paths = paths_of(source)
@@ -90,9 +96,7 @@ def open_for_study(
     return open_in_memory(source, columns=columns, **read_options)
 
 
-def _open_parts(
-    parts: tuple[Any, ...], columns: Columns | None, read_options: dict[str, Any]
-) -> DividedData:
+def _open_parts(parts: tuple[Any, ...], options: dict[str, Any]) -> DividedData:
     if len(parts) not in (2, 3):
         raise DataError(
             f"a tuple of {len(parts)} is not a split: give (train, test) or (train, vali, test); "
@@ -106,20 +110,21 @@ def _open_parts(
     paths = {role: paths_of(part) for role, part in given.items()}
     if all(own and not any(path.is_dir() for path in own) for own in paths.values()):
         files = FoldFiles("Split", *(tuple(paths.get(role, ())) for role in roles))
-        reader = fold_reader(files, columns, **read_options)
+        reader = fold_reader(files, **options)
     else:
-        fold = _read_parts(given, columns, read_options)
+        fold = _read_parts(given, options)
         reader = lambda: fold  # noqa: E731
     return DividedData(_GIVEN, ["Split"], [reader], vali is not None)
 
 
-def _read_parts(
-    given: dict[str, Any], columns: Columns | None, read_options: dict[str, Any]
-) -> Fold:
+def _read_parts(given: dict[str, Any], options: dict[str, Any]) -> Fold:
+    own = {role: options_for(part, options) for role, part in given.items()}
+    used = {name for names in own.values() for name in names}
+    # An option that applies to no part is refused when the training data is opened.
+    own["training"] |= {name: value for name, value in options.items() if name not in used}
     opened: dict[str, RankingData] = {}
     for role, part in given.items():
-        own = columns if is_frame(part) or are_table_files(paths_of(part)) else None
-        data = open_in_memory(part, columns=own, **read_options)
+        data = open_in_memory(part, **own[role])
         if isinstance(data, Collection):
             raise DataError(
                 f"the {role} data is the directory of a collection; name its files instead"
@@ -155,11 +160,13 @@ def _read_with_column(
     source: Any, column: str, columns: Columns | None, read_options: dict[str, Any]
 ) -> tuple[RankingData, Any]:
     if is_frame(source):
+        check_no_options(title_of(source), "frames", text_options=read_options)
         data, aside = read_frame(RankingData, source, columns, [column])
         return data, aside[column]
     paths = paths_of(source)
     if not are_table_files(paths):
         raise DataError(f"to split by column {column!r}, data must be Parquet, CSV or a frame")
+    check_no_options(paths[0], "Parquet and CSV", text_options=read_options)
     tables = open_tables(paths, columns, [column])
     data, aside = tables.read_with_aside(**stored_options(read_options))
     return data, aside[column]

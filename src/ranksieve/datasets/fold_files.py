@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns
+from ranksieve.data.inputs import widened
 from ranksieve.data.joining import concatenate
-from ranksieve.io import are_tables, check_no_columns, open_tables, stored_options
+from ranksieve.io import open_if_tables, stored_options
 from ranksieve.io.files import total_size
 from ranksieve.io.letor import read_letor
 from ranksieve.io.tables import Tables
@@ -46,11 +46,10 @@ def fold_reader(
     fold: FoldFiles, columns: Columns | None = None, **read_options: Any
 ) -> Callable[[], Fold]:
     """Make a function that reads a fold; columns of tables are checked immediately."""
-    if are_tables(fold.files):
-        tables = open_tables(fold.files, columns)
-        return partial(_read_tables, tables, fold, stored_options(read_options))
-    check_no_columns(columns, fold.files[0], "LETOR text")
-    return partial(_read_texts, fold, read_options)
+    tables = open_if_tables(fold.files, columns, read_options)
+    if tables is None:
+        return partial(_read_texts, fold, read_options)
+    return partial(_read_tables, tables, fold, stored_options(read_options))
 
 
 def _read_tables(tables: Tables, fold: FoldFiles, options: dict[str, Any]) -> Fold:
@@ -70,11 +69,10 @@ def read_parts(
     paths: Sequence[Path], columns: Columns | None = None, **read_options: Any
 ) -> list[RankingData]:
     """Read files, each on its own, with the same features in all of them."""
-    if are_tables(paths):
-        tables = open_tables(paths, columns)
-        return [tables.read([file], **stored_options(read_options)) for file in tables.files]
-    check_no_columns(columns, paths[0], "LETOR text")
-    return _read_aligned(paths, read_options)
+    tables = open_if_tables(paths, columns, read_options)
+    if tables is None:
+        return _read_aligned(paths, read_options)
+    return [tables.read([file], **stored_options(read_options)) for file in tables.files]
 
 
 def join_parts(parts: list[RankingData]) -> RankingData:
@@ -117,15 +115,6 @@ def _read_each(paths: Sequence[Path], read_options: dict[str, Any]) -> list[Rank
 
 def _align(data: RankingData, names: np.ndarray, path: Path) -> RankingData:
     """Give data the named features: columns of zeros for those that its file leaves out."""
-    width = data.n_features
-    if data.has_feature_names and np.any(data.feature_names != names[:width]):
+    if data.has_feature_names and np.any(data.feature_names != names[: data.n_features]):
         raise DataError(f"{path}: its feature names differ from those of the other files")
-    if data.is_sparse:
-        matrix = (data.X.data, data.X.indices, data.X.indptr)
-        X = sparse.csr_matrix(matrix, shape=(data.n_rows, len(names)))
-    elif width == len(names):
-        X = data.X
-    else:
-        X = np.zeros((data.n_rows, len(names)), dtype=data.X.dtype)
-        X[:, :width] = data.X
-    return data._replace(X=X, feature_names=names)
+    return data._replace(X=widened(data.X, len(names)), feature_names=names)

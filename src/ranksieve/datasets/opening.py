@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from ranksieve.data.columns import Columns
 from ranksieve.data.frames import is_frame
 from ranksieve.datasets.collections import Collection, open_collection
 from ranksieve.datasets.demo import load_demo
-from ranksieve.io import are_tables, check_no_columns, read_data
+from ranksieve.io import TEXT_OPTIONS, are_tables, check_no_options, read_data
 from ranksieve.io.shards import Shards, Verify, open_shards
 from ranksieve.io.shards.format import MANIFEST
 from ranksieve.text import quantity
@@ -59,12 +59,16 @@ def open_data(
     300
     """
     if source is None:
-        check_no_columns(columns, DEMO, "the demo")
+        check_no_options(DEMO, "the demo", columns, read_options)
         return load_demo()[0]
-    if isinstance(source, (RankingData, Shards, Collection)):
-        check_no_columns(columns, title_of(source), "such data")
+    if isinstance(source, Collection):
+        check_no_options(title_of(source), "such data", columns)
+        return source
+    if isinstance(source, (RankingData, Shards)):
+        check_no_options(title_of(source), "such data", columns, read_options)
         return source
     if is_frame(source):
+        check_no_options(title_of(source), "frames", text_options=read_options)
         return RankingData.from_frame(source, columns)
     paths = paths_of(source)
     if not paths:
@@ -73,7 +77,7 @@ def open_data(
             f"{type(source).__name__}; make one of arrays with RankingData(X, y, qid)"
         )
     if are_shards(paths):
-        check_no_columns(columns, paths[0], "shards")
+        check_no_options(paths[0], "shards", columns, read_options)
         return open_shards(paths[0], client=client, verify=verify)
     if len(paths) == 1 and paths[0].is_dir():
         return open_collection(paths[0])
@@ -162,6 +166,20 @@ def are_shards(paths: Sequence[Path]) -> bool:
 def are_table_files(paths: Sequence[Path]) -> bool:
     """Whether paths name Parquet or CSV files."""
     return bool(paths) and not any(path.is_dir() for path in paths) and are_tables(paths)
+
+
+def are_text_files(paths: Sequence[Path]) -> bool:
+    """Whether paths name LETOR text, or a collection of it."""
+    return bool(paths) and not are_shards(paths) and not are_tables(files_of(paths))
+
+
+def options_for(source: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options of :func:`open_data` that apply to a source."""
+    paths = paths_of(source)
+    is_text = are_text_files(paths)
+    has_columns = is_frame(source) or (bool(paths) and not is_text and not are_shards(paths))
+    others = {*(() if is_text else TEXT_OPTIONS), *(() if has_columns else ("columns",))}
+    return {name: value for name, value in options.items() if name not in others}
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:

@@ -230,8 +230,8 @@ def _draw_weights(kind: np.ndarray, small_is_good: float, rng: Any) -> np.ndarra
 
 def _permute(plan: FeaturePlan, order: np.ndarray) -> FeaturePlan:
     """Plan with its features in another order: ``order[i]`` becomes feature i."""
-    places = np.argsort(order)
-    source = np.where(plan.source >= 0, places[plan.source], -1)
+    positions = np.argsort(order)
+    source = np.where(plan.source >= 0, positions[plan.source], -1)
     moved: dict[str, Any] = {
         name: column if column is None else column[order]
         for name, column in (vars(plan) | {"source": source}).items()

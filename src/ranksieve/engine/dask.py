@@ -26,7 +26,7 @@ from ranksieve.io.shards.files import Checks
 from ranksieve.threads import limit_threads
 
 _PATIENCE = 60.0  # seconds to wait for a worker when none is left
-_MOST_LOSSES = 5  # of one place; work that kills its worker would otherwise kill all workers
+_MOST_LOSSES = 5  # per assignment; work that kills its worker would otherwise kill all workers
 _POLL = 5.0  # seconds between checks that a worker is alive
 
 Call = tuple[str, tuple[Any, ...]]
@@ -100,10 +100,10 @@ class _Host:
     """Actor: the instances of some shards on one Dask worker."""
 
     def __init__(
-        self, stored: Stored, shards: range, n_threads: int, made: tuple[type, Any]
+        self, stored: Stored, shards: range, n_threads: int, recipe: tuple[type, Any]
     ) -> None:
         opened = stored.open_on_worker()
-        statistic, parameters = made
+        statistic, parameters = recipe
         blocks = [partial(opened.block, shard) for shard in shards]
         with limit_threads(n_threads):
             self._workers = LocalWorkers(blocks, statistic, parameters)
@@ -120,7 +120,7 @@ class _Host:
 
 
 @dataclass
-class _Place:
+class _Assignment:
     """Shards, and the actor that hosts them on a worker."""
 
     shards: range
@@ -131,7 +131,7 @@ class _Place:
 
 
 class _LostWorkerError(Exception):
-    """The worker of a place is gone."""
+    """The worker of an assignment is gone."""
 
 
 class DaskWorkers(Workers):
@@ -142,17 +142,17 @@ class DaskWorkers(Workers):
     ) -> None:
         super().__init__(statistic, shards.n_shards)
         self._shards, self._client = shards, client
-        self._made = (statistic, parameters)
+        self._recipe = (statistic, parameters)
         self._calls: list[Call] = []
         threads = self._threads_of_workers()
         runs = _shard_runs(shards.n_shards, len(threads))
         workers = sorted(threads)
-        self._places = [self._place(*pair) for pair in zip(runs, workers, strict=False)]
-        for place in self._places:
+        self._assignments = [self._assign(*pair) for pair in zip(runs, workers, strict=False)]
+        for assignment in self._assignments:
             try:
-                place.actor = self._wait(place, place.creation)
+                assignment.actor = self._wait(assignment, assignment.creation)
             except _LostWorkerError:
-                self._reopen(place)
+                self._reopen(assignment)
 
     def _threads_of_workers(self) -> dict[str, int]:
         threads = self._client.nthreads()
@@ -164,88 +164,92 @@ class DaskWorkers(Workers):
             threads = self._client.nthreads()
         return threads
 
-    def _place(self, shards: range, worker: str) -> _Place:
+    def _assign(self, shards: range, worker: str) -> _Assignment:
         """Start to open shards on a worker."""
         n_threads = self._threads_of_workers().get(worker, 1)
-        arguments = (Stored.of(self._shards), shards, n_threads, self._made)
+        arguments = (Stored.of(self._shards), shards, n_threads, self._recipe)
         creation = self._client.submit(_Host, *arguments, actor=True, workers=[worker], pure=False)
-        return _Place(shards, worker, creation)
+        return _Assignment(shards, worker, creation)
 
     def _results(self, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
-        pending = [self._ask(place, method, arguments) for place in self._places]
-        for place, future in zip(self._places, pending, strict=True):
+        pending = [self._ask(assignment, method, arguments) for assignment in self._assignments]
+        for assignment, future in zip(self._assignments, pending, strict=True):
             try:
-                results = self._wait(place, future)
+                results = self._wait(assignment, future)
             except _LostWorkerError:
-                self._reopen(place)
-                results = self._repeat_call(place, method, arguments)
+                self._reopen(assignment)
+                results = self._repeat_call(assignment, method, arguments)
             yield from results
         self._calls.append((method, arguments))
 
-    def _ask(self, place: _Place, method: str, arguments: tuple[Any, ...]) -> Any:
+    def _ask(self, assignment: _Assignment, method: str, arguments: tuple[Any, ...]) -> Any:
         """Start a call; None if the worker was lost before."""
         try:
-            return place.actor.call(method, arguments)
+            return assignment.actor.call(method, arguments)
         except RuntimeError:
             return None
 
-    def _repeat_call(self, place: _Place, method: str, arguments: tuple[Any, ...]) -> list[Any]:
-        """Repeat a call at a place that moved, and may have to move again."""
+    def _repeat_call(
+        self, assignment: _Assignment, method: str, arguments: tuple[Any, ...]
+    ) -> list[Any]:
+        """Repeat a call of an assignment that moved, and may have to move again."""
         while True:
             try:
-                return self._wait(place, self._ask(place, method, arguments))
+                return self._wait(assignment, self._ask(assignment, method, arguments))
             except _LostWorkerError:
-                self._reopen(place)
+                self._reopen(assignment)
 
-    def _reopen(self, place: _Place) -> None:
-        """Move a place to a living worker and rebuild its state."""
+    def _reopen(self, assignment: _Assignment) -> None:
+        """Move an assignment to a living worker and rebuild its state."""
         while True:
-            self._move(place)
+            self._move(assignment)
             try:
-                place.actor = self._wait(place, place.creation)
-                self._wait(place, place.actor.replay(self._calls))
+                assignment.actor = self._wait(assignment, assignment.creation)
+                self._wait(assignment, assignment.actor.replay(self._calls))
                 return
             except _LostWorkerError:
                 continue
 
-    def _wait(self, place: _Place, future: Any) -> Any:
-        """Result of a future; raises _LostWorkerError if the place's worker is gone."""
+    def _wait(self, assignment: _Assignment, future: Any) -> Any:
+        """Result of a future; raises _LostWorkerError if the assigned worker is gone."""
         while future is not None:
             try:
                 return future.result(timeout=_POLL)
             except TimeoutError:
-                if place.worker not in self._client.nthreads():
+                if assignment.worker not in self._client.nthreads():
                     break
             except Exception as error:
                 # The scheduler may notice the loss later than we do.
                 is_lost = isinstance(error, (OSError, RuntimeError)) and "Actor" in str(error)
-                if is_lost or place.worker not in self._client.nthreads():
+                if is_lost or assignment.worker not in self._client.nthreads():
                     break
                 raise
         raise _LostWorkerError
 
-    def _move(self, place: _Place) -> None:
-        """Open a place's shards on the living worker that hosts the fewest."""
-        place.losses += 1
-        if place.losses > _MOST_LOSSES:
+    def _move(self, assignment: _Assignment) -> None:
+        """Open the shards of an assignment on the living worker that hosts the fewest."""
+        shards = assignment.shards
+        assignment.losses += 1
+        if assignment.losses > _MOST_LOSSES:
             raise DataError(
-                f"the workers of shards {place.shards.start} to {place.shards.stop - 1} died "
-                f"{place.losses} times; see the cluster's logs (they may have run out of memory)"
+                f"the workers of shards {shards.start} to {shards.stop - 1} died "
+                f"{assignment.losses} times; see the cluster's logs (they may have run out of "
+                "memory)"
             )
         load = dict.fromkeys(self._threads_of_workers(), 0)
-        for other in self._places:
+        for other in self._assignments:
             if other.worker in load:
                 load[other.worker] += len(other.shards)
         worker = min(load, key=lambda address: (load[address], address))
-        moved = self._place(place.shards, worker)
-        place.worker, place.creation, place.actor = worker, moved.creation, None
+        moved = self._assign(shards, worker)
+        assignment.worker, assignment.creation, assignment.actor = worker, moved.creation, None
 
     def close(self) -> None:
         """Release the actors."""
-        for place in self._places:
-            place.creation.release()
-            place.actor = None
-        self._places = []
+        for assignment in self._assignments:
+            assignment.creation.release()
+            assignment.actor = None
+        self._assignments = []
 
 
 def _shard_runs(n_shards: int, n_workers: int) -> list[range]:

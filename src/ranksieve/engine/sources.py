@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -72,7 +73,7 @@ def block_runs(data: RankingData, smallest: int = _SMALLEST) -> list[tuple[int, 
     n_blocks = max(1, round(stored / size))
     rows = np.linspace(0, data.n_rows, n_blocks + 1)
     cuts = np.unique(np.searchsorted(data.query_ptr, rows))
-    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+    return list(pairwise(cuts.tolist()))
 
 
 def _view(data: RankingData, first: int, last: int) -> Block:

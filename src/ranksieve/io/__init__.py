@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from ranksieve.data import RankingData
     from ranksieve.data.columns import Columns
     from ranksieve.io.tables import Tables
+
+TEXT_OPTIONS = ("n_features", "zero_based")
+"""Options of :func:`read_letor` that do not apply to other formats."""
 
 
 def is_parquet(path: Path) -> bool:
@@ -20,6 +23,11 @@ def is_parquet(path: Path) -> bool:
 def is_delimited(path: Path) -> bool:
     """Whether a file is CSV or TSV, possibly compressed, by its name."""
     return _unpacked_suffix(path) in (".csv", ".tsv")
+
+
+def delimiter_of(path: Path) -> str:
+    """Character that separates the fields of CSV or TSV, by the name of the file."""
+    return "\t" if _unpacked_suffix(path) == ".tsv" else ","
 
 
 def is_feature_log(path: Path) -> bool:
@@ -54,48 +62,78 @@ def open_tables(
     return Tables(files, columns, aside)
 
 
+def open_if_tables(
+    paths: Sequence[Path], columns: Columns | None, options: Mapping[str, Any]
+) -> Tables | None:
+    """Open Parquet or CSV files; return None if the files are LETOR text.
+
+    Raises a DataError if ``columns`` or ``options`` are given for the other of these formats.
+    """
+    if not are_tables(paths):
+        check_no_options(paths[0], "LETOR text", columns)
+        return None
+    check_no_options(paths[0], "Parquet and CSV", text_options=options)
+    return open_tables(paths, columns)
+
+
 def read_data(
     paths: Sequence[Path], columns: Columns | None = None, *, judgments: Any = None, **options: Any
 ) -> RankingData:
     """Read files of one format, recognized by their names: Parquet, CSV, TSV, or else LETOR text.
 
     With ``judgments`` they are feature logs. ``columns`` is for Parquet and CSV. ``options`` are
-    those of :func:`read_letor`; other readers get ``sparse`` and ``dtype`` of them.
+    those of :func:`read_letor`; other readers take only ``sparse`` and ``dtype`` of them.
     """
     from ranksieve.data.errors import DataError
     from ranksieve.io.feature_logs import read_feature_log
     from ranksieve.io.letor import read_letor
 
     if judgments is not None:
-        check_no_columns(columns, paths[0], "feature logs")
+        check_no_options(paths[0], "feature logs", columns, options)
         return read_feature_log(paths, judgments, **stored_options(options))[0]
     for path in filter(is_feature_log, paths):
         raise DataError(
             f"{path}: a feature log needs judgments: ranksieve convert {path} data.parquet "
             "--judgments FILE"
         )
-    if not are_tables(paths):
-        check_no_columns(columns, paths[0], "LETOR text")
+    tables = open_if_tables(paths, columns, options)
+    if tables is None:
         return read_letor(paths, **options)
-    return open_tables(paths, columns).read(**stored_options(options))
+    return tables.read(**stored_options(options))
 
 
-def stored_options(options: dict[str, Any]) -> dict[str, Any]:
+def stored_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options of :func:`read_letor` that other readers also take: how values are stored."""
     return {name: options[name] for name in ("sparse", "dtype") if options.get(name)}
 
 
-def check_no_columns(columns: Columns | None, place: Any, what: str) -> None:
-    """Raise a DataError if columns are given for data without columns."""
+def check_no_options(
+    place: Any,
+    what: str,
+    columns: Columns | None = None,
+    text_options: Mapping[str, Any] | None = None,
+) -> None:
+    """Raise a DataError if options are given that do not apply to some kind of data.
+
+    ``columns`` do not apply to data without columns, and those of ``text_options`` that number
+    features do not apply to data other than LETOR text.
+    """
     from ranksieve.data.errors import DataError
 
     if columns:
-        given = ", ".join(f"--{name.replace('_', '-')}" for name in columns.as_dict())
         other = "; --selection applies a selection" if columns.features else ""
         raise DataError(
-            f"{place}: leave out {given}: only Parquet, CSV and frames have columns, not {what}"
-            f"{other}"
+            f"{place}: leave out {_flags(columns.as_dict())}: only Parquet, CSV and frames have "
+            f"columns, not {what}{other}"
         )
+    options = text_options or {}
+    given = [name for name in TEXT_OPTIONS if options.get(name) not in (None, False)]
+    if given:
+        raise DataError(f"{place}: leave out {_flags(given)}: only for LETOR text, not for {what}")
+
+
+def _flags(names: Iterable[str]) -> str:
+    return ", ".join(f"--{name.replace('_', '-')}" for name in names)
 
 
 def write_data(data: RankingData, path: Path) -> None:

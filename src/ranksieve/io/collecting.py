@@ -74,21 +74,21 @@ class DenseRows:
         self._done += amount
         end = self._n_rows + len(block)
         if block.shape[1] > self.width:
-            self._move(self._room(end), block.shape[1])
+            self._reallocate(self._capacity(end), block.shape[1])
         elif end > len(self._X):
             # In place if the system can do that; there are no other references to the array yet.
-            self._X.resize((self._room(end), self.width), refcheck=False)
+            self._X.resize((self._capacity(end), self.width), refcheck=False)
         self._X[self._n_rows : end, : block.shape[1]] = block
         self._X[self._n_rows : end, block.shape[1] :] = 0
         self._n_rows = end
 
-    def _room(self, n_rows: int) -> int:
+    def _capacity(self, n_rows: int) -> int:
         still_to_read = self._total / max(1, self._done)
         return int(n_rows * max(1.05 * still_to_read, 1.25))
 
-    def _move(self, room: int, width: int) -> None:
+    def _reallocate(self, n_rows: int, width: int) -> None:
         """Reserve space for more rows or columns; new columns are zero."""
-        wider = np.empty((room, width), dtype=self._X.dtype)
+        wider = np.empty((n_rows, width), dtype=self._X.dtype)
         wider[: self._n_rows, : self.width] = self._X[: self._n_rows]
         wider[: self._n_rows, self.width :] = 0
         self._X, self.width = wider, width
@@ -96,7 +96,7 @@ class DenseRows:
     def finish(self, n_features: int, order: np.ndarray | None) -> np.ndarray:
         """Return the array with ``n_features`` columns and its rows in the given order."""
         if n_features > self.width:
-            self._move(self._n_rows, n_features)
+            self._reallocate(self._n_rows, n_features)
         self._X.resize((self._n_rows, n_features), refcheck=False)
         if order is not None:
             permute_rows(self._X, order)

@@ -11,6 +11,7 @@ from typing import IO, Any
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns, check_named
 from ranksieve.data.frames import kind_of
+from ranksieve.io import delimiter_of
 from ranksieve.io.files import (
     PathLike,
     as_paths,
@@ -101,17 +102,13 @@ class DelimitedTable:
         if len(names) == 1:
             raise DataError(
                 f"{path}: row 1: there is only one column, {names[0]!r}; fields must be separated "
-                f"by {'tabs' if self._has_tabs else 'commas'}"
+                f"by {'commas' if delimiter_of(path) == ',' else 'tabs'}"
             )
         self.schema = dict(zip(names, types, strict=True))
         self.held = {name: kind_of(kind) for name, kind in self.schema.items()}
         for name, what in self.held.items():
             if what == "text" and start is not None:
                 self.held[name] = _example(start[name].to_pylist(), self.first_row)
-
-    @property
-    def _has_tabs(self) -> bool:
-        return ".tsv" in self.path.suffixes[-2:]
 
     def batches(
         self, numbers: Sequence[str], others: Sequence[str], rows: int
@@ -158,9 +155,7 @@ class DelimitedTable:
                     pa.PythonFile(_WholeBlocks(open_decompressed(file, self.path)), mode="r"),
                     # Errors have row numbers only with a single thread, which is as fast.
                     pc.ReadOptions(block_size=_BLOCK, use_threads=False),
-                    pc.ParseOptions(
-                        delimiter="\t" if self._has_tabs else ",", newlines_in_values=True
-                    ),
+                    pc.ParseOptions(delimiter=delimiter_of(self.path), newlines_in_values=True),
                     convert,
                 )
                 with reader:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ranksieve.data import DataError
 from ranksieve.data.frames import arrow_columns, is_frame
+from ranksieve.io import delimiter_of, is_parquet
 from ranksieve.io.files import explain_read_errors, open_decompressed, open_regular
 from ranksieve.io.parquet import explain_parquet_errors
 from ranksieve.io.records import PathLike
@@ -57,13 +58,12 @@ def read_entries(
         If the table is not valid; the message has the file and, if possible, the line.
     """
     path = Path(path)
-    if path.suffix in (".parquet", ".pq"):
+    if is_parquet(path):
         return _entries_of_table(_read_parquet(path), str(path), needed, optional)
     try:
         with explain_read_errors(path), open_regular(path) as file:
             text = io.TextIOWrapper(open_decompressed(file, path), encoding="utf-8-sig", newline="")
-            delimiter = "\t" if ".tsv" in path.suffixes[-2:] else ","
-            rows = csv.reader(text, delimiter=delimiter, strict=True)
+            rows = csv.reader(text, delimiter=delimiter_of(path), strict=True)
             return list(_entries_of_rows(rows, path, needed, optional))
     except UnicodeDecodeError:
         raise DataError(f"{path}: not UTF-8 text") from None
@@ -90,7 +90,7 @@ def _read_parquet(path: Path) -> dict[str, list[Any]]:
 
     with explain_parquet_errors(path), pq.ParquetFile(path) as file:
         table = file.read()
-    return {name: table[place].to_pylist() for place, name in enumerate(table.schema.names)}
+    return {name: table[index].to_pylist() for index, name in enumerate(table.schema.names)}
 
 
 def _entries_of_table(

@@ -26,7 +26,7 @@ PathLike = str | os.PathLike[str]
 _CHUNK = 2**20
 _LONGEST_LINE = 2**26
 _TEMPORARY = ".ranksieve-temporary-"  # prefix of temporary files
-_OF_WRITING = {
+_WRITE_ERRORS = {
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM,
 }  # fmt: skip
 
@@ -236,7 +236,7 @@ def replace_on_success(path: Path) -> Iterator[Path]:
             with _write_beside(Path(os.path.realpath(path)), path.name) as temporary:
                 yield temporary
     except OSError as error:
-        if error.errno not in _OF_WRITING:
+        if error.errno not in _WRITE_ERRORS:
             raise
         raise DataError(f"{path}: cannot be written: {os.strerror(error.errno)}") from error
 

@@ -76,11 +76,8 @@ def read_model(path: PathLike) -> SavedModel:
     DataError
         If the file is not valid; the message has the file and, if possible, the line.
     """
-    record = records.read_record(path)
-    try:
-        return _model(record)
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None
+    with records.locate_errors(path):
+        return _model(records.read_record(path))
 
 
 def _model(record: Any) -> SavedModel:
@@ -88,18 +85,16 @@ def _model(record: Any) -> SavedModel:
     records.get(record, "version", int)
     records.check_checksum(record)
     n_features_in = records.get_count(record, "n_features_in")
-    named, chosen = record.get("feature_names"), record.get("selection")
-    names = None if named is None else records.get_texts(record, "feature_names")
-    if names is not None and len(names) != n_features_in:
-        raise DataError(f"{len(names)} feature names for {n_features_in} features")
-    selection = None if chosen is None else selection_of(chosen)
+    selection = None
+    if record.get("selection") is not None:
+        selection = selection_of(record["selection"])
     if selection is not None and len(selection.features) != n_features_in:
         raise DataError(f"{len(selection.features)} selected for {n_features_in} features")
     return SavedModel(
         ranker=records.get(record, "ranker", str),
         parameters=records.get(record, "parameters", dict),
         n_features_in=n_features_in,
-        feature_names=names,
+        feature_names=records.get_feature_names(record, n_features_in),
         selection=selection,
         missing=records.get_missing(record),
         learned=records.get(record, "learned", dict),

@@ -48,7 +48,7 @@ class RecordLog(ABC):
         self._results: dict[str, tuple[str, Any]] = {}  # key -> checksum of the line, result
         self._read_bytes = 0
         self._read_lines = 0
-        self._one_thread = RLock()
+        self._lock = RLock()
         if head is None or path.exists():
             self.refresh()  # raises an error before writing to a file of another kind
         if head is not None and not self.head:
@@ -72,8 +72,8 @@ class RecordLog(ABC):
 
     def add(self, cell: Any, result: Any) -> None:
         """Write a result, unless another process has already written it."""
-        with self._one_thread, self._open_locked() as file:
-            self._take(file)
+        with self._lock, self._open_locked() as file:
+            self._read_new_lines(file)
             if cell not in self:
                 try:
                     line = _line_of({"cell": cell, "result": result})
@@ -81,12 +81,12 @@ class RecordLog(ABC):
                 except ValueError as error:
                     raise DataError(f"{self.path}: a result cannot be stored: {error}") from None
                 self._append(file, line)
-                self._take(file)
+                self._read_new_lines(file)
 
     def refresh(self) -> None:
         """Read lines that other processes have written."""
-        with self._one_thread, explain_read_errors(self.path), open_regular(self.path) as file:
-            self._take(file)
+        with self._lock, explain_read_errors(self.path), open_regular(self.path) as file:
+            self._read_new_lines(file)
 
     def _differs(self, name: str, found: Any, wanted: Any) -> str:
         """Message for a file whose head differs."""
@@ -115,7 +115,7 @@ class RecordLog(ABC):
                 raise DataError(f"{self.path}: cannot be written: {error.strerror}") from error
             yield file
 
-    def _take(self, file: IO[bytes]) -> None:
+    def _read_new_lines(self, file: IO[bytes]) -> None:
         """Read the complete lines that have not been read yet."""
         if file.seek(0, os.SEEK_END) < self._read_bytes:
             raise DataError(f"{self.path}: another program has removed or truncated the file")
@@ -123,10 +123,11 @@ class RecordLog(ABC):
         text = file.read()
         text = text[: text.rfind(b"\n") + 1]
         for line in text.split(b"\n")[:-1]:
-            self._take_line(line)
+            self._add_line(line)
         self._read_bytes += len(text)
 
-    def _take_line(self, line: bytes) -> None:
+    def _add_line(self, line: bytes) -> None:
+        """Check a line, and add its result to those in memory."""
         where = f"{self.path}:{self._read_lines + 1}"
         if self._read_lines == 0:
             head = self._read_head(line, where)

@@ -7,7 +7,8 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -42,6 +43,19 @@ def read_record(path: PathLike) -> Any:
         raise
     except ValueError as error:
         raise DataError(f"{path}: not JSON: {error}") from None
+
+
+@contextmanager
+def locate_errors(path: PathLike, advice: str = "") -> Iterator[None]:
+    """Context manager that adds the path of a file, and what to do, to the message of DataErrors.
+
+    A message that already begins with the path gets only the advice.
+    """
+    try:
+        yield
+    except DataError as error:
+        place = "" if str(error).startswith(f"{path}:") else f"{path}: "
+        raise DataError(f"{place}{error}{advice}") from None
 
 
 def parse_record(text: bytes) -> Any:
@@ -216,6 +230,16 @@ def get_texts(record: dict[str, Any], key: str) -> list[str]:
     if not all(type(text) is str for text in texts):
         raise DataError(f"{key!r} should be a list of texts")
     return texts
+
+
+def get_feature_names(record: dict[str, Any], n_features: int) -> list[str] | None:
+    """Names of all features under ``feature_names``; None if that is null."""
+    if "feature_names" in record and record["feature_names"] is None:
+        return None
+    names = get_texts(record, "feature_names")
+    if len(names) != n_features:
+        raise DataError(f"{len(names)} feature names for {n_features} features")
+    return names
 
 
 def get_numbers(record: Mapping[str, Any], key: str, *shape: int | None) -> np.ndarray:

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.feature_names import are_numbers
+from ranksieve.data.inputs import widened
 from ranksieve.data.missing import Missing
 from ranksieve.io import records
 from ranksieve.io.files import PathLike
@@ -124,17 +124,7 @@ class Selection:
 
     def take_from(self, X: Any) -> Any:
         """Selected columns of a matrix, in its order; columns beyond its width are zero."""
-        columns = self.columns
-        if X.shape[1] > columns[-1]:
-            return X[:, columns]
-        n_rows = X.shape[0]
-        if sparse.issparse(X):
-            wide = (n_rows, self.n_features_in)
-            return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=wide)[:, columns]
-        taken = np.zeros((n_rows, len(columns)), dtype=X.dtype)
-        n_there = int(np.searchsorted(columns, X.shape[1]))
-        taken[:, :n_there] = X[:, columns[:n_there]]
-        return taken
+        return widened(X, max(X.shape[1], self.columns[-1] + 1))[:, self.columns]
 
     def applied_to(self, X: Any) -> Any:
         """Keep the selected features of data with all features; return other data unchanged.
@@ -179,12 +169,10 @@ def read_selection(path: PathLike) -> Selection:
     >>> read_selection(path).columns.tolist()
     [4, 38]
     """
-    record = records.read_record(path)
-    try:
+    with records.locate_errors(path):
+        record = records.read_record(path)
         _check_signature(record)
         return selection_of(record)
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None
 
 
 def _check_signature(record: Any) -> None:
@@ -201,8 +189,8 @@ def selection_of(record: Any) -> Selection:
         raise DataError("not a selection: it should be an object with the features selected")
     n_features_in = records.get_count(record, "n_features_in")
     features = [
-        _feature(entry, place, n_features_in)
-        for place, entry in enumerate(records.get(record, "features", list), start=1)
+        _feature(entry, number, n_features_in)
+        for number, entry in enumerate(records.get(record, "features", list), start=1)
     ]
     _check_distinct(features)
     missing = records.get_missing(record)
@@ -219,8 +207,8 @@ def selection_of(record: Any) -> Selection:
     )
 
 
-def _feature(entry: Any, place: int, n_features_in: int) -> SelectedFeature:
-    where = f"feature {place} of the list: "
+def _feature(entry: Any, number: int, n_features_in: int) -> SelectedFeature:
+    where = f"feature {number} of the list: "
     if not isinstance(entry, dict):
         raise DataError(f"{where}it should be an object, not {entry!r:.40}")
     index = records.get(entry, "index", int, where)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ranksieve.choosing import pareto_front
 from ranksieve.costs import AlignedCosts, FeatureCosts
+from ranksieve.io.typed import to_json_values
 from ranksieve.recommendation.evidence import Evidence
 from ranksieve.recommendation.verdict import Verdict, percent
 from ranksieve.text import quantity
@@ -199,17 +200,8 @@ class Recommendation:
 
     def to_record(self) -> dict[str, Any]:
         """Convert to JSON values, without the evidence; :meth:`of_record` is the inverse."""
-        record = asdict(replace(self, evidence=None))
+        record: dict[str, Any] = to_json_values(replace(self, evidence=None))
         del record["evidence"]
-        for part in ("front", "dropped"):
-            record[part] = [item._asdict() for item in getattr(self, part)]
-        for kept_record, kept in zip(record["kept"], self.kept, strict=True):
-            kept_record["substitutes"] = [other._asdict() for other in kept.substitutes]
-        for name in ("claim", "confirmed"):
-            claim = getattr(self, name)
-            record[name] = None if claim is None else claim.to_record()
-        for point in record["front"]:
-            point["lower"] = point["lower"] if np.isfinite(point["lower"]) else None
         return record
 
     @classmethod

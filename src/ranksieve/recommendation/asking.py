@@ -11,39 +11,39 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ranksieve.recommendation.division import Division, Place
+from ranksieve.recommendation.division import Division, TrainingSet
 from ranksieve.study.records import Record
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlannedCell:
     """A cell (a selection, or the training of a ranker) and the queries that it runs on."""
 
-    place: Place
+    training: TrainingSet
     cell: Any
 
     def key(self, fold: str = "") -> Record:
         """Everything except the data that the result depends on."""
-        key: Record = self.cell.key(self.place.name)
+        key: Record = self.cell.key(self.training.name)
         return key
 
     def run(self, division: Division) -> Record:
         """Compute the result."""
-        result: Record = self.cell.run(division.trial(self.place))
+        result: Record = self.cell.run(division.trial(self.training))
         return result
 
 
-Lookup = Callable[[Placed], Record]
-Procedure = Generator[Sequence[Placed], Lookup, T]
+Lookup = Callable[[PlannedCell], Record]
+Procedure = Generator[Sequence[PlannedCell], Lookup, T]
 
 
 def together(procedures: Iterable[Procedure[T]]) -> Procedure[list[T]]:
     """Run procedures side by side and return the answer of each."""
     running = dict(enumerate(procedures))
     answers: list[Any] = [None] * len(running)
-    requests: dict[int, Sequence[Placed]] = {}
+    requests: dict[int, Sequence[PlannedCell]] = {}
     lookup: Lookup | None = None
     while running:
         for number, procedure in list(running.items()):
@@ -58,7 +58,7 @@ def together(procedures: Iterable[Procedure[T]]) -> Procedure[list[T]]:
     return answers
 
 
-def drive(procedure: Procedure[T], compute: Callable[[Sequence[Placed]], Lookup]) -> T:
+def drive(procedure: Procedure[T], compute: Callable[[Sequence[PlannedCell]], Lookup]) -> T:
     """Run a procedure to its end, computing the results that it requests."""
     lookup: Any = None
     while True:

@@ -89,10 +89,10 @@ def query_values(
     return evaluated.per_query[measure]
 
 
-_OF_SELECTION = dict(fold=str, selector=str, parameters=dict, seed=object, k=int)
-_SELECTION = dict(features=list, seconds=float)
-_OF_RANKING = dict(fold=str, ranker=str, parameters=dict, seed=object, features=list)
-_RANKING = dict(values=dict, seconds=float)
+_SELECTION_KEY = dict(fold=str, selector=str, parameters=dict, seed=object, k=int)
+_SELECTION_RESULT = dict(features=list, seconds=float)
+_RANKING_KEY = dict(fold=str, ranker=str, parameters=dict, seed=object, features=list)
+_RANKING_RESULT = dict(values=dict, seconds=float)
 
 
 class RecommendationLog(RecordLog):
@@ -120,12 +120,12 @@ class RecommendationLog(RecordLog):
         if not isinstance(cell, dict):
             raise ValueError("a cell should be an object")
         if "selector" in cell:
-            check_kinds(cell, _OF_SELECTION)
-            check_kinds(result, _SELECTION)
+            check_kinds(cell, _SELECTION_KEY)
+            check_kinds(result, _SELECTION_RESULT)
             self._check_features(result["features"])
         else:
-            check_kinds(cell, _OF_RANKING)
-            check_kinds(result, _RANKING)
+            check_kinds(cell, _RANKING_KEY)
+            check_kinds(result, _RANKING_RESULT)
             self._check_features(cell["features"])
             self._check_values(result["values"])
         return dict(result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.data.missing import Missing, count_missing, has_missing
 from ranksieve.datasets.opening import read_whole
 from ranksieve.io.records import get_missing
+from ranksieve.io.typed import to_json_values
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.rankers.loading import load_model
 from ranksieve.recommendation.cells import query_values
@@ -101,13 +102,7 @@ class Check:
 
     def to_record(self) -> dict[str, Any]:
         """Convert to JSON values."""
-        record = asdict(self)
-        record["verdict"] = self.verdict.to_record()
-        record["drift"] = [
-            drift._asdict() | {"shift": drift.shift if math.isfinite(drift.shift) else None}
-            for drift in self.drift
-        ]
-        record["helpful"] = [helpful._asdict() for helpful in self.helpful]
+        record: dict[str, Any] = to_json_values(self)
         return record
 
 

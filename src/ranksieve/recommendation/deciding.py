@@ -18,9 +18,9 @@ from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.progress import track
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.recommendation.answer import Recommendation
-from ranksieve.recommendation.asking import Lookup, Placed, drive
+from ranksieve.recommendation.asking import Lookup, PlannedCell, drive
 from ranksieve.recommendation.cells import RecommendationLog
-from ranksieve.recommendation.details import Found, describe_features
+from ranksieve.recommendation.details import FeatureFacts, describe_features
 from ranksieve.recommendation.division import Division, divide
 from ranksieve.recommendation.files import LEDGER, write_answer
 from ranksieve.recommendation.gathering import Effort, gather_evidence
@@ -155,6 +155,8 @@ def recommend(
     >>> answer.claim.is_shown
     True
     """
+    if pairs < 0:
+        raise ValueError(f"pairs must be at least 0, got {pairs}")
     limit, effort = TimeLimit(time), Effort(command)
     plan = Plan(
         rankers=[ranker],
@@ -181,7 +183,7 @@ def recommend(
         run = stack.enter_context(run_on(division))  # type: ignore[arg-type]
         search = partial(drive, compute=partial(_compute, ledger, effort, limit, run))
         choices = work.choose(search, limit)
-        chosen, facts = choices[-1] or work.choose_all(), Found()
+        chosen, facts = choices[-1] or work.choose_all(), FeatureFacts()
         if out is not None:
             limit.reserve(work.seconds_of_models(limit))
         try:
@@ -243,11 +245,11 @@ def _compute(
     effort: Effort,
     limit: TimeLimit,
     run: Any,
-    cells: Sequence[Placed],
+    cells: Sequence[PlannedCell],
 ) -> Lookup:
     """Run the cells that are not in the ledger and return a function that looks up results."""
     distinct = {str(cell.key()): cell for cell in cells if cell.key() not in ledger}
-    waiting = sorted(distinct.values(), key=lambda cell: cell.place.name)
+    waiting = sorted(distinct.values(), key=lambda cell: cell.training.name)
     advance = track("Selections and trainings", len(waiting))
     try:
         for cell, result in run(_in_time(waiting, limit)):
@@ -259,7 +261,7 @@ def _compute(
     return lambda cell: ledger.get(cell.key())
 
 
-def _in_time(cells: Sequence[Placed], limit: TimeLimit) -> Iterator[Placed]:
+def _in_time(cells: Sequence[PlannedCell], limit: TimeLimit) -> Iterator[PlannedCell]:
     for cell in cells:
         limit.check(cell)
         yield cell

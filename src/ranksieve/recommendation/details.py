@@ -15,7 +15,7 @@ from ranksieve.recommendation.answer import (
     dropped_features,
 )
 from ranksieve.recommendation.asking import Procedure, together
-from ranksieve.recommendation.division import Place
+from ranksieve.recommendation.division import TrainingSet
 from ranksieve.recommendation.procedure import Choice
 from ranksieve.recommendation.rules import ALL, NONE
 from ranksieve.recommendation.task import Task
@@ -25,11 +25,11 @@ from ranksieve.sums.similarity import Similarity
 
 _ALIKE = 0.9  # features that are at least this similar are near-copies
 _CONFIDENCE = 0.95
-_FEW_PLACES, _FEW_PAIRS = 1, 3  # limits for large data, to save time
+_FEW_FOLDS, _FEW_PAIRS = 1, 3  # limits for large data, to save time
 
 
 @dataclass
-class Found:
+class FeatureFacts:
     """Losses, selections and similarities from which the features are described.
 
     Attributes
@@ -84,19 +84,19 @@ class Found:
         return KeptFeature(feature, cost, substitutes=tuple(alike), **facts)
 
 
-def describe_features(task: Task, chosen: Choice, n_pairs: int) -> Procedure[Found]:
+def describe_features(task: Task, chosen: Choice, n_pairs: int) -> Procedure[FeatureFacts]:
     """Leave out each chosen feature in turn, and select again on halves of the queries."""
     if task.division.is_large:
         n_pairs = min(n_pairs, _FEW_PAIRS)
     both: list[Procedure[Any]] = [_losses(task, chosen), _selections(task, chosen, n_pairs)]
     losses, selections = yield from together(both)
-    return Found(losses, selections)
+    return FeatureFacts(losses, selections)
 
 
 def _losses(task: Task, chosen: Choice) -> Procedure[dict[int, tuple[float, float, float]]]:
-    features, places = chosen.features, task.division.judged
+    features, folds = chosen.features, task.division.judged
     if task.division.is_large:
-        places = places[:_FEW_PLACES]
+        folds = folds[:_FEW_FOLDS]
     if chosen.candidate.selector == ALL:  # one training per feature could be far too many
         return {}
     rests = [tuple(f for f in features if f != gone) for gone in features]
@@ -104,9 +104,9 @@ def _losses(task: Task, chosen: Choice) -> Procedure[dict[int, tuple[float, floa
         rests = [rest for rest in rests if rest]
     sets = [task.allowed, features, *rests]
     base, full, *others = yield from together(
-        [task.judged(places, [subset] * len(places)) for subset in sets]
+        [task.judged(folds, [subset] * len(folds)) for subset in sets]
     )
-    weights = task.division.weights([part for _, part in places])
+    weights = task.division.weights([part for _, part in folds])
     with_all = Sample.of(base, weights)
     mean = with_all.mean
     if mean <= 0 or len(with_all.values) < 2 or len(others) < len(features):
@@ -122,11 +122,11 @@ def _losses(task: Task, chosen: Choice) -> Procedure[dict[int, tuple[float, floa
 def _selections(task: Task, chosen: Choice, n_pairs: int) -> Procedure[list[set[int]]]:
     """Run the winning selector on both halves of several random divisions of the queries."""
     left_out = task.division.stages[-1].final.left_out
-    is_enough = len(task.division.training_queries(Place(left_out))) >= 4
+    is_enough = len(task.division.training_queries(TrainingSet(left_out))) >= 4
     if chosen.candidate.selector in (ALL, NONE) or not is_enough:
         return []
     member = next(m for m in task.members if m.name == chosen.candidate.selector)
-    halves = [Place(left_out, (number, side)) for number in range(n_pairs) for side in (0, 1)]
+    halves = [TrainingSet(left_out, (number, side)) for number in range(n_pairs) for side in (0, 1)]
     size = chosen.candidate.size
     paths = yield from together([task.path(member, half, size) for half in halves])
     return [set(path[:size]) for path in paths]

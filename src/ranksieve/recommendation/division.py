@@ -24,7 +24,7 @@ _TEST, _VALI = "test", "vali"
 
 
 @dataclass(frozen=True)
-class Place:
+class TrainingSet:
     """Queries to train on: all except some parts, or one half or a sample of these.
 
     Attributes
@@ -43,7 +43,7 @@ class Place:
 
     @property
     def name(self) -> str:
-        """Name of the place in the ledger."""
+        """Name of the training set in the ledger."""
         name = "without " + ", ".join(self.left_out) if self.left_out else "all"
         if self.half is not None:
             name += f"; half {self.half[0]}{'ab'[self.half[1]]}"
@@ -52,7 +52,7 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Training data and held-out data of a place.
+    """Training data, and the data held out from it.
 
     Attributes
     ----------
@@ -72,20 +72,20 @@ class Trial:
 
 
 class Stage(NamedTuple):
-    """One run of the procedure: where it chooses features, and who judges the choice.
+    """One run of the procedure: what it chooses features on, and what judges the choice.
 
     Attributes
     ----------
-    inner : sequence of (place, part)
-        Places to train on, each with the part whose queries help to choose.
-    final : Place
-        Where the features are selected once the choice is made.
+    inner : sequence of (training set, part)
+        Folds: what to train on, and the part whose queries help to choose.
+    final : TrainingSet
+        What the features are selected on once the choice is made.
     judge : str or None
         Part of the queries that has no influence on the choice; None if there is none.
     """
 
-    inner: Sequence[tuple[Place, str]]
-    final: Place
+    inner: Sequence[tuple[TrainingSet, str]]
+    final: TrainingSet
     judge: str | None
 
 
@@ -126,16 +126,16 @@ class Division:
         """Whether there are so many rows that much of the work uses only some of them."""
         return self.whole.n_rows >= _MANY_ROWS
 
-    def to_select(self, place: Place) -> Place:
-        """Return the place where selectors run: a sample of its queries if the data is large."""
-        return replace(place, is_sample=self.is_large)
+    def to_select(self, training: TrainingSet) -> TrainingSet:
+        """Return the queries that selectors use: a sample of the training set if data is large."""
+        return replace(training, is_sample=self.is_large)
 
     @property
-    def judged(self) -> list[tuple[Place, str]]:
-        """Places with their held-out parts; together, these are all judging queries, once each."""
+    def judged(self) -> list[tuple[TrainingSet, str]]:
+        """Folds whose held-out parts together are all judging queries, once each."""
         if self.is_split:
-            return [(Place((_TEST,)), _TEST)]
-        return [(Place((part,)), part) for part in self.parts]
+            return [(TrainingSet((_TEST,)), _TEST)]
+        return [(TrainingSet((part,)), part) for part in self.parts]
 
     def queries(self, parts: Sequence[str]) -> np.ndarray:
         """Return the positions of the queries of some parts, one part after the other."""
@@ -146,21 +146,21 @@ class Division:
         weights = self.whole.query_weights
         return None if weights is None else weights[self.queries(parts)]
 
-    def trial(self, place: Place) -> Trial:
-        """Return the data of a place; the most recent ones are cached."""
-        return _trial(self, place)
+    def trial(self, training: TrainingSet) -> Trial:
+        """Return the data of a training set; the most recent ones are cached."""
+        return _trial(self, training)
 
-    def training_queries(self, place: Place) -> np.ndarray:
+    def training_queries(self, training: TrainingSet) -> np.ndarray:
         """Return the positions of the queries to train on."""
         trains = np.ones(self.whole.n_queries, dtype=bool)
-        for part in place.left_out:
+        for part in training.left_out:
             trains[self.parts[part]] = False
         positions = np.flatnonzero(trains)
-        if place.half is not None:
-            number, side = place.half
+        if training.half is not None:
+            number, side = training.half
             drawn = np.random.default_rng([self.seed, number]).permutation(positions)
             positions = np.sort(np.array_split(drawn, 2)[side])
-        return self._sampled(positions) if place.is_sample else positions
+        return self._sampled(positions) if training.is_sample else positions
 
     def _sampled(self, positions: np.ndarray) -> np.ndarray:
         """Draw at least one query, and more until the limit of rows is reached."""
@@ -170,12 +170,12 @@ class Division:
 
 
 @lru_cache(maxsize=4)
-def _trial(division: Division, place: Place) -> Trial:
+def _trial(division: Division, training: TrainingSet) -> Trial:
     whole = division.whole
-    held_out = {part: whole.take_queries(division.parts[part]) for part in place.left_out}
-    train = whole.take_queries(division.training_queries(place))
-    is_ranked = place.half is None and not place.is_sample
-    return Trial(place.name, train, held_out if is_ranked else {})
+    held_out = {part: whole.take_queries(division.parts[part]) for part in training.left_out}
+    train = whole.take_queries(division.training_queries(training))
+    is_ranked = training.half is None and not training.is_sample
+    return Trial(training.name, train, held_out if is_ranked else {})
 
 
 def divide(
@@ -215,12 +215,14 @@ def _in_rotation(
     stages = []
     for number, judge in enumerate(names):
         others = names[:number] + names[number + 1 :]
-        if few:  # take neighbors, so that two stages share the place that leaves out both
+        if few:  # take neighbors, so that two stages share the training set without both
             others = [names[number - 1], names[(number + 1) % len(names)]]
-        inner = [(Place(tuple(n for n in names if n in (judge, part))), part) for part in others]
-        stages.append(Stage(inner, Place((judge,)), judge))
+        inner = [
+            (TrainingSet(tuple(n for n in names if n in (judge, part))), part) for part in others
+        ]
+        stages.append(Stage(inner, TrainingSet((judge,)), judge))
     last = names[:2] if few else names
-    stages.append(Stage([(Place((part,)), part) for part in last], Place(), None))
+    stages.append(Stage([(TrainingSet((part,)), part) for part in last], TrainingSet(), None))
     choosers = "two of the others" if few else "each of the others"
     words += f"; each part judges what was chosen without it, and {choosers} chooses once"
     if few:
@@ -264,9 +266,9 @@ def _of_split(fold: Fold, n_folds: int, seed: int) -> Division:
         choosing = (
             f"{choosers} of {n_folds} parts of the training queries chooses once (seed {seed})"
         )
-    inner = [(Place((name, _TEST)), name) for name in parts]
+    inner = [(TrainingSet((name, _TEST)), name) for name in parts]
     inner = inner if whole.n_rows < _MANY_ROWS else inner[:2]
-    stage = Stage(inner, Place((_TEST,)), _TEST)
+    stage = Stage(inner, TrainingSet((_TEST,)), _TEST)
     words = f"the split that comes with the data; {choosing}, its test queries judge"
     return Division(whole, parts | {_TEST: judge}, [stage], words, seed)
 

@@ -8,7 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.io.typed import check_types
+from ranksieve.io.typed import check_types, to_json_values
+
+# Order of the fields in the file.
+_IN_FILE = (
+    "elapsed", "n_resumed", "versions", "command", "alone", "likeness", "outcomes", "spent",
+)  # fmt: skip
 
 
 class Outcome(NamedTuple):
@@ -114,16 +119,8 @@ class Evidence:
 
     def to_record(self) -> dict[str, Any]:
         """Convert to JSON values."""
-        return {
-            "elapsed": self.elapsed,
-            "n_resumed": self.n_resumed,
-            "versions": self.versions,
-            "command": self.command,
-            "alone": self.alone._asdict(),
-            "likeness": self.likeness._asdict(),
-            "outcomes": [outcome._asdict() for outcome in self.outcomes],
-            "spent": [spent._asdict() for spent in self.spent],
-        }
+        record = to_json_values(self)
+        return {name: record[name] for name in _IN_FILE}
 
     @classmethod
     def of_record(cls, record: dict[str, Any], n_features: int) -> Evidence:

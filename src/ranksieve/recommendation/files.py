@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ranksieve.data import DataError
 from ranksieve.io.records import (
+    check_checksum,
     check_format,
     checksum_of,
     get,
-    matches_checksum,
+    locate_errors,
     read_record,
     write_text,
 )
@@ -22,6 +21,7 @@ ANSWER, MODEL, MODEL_OF_ALL = "recommendation.json", "model.json", "model-all.js
 LEDGER, SELECTION = "recommendation.jsonl", "selection.json"
 
 EVIDENCE = "evidence.json"
+ADVICE = "; run recommend again"  # what to do if a file is damaged
 
 _FORMAT, _VERSION = "ranksieve-answer", 1
 _EVIDENCE_FORMAT, _EVIDENCE_VERSION = "ranksieve-evidence", 1
@@ -45,7 +45,7 @@ def read_answer(directory: Path) -> dict[str, Any]:
     path = directory / ANSWER
     if not path.is_file():
         raise DataError(f"{directory}: there is no {ANSWER}; ranksieve recommend --out writes it")
-    with located(path):
+    with locate_errors(path, ADVICE):
         return _read_checked(path, _FORMAT, _VERSION, "the answer of a recommendation")
 
 
@@ -54,7 +54,7 @@ def read_evidence(directory: Path, answer: dict[str, Any]) -> dict[str, Any] | N
     path = directory / EVIDENCE
     if not path.is_file():
         return None
-    with located(path):
+    with locate_errors(path, ADVICE):
         record = _read_checked(path, _EVIDENCE_FORMAT, _EVIDENCE_VERSION, "evidence of an answer")
         if record.get("answer") != answer["checksum"]:
             raise DataError(f"it belongs to another answer than the one in {ANSWER}")
@@ -62,20 +62,8 @@ def read_evidence(directory: Path, answer: dict[str, Any]) -> dict[str, Any] | N
         return evidence
 
 
-@contextmanager
-def located(path: Path) -> Iterator[None]:
-    """Add the path of the file, and what to do about it, to the message of a DataError."""
-    try:
-        yield
-    except DataError as error:
-        prefix = "" if str(error).startswith(f"{path}:") else f"{path}: "
-        raise DataError(f"{prefix}{error}; run recommend again") from None
-
-
 def _read_checked(path: Path, form: str, version: int, what: str) -> dict[str, Any]:
     record = read_record(path)
     check_format(record, form, version, what)
-    get(record, "checksum", str)
-    if not matches_checksum(record):
-        raise DataError("damaged: its checksum does not match its content")
+    check_checksum(record)
     return dict(record)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ranksieve.data import RankingData
 from ranksieve.recommendation.answer import Recommendation
-from ranksieve.recommendation.asking import Placed
+from ranksieve.recommendation.asking import PlannedCell
 from ranksieve.recommendation.cells import RecommendationLog
 from ranksieve.recommendation.evidence import Alone, Evidence, Likeness, Outcome, Spent
 from ranksieve.recommendation.procedure import Choice, Task
@@ -31,7 +31,7 @@ class Effort:
         self._seconds: dict[str, tuple[str, float]] = {}
         self._computed: set[str] = set()
 
-    def note(self, cells: Sequence[Placed], new: Set[str], ledger: RecommendationLog) -> None:
+    def note(self, cells: Sequence[PlannedCell], new: Set[str], ledger: RecommendationLog) -> None:
         """Count cells of the ledger; those with keys in ``new`` were computed by this run."""
         for cell in cells:
             key, seconds = str(cell.key()), float(ledger.get(cell.key())["seconds"])

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from ranksieve.data import DataError
-from ranksieve.io.records import get_missing
+from ranksieve.io.records import get_missing, locate_errors
 from ranksieve.io.typed import check_types
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.evidence import Evidence
-from ranksieve.recommendation.files import ANSWER, EVIDENCE, located, read_answer, read_evidence
+from ranksieve.recommendation.files import ADVICE, ANSWER, EVIDENCE, read_answer, read_evidence
 
 _REFERENCE = 4  # number of values in ``reference`` for each feature
 _SETTINGS: dict[str, Any] = dict(
@@ -37,7 +37,7 @@ def load_recommendation(directory: str | os.PathLike[str]) -> Recommendation:
     evidence = read_evidence(folder, record)
     if evidence is None:
         return answer
-    with located(folder / EVIDENCE):
+    with locate_errors(folder / EVIDENCE, ADVICE):
         return replace(answer, evidence=Evidence.of_record(evidence, len(answer.feature_names)))
 
 
@@ -48,7 +48,7 @@ def load_answer(directory: str | os.PathLike[str]) -> Recommendation:
 
 
 def _answer_of(record: dict[str, Any], folder: Path) -> Recommendation:
-    with located(folder / ANSWER):
+    with locate_errors(folder / ANSWER, ADVICE):
         try:
             answer = Recommendation.of_record(record)
             check_types(answer, Recommendation)

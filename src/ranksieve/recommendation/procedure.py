@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranksieve.recommendation.asking import Procedure, together
-from ranksieve.recommendation.division import Place, Stage
+from ranksieve.recommendation.division import Stage, TrainingSet
 from ranksieve.recommendation.pruning import pruning
 from ranksieve.recommendation.rules import ALL, NONE, Candidate
 from ranksieve.recommendation.searching import Search
@@ -50,7 +50,7 @@ class Choice(NamedTuple):
 
 
 def run_stage(task: Task, stage: Stage, shows_front: bool = False) -> Procedure[Choice]:
-    """Choose features on the inner places of a stage, and judge the choice.
+    """Choose features on the inner folds of a stage, and judge the choice.
 
     Parameters
     ----------
@@ -126,9 +126,9 @@ def _cheaper(
             return list(end.value.features)
 
 
-def _substitutes(task: Task, place: Place) -> dict[int, list[int]]:
+def _substitutes(task: Task, training: TrainingSet) -> dict[int, list[int]]:
     """Find the features that order documents like each feature does, most similar first."""
-    data = task.division.trial(task.division.to_select(place)).train
+    data = task.division.trial(task.division.to_select(training)).train
     similarity = Similarity("tau_b", absolute=True)(data).round(9)
     found = {}
     for feature in task.allowed:

@@ -18,14 +18,14 @@ RULES = ("half-margin", "safe", "one-se", "best")
 
 
 class Candidate(NamedTuple):
-    """The first ``size`` features of a selector, selected at each of the choosing places.
+    """The first ``size`` features of a selector, selected in each of the choosing folds.
 
     Attributes
     ----------
     selector : str
     size : int
     cost : float
-        Mean cost over the places.
+        Mean cost over the folds.
     values : array of shape (queries,)
         Value of each choosing query.
     """

@@ -10,7 +10,7 @@ import numpy as np
 from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
 from ranksieve.recommendation.asking import Procedure, together
-from ranksieve.recommendation.division import Place
+from ranksieve.recommendation.division import TrainingSet
 from ranksieve.recommendation.rules import ALL, NONE, Candidate
 from ranksieve.recommendation.task import Member, Task
 
@@ -24,8 +24,8 @@ class Search:
     Parameters
     ----------
     task : Task
-    places : sequence of (place, part)
-        Where to select and train, and which part of the queries chooses.
+    folds : sequence of (training set, part)
+        What to select and train on, and which part of the queries chooses.
     weights : array of shape (queries,) or None
         Weights of the choosing queries.
 
@@ -37,9 +37,9 @@ class Search:
     """
 
     def __init__(
-        self, task: Task, places: Sequence[tuple[Place, str]], weights: np.ndarray | None
+        self, task: Task, folds: Sequence[tuple[TrainingSet, str]], weights: np.ndarray | None
     ) -> None:
-        self.task, self.places, self.weights = task, places, weights
+        self.task, self.folds, self.weights = task, folds, weights
         self._found: dict[tuple[str, int], Candidate] = {}
 
     @property
@@ -62,7 +62,7 @@ class Search:
         fixed = {(ALL, len(task.allowed)): task.allowed}
         if task.allows_none and not task.include:
             fixed[NONE, 0] = ()
-        asked = [task.judged(self.places, [own] * len(self.places)) for own in fixed.values()]
+        asked = [task.judged(self.folds, [own] * len(self.folds)) for own in fixed.values()]
         values = yield from together(asked)
         for (name, size), own in zip(fixed, values, strict=True):
             self._found[name, size] = Candidate(
@@ -145,17 +145,17 @@ class Search:
                 return
 
     def _judge(self, member: Member, size: int) -> Procedure[Candidate]:
-        """Evaluate the first ``size`` features that a selector finds at each place."""
+        """Evaluate the first ``size`` features that a selector finds in each fold."""
         if (member.name, size) not in self._found:
             paths = yield from self._paths(member, size)
-            values = yield from self.task.judged(self.places, [path[:size] for path in paths])
+            values = yield from self.task.judged(self.folds, [path[:size] for path in paths])
             candidate = Candidate(member.name, size, self._cost(paths, size), values)
             self._found[member.name, size] = candidate
         return self._found[member.name, size]
 
     def _paths(self, member: Member, size: int) -> Procedure[list[list[int]]]:
-        """Return a selector's order of at least ``size`` features at each place."""
-        return together([self.task.path(member, place, size) for place, _ in self.places])
+        """Return a selector's order of at least ``size`` features in each fold."""
+        return together([self.task.path(member, training, size) for training, _ in self.folds])
 
     def _cost(self, paths: Sequence[Sequence[int]], size: int) -> float:
         return float(np.mean([self.task.costs.total(path[:size]) for path in paths]))

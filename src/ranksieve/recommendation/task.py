@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ranksieve.costs import AlignedCosts
-from ranksieve.recommendation.asking import Placed, Procedure
+from ranksieve.recommendation.asking import PlannedCell, Procedure
 from ranksieve.recommendation.cells import RankingCell
-from ranksieve.recommendation.division import Division, Place
+from ranksieve.recommendation.division import Division, TrainingSet
 from ranksieve.recommendation.rules import Rule
 from ranksieve.study.cells import SelectionCell
 
@@ -69,18 +69,18 @@ class Task:
             size = max(size + 1, round(size * _STEP))
         return sizes
 
-    def ranked(self, place: Place, features: Sequence[int]) -> Placed:
-        """Return the cell that trains the ranker on features at a place."""
-        return Placed(place, self.rank(tuple(sorted(features))))
+    def ranked(self, training: TrainingSet, features: Sequence[int]) -> PlannedCell:
+        """Return the cell that trains the ranker on some features and queries."""
+        return PlannedCell(training, self.rank(tuple(sorted(features))))
 
-    def path(self, member: Member, place: Place, size: int) -> Procedure[list[int]]:
-        """Order at least ``size`` features by a selector, on the queries of a place.
+    def path(self, member: Member, training: TrainingSet, size: int) -> Procedure[list[int]]:
+        """Order at least ``size`` features by a selector, on the queries of a training set.
 
         Features that would exceed the budget, given the features before them, are skipped.
         """
         most = len(self.allowed) - 1
         for k in dict.fromkeys((min(most, _FIRST), most)):
-            cell = Placed(self.division.to_select(place), member.make(k))
+            cell = PlannedCell(self.division.to_select(training), member.make(k))
             lookup = yield [cell]
             path = self._within_budget(lookup(cell)["features"])
             if len(path) >= size:
@@ -97,14 +97,14 @@ class Task:
         return within
 
     def judged(
-        self, places: Sequence[tuple[Place, str]], features: Sequence[Sequence[int]]
+        self, folds: Sequence[tuple[TrainingSet, str]], features: Sequence[Sequence[int]]
     ) -> Procedure[np.ndarray]:
-        """Rank each part with the ranker trained at its place; return the values of the queries.
+        """Train the ranker for each fold and rank its part; return the values of the queries.
 
-        ``features`` lists the features to train on at each place.
+        ``features`` lists the features to train on in each fold.
         """
-        cells = [self.ranked(place, f) for (place, _), f in zip(places, features, strict=True)]
+        cells = [self.ranked(training, f) for (training, _), f in zip(folds, features, strict=True)]
         lookup = yield cells
-        parts = [part for _, part in places]
+        parts = [part for _, part in folds]
         values = [lookup(cell)["values"][part] for cell, part in zip(cells, parts, strict=True)]
         return np.concatenate([np.asarray(of_part) for of_part in values])

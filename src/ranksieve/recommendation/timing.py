@@ -7,7 +7,7 @@ from math import inf
 from time import monotonic
 from typing import Any
 
-from ranksieve.recommendation.asking import Placed
+from ranksieve.recommendation.asking import PlannedCell
 from ranksieve.study.records import Record
 
 _TO_SEARCH = 0.7  # share of a run's time; the rest is for selecting and judging the choice
@@ -47,18 +47,18 @@ class TimeLimit:
         """Set some time aside for later."""
         self._end -= seconds
 
-    def check(self, cell: Placed) -> None:
+    def check(self, cell: PlannedCell) -> None:
         """Raise OutOfTimeError if a cell is not expected to finish in time."""
         if self.left < self.expected(cell):
             raise OutOfTimeError
 
-    def expected(self, cell: Placed) -> float:
+    def expected(self, cell: PlannedCell) -> float:
         """Estimate the seconds that a cell takes; 0 if no cell of its method has run."""
         kind, size = _kind_and_size(cell)
         known = self._known.get(kind, {})
         return max((seconds for n, seconds in known.items() if n <= size), default=0.0)
 
-    def learn(self, cell: Placed, result: Record) -> None:
+    def learn(self, cell: PlannedCell, result: Record) -> None:
         """Record how long a cell has taken."""
         kind, size = _kind_and_size(cell)
         known = self._known.setdefault(kind, {})
@@ -91,7 +91,7 @@ def notes_about_time(seconds: float | None, choices: Sequence[Any], limit: TimeL
     return [f"The time limit of {seconds:.4g} s was reached: {'; '.join(lacking)}."]
 
 
-def _kind_and_size(cell: Placed) -> tuple[str, int]:
+def _kind_and_size(cell: PlannedCell) -> tuple[str, int]:
     key = cell.key()
     if "selector" in key:
         return str(key["selector"]), int(key["k"])

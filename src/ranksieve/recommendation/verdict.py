@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Any, Literal
 
 import numpy as np
 
+from ranksieve.io.typed import to_json_values
 from ranksieve.significance import claim_non_inferiority, queries_needed
 from ranksieve.significance.samples import Sample
 from ranksieve.text import quantity
@@ -146,10 +147,8 @@ class Verdict:
 
     def to_record(self) -> dict[str, Any]:
         """Convert to JSON values; numbers that are not finite become None."""
-        return {
-            name: None if isinstance(value, float) and not isfinite(value) else value
-            for name, value in asdict(self).items()
-        }
+        record: dict[str, Any] = to_json_values(self)
+        return record
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Verdict:

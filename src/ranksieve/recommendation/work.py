@@ -15,16 +15,16 @@ from ranksieve.costs import FeatureCosts
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.joining import concatenate, with_features_of
 from ranksieve.data.missing import has_missing
-from ranksieve.datasets.opening import read_whole
+from ranksieve.datasets.opening import options_for, read_whole
 from ranksieve.io.selection import SelectedFeature, Selection, write_selection
 from ranksieve.metrics import get_convention
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.recommendation.answer import Recommendation
-from ranksieve.recommendation.asking import Placed, Procedure, together
+from ranksieve.recommendation.asking import PlannedCell, Procedure, together
 from ranksieve.recommendation.cells import RankingCell
 from ranksieve.recommendation.checking import reference_of
-from ranksieve.recommendation.details import Found
-from ranksieve.recommendation.division import Division, Place
+from ranksieve.recommendation.details import FeatureFacts
+from ranksieve.recommendation.division import Division, TrainingSet
 from ranksieve.recommendation.files import MODEL, MODEL_OF_ALL, SELECTION
 from ranksieve.recommendation.fronts import points_of
 from ranksieve.recommendation.portfolio import members_of
@@ -152,7 +152,7 @@ class Work:
     def read_other_queries(self, source: Any, read_options: Mapping[str, Any]) -> RankingData:
         """Read the data to confirm by, and treat it like the data of the recommendation."""
         whole = self.division.whole
-        other = read_whole(source, **read_options)
+        other = read_whole(source, **options_for(source, read_options))
         if whole.missing is not None and other.missing is None:
             other = other.with_missing(whole.missing)
         other = with_features_of(other, whole, "the data to confirm by")
@@ -165,8 +165,8 @@ class Work:
         whole = self.division.whole
         joined = concatenate([whole, other])
         parts = {"confirm": range(whole.n_queries, joined.n_queries)}
-        place = Place(("confirm",))
-        trial = Division(joined, parts, [], "").trial(place)  # type: ignore[arg-type]
+        training = TrainingSet(("confirm",))
+        trial = Division(joined, parts, [], "").trial(training)  # type: ignore[arg-type]
         values, base = (
             self._ranking(tuple(sorted(features))).run(trial)["values"]["confirm"]
             for features in (chosen.features, self.task.allowed)
@@ -178,7 +178,7 @@ class Work:
         self,
         title: str,
         chosen: Choice,
-        facts: Found,
+        facts: FeatureFacts,
         claim: Verdict,
         confirmed: Verdict | None,
     ) -> Recommendation:
@@ -236,7 +236,7 @@ class Work:
 
     def seconds_of_models(self, limit: TimeLimit) -> float:
         """Estimate the seconds that it takes to train the two models to write."""
-        return 2 * limit.expected(Placed(Place(), self._ranking(self.task.allowed)))
+        return 2 * limit.expected(PlannedCell(TrainingSet(), self._ranking(self.task.allowed)))
 
     def _selection(self, answer: Recommendation) -> Selection:
         return Selection(

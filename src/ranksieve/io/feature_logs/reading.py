@@ -16,6 +16,7 @@ from ranksieve.io.feature_logs.judgments import PathLike, as_judgments
 from ranksieve.io.feature_logs.responses import ResponseReader
 from ranksieve.io.feature_logs.table import LogTable, Unjudged
 from ranksieve.io.files import as_paths, total_size
+from ranksieve.io.records import locate_errors
 from ranksieve.progress import track
 from ranksieve.text import quantity
 
@@ -188,10 +189,8 @@ def read_feature_log(
         raise DataError(f"{files[0]}: no documents in the log")
     if unlisted == "auto":
         unlisted = "zero" if reader.engine is SOLR and reader.is_sparse else "missing"
-    try:
+    with locate_errors(files[0]):
         data = table.to_data(np.nan if unlisted == "missing" else 0.0, kind, sparse)
-    except DataError as error:
-        raise DataError(f"{files[0]}: {error}") from None
     summary = LogSummary(
         engine=reader.engine.name,
         qid=reader.qid or "",

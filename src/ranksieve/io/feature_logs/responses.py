@@ -9,10 +9,10 @@ from ranksieve.data import DataError
 from ranksieve.io.feature_logs.engines import ELASTICSEARCH, SOLR, SOLR_FIELD, Engine
 
 _QUERY_NAMES = ("qid", "query_id", "queryId", "query-id")
-_BESIDE = (*_QUERY_NAMES, "query", "keywords")
-_PATHS_AROUND = (*_BESIDE, *(f"responseHeader.params.{name}" for name in _BESIDE))
+_PARENT_NAMES = (*_QUERY_NAMES, "query", "keywords")
+_PARENT_PATHS = (*_PARENT_NAMES, *(f"responseHeader.params.{name}" for name in _PARENT_NAMES))
 # Only next to the response: documents may have their own keywords.
-_PATHS_INSIDE = tuple(
+_DOCUMENT_PATHS = tuple(
     f"{part}{name}" for part in ("", "fields.", "_source.") for name in _QUERY_NAMES
 )
 
@@ -59,58 +59,58 @@ class ResponseReader:
         """Yield the documents of a JSON value: a response, or several of them in any nesting."""
         return self._walk(value, (), place)
 
-    def _walk(self, value: Any, around: tuple[Any, ...], place: str) -> Iterator[LoggedDocument]:
+    def _walk(self, value: Any, parents: tuple[Any, ...], place: str) -> Iterator[LoggedDocument]:
         if isinstance(value, list):
             for part in value:
-                yield from self._walk(part, around, place)
+                yield from self._walk(part, parents, place)
             return
         if not isinstance(value, dict):
             raise DataError(f"{place}: expected a search response, found {value!r:.60}")
         engine = _engine_of_document(value, self._log)
         if engine is not None:
-            yield self._document(value, around, engine, place)
+            yield self._document(value, parents, engine, place)
         elif isinstance(value.get("response"), (dict, list)):
-            yield from self._walk(value["response"], (*around, value), place)
+            yield from self._walk(value["response"], (*parents, value), place)
         elif isinstance(value.get("responses"), list):
-            yield from self._walk_several(value["responses"], (*around, value), place)
+            yield from self._walk_several(value["responses"], (*parents, value), place)
         elif isinstance(value.get("docs"), list):
-            yield from self._documents(value["docs"], (*around, value), SOLR, place)
+            yield from self._documents(value["docs"], (*parents, value), SOLR, place)
         elif "hits" in value:
-            yield from self._hits(value["hits"], (*around, value), place)
+            yield from self._hits(value["hits"], (*parents, value), place)
         else:
             raise DataError(f"{place}: {_explain(value)}")
 
     def _walk_several(
-        self, responses: list[Any], around: tuple[Any, ...], place: str
+        self, responses: list[Any], parents: tuple[Any, ...], place: str
     ) -> Iterator[LoggedDocument]:
         """Documents of a multi-search; an outer list of the same length has an entry for each."""
         for number, response in enumerate(responses):
-            own = tuple(_take_entries(scope, number, len(responses)) for scope in around)
+            own = tuple(_take_entries(scope, number, len(responses)) for scope in parents)
             yield from self._walk(response, own, f"{place}: response {number + 1}")
 
-    def _hits(self, hits: Any, around: tuple[Any, ...], place: str) -> Iterator[LoggedDocument]:
+    def _hits(self, hits: Any, parents: tuple[Any, ...], place: str) -> Iterator[LoggedDocument]:
         found = hits.get("hits") if isinstance(hits, dict) else hits
         if not isinstance(found, list):
             raise DataError(f"{place}: 'hits' should have a list of hits, not {hits!r:.60}")
-        return self._documents(found, around, ELASTICSEARCH, place)
+        return self._documents(found, parents, ELASTICSEARCH, place)
 
     def _documents(
-        self, documents: list[Any], around: tuple[Any, ...], engine: Engine, place: str
+        self, documents: list[Any], parents: tuple[Any, ...], engine: Engine, place: str
     ) -> Iterator[LoggedDocument]:
         listed = None
-        self.is_sparse |= engine is SOLR and _asks_for_sparse(around)
+        self.is_sparse |= engine is SOLR and _asks_for_sparse(parents)
         for number, document in enumerate(documents, start=1):
             where = f"{place}: {'hit' if engine is ELASTICSEARCH else 'document'} {number}"
             if not isinstance(document, dict):
                 raise DataError(f"{where}: expected an object, found {document!r:.60}")
-            read = self._document(document, around, engine, where)
+            read = self._document(document, parents, engine, where)
             listed = read.features.keys() if listed is None else listed
             # A dense log of Solr has the same features for all documents of a response.
             self.is_sparse |= engine is SOLR and listed != read.features.keys()
             yield read
 
     def _document(
-        self, document: dict[str, Any], around: tuple[Any, ...], engine: Engine, place: str
+        self, document: dict[str, Any], parents: tuple[Any, ...], engine: Engine, place: str
     ) -> LoggedDocument:
         if self.engine is None:
             self.engine = engine
@@ -121,16 +121,16 @@ class ResponseReader:
                 f"{self.engine.name}; read the logs of each engine separately"
             )
         return LoggedDocument(
-            self._query(document, tuple(reversed(around)), place),
+            self._query(document, tuple(reversed(parents)), place),
             self._document_id(document, place),
             engine.features(document, self._log, place),
             place,
         )
 
-    def _query(self, document: dict[str, Any], around: tuple[Any, ...], place: str) -> str:
+    def _query(self, document: dict[str, Any], parents: tuple[Any, ...], place: str) -> str:
         if self.qid is None:
-            self.qid = _guess_query(document, around, place)
-        found = _find_first((*around, document), self.qid)
+            self.qid = _guess_query(document, parents, place)
+        found = _find_first((*parents, document), self.qid)
         if found is None:
             raise DataError(f"{place}: there is no {self.qid!r}, which should have the query id")
         return _as_id(found, f"query id {self.qid!r}", place)
@@ -159,8 +159,8 @@ def _engine_of_document(value: dict[str, Any], log: str | None) -> Engine | None
     return SOLR if isinstance(value.get(log or SOLR_FIELD), str) else None
 
 
-def _asks_for_sparse(around: tuple[Any, ...]) -> bool:
-    return "format=sparse" in str(_find_first(around, "responseHeader.params.fl"))
+def _asks_for_sparse(parents: tuple[Any, ...]) -> bool:
+    return "format=sparse" in str(_find_first(parents, "responseHeader.params.fl"))
 
 
 def _explain(value: dict[str, Any]) -> str:
@@ -179,11 +179,11 @@ def _explain(value: dict[str, Any]) -> str:
     )
 
 
-def _guess_query(document: dict[str, Any], around: tuple[Any, ...], place: str) -> str:
+def _guess_query(document: dict[str, Any], parents: tuple[Any, ...], place: str) -> str:
     guesses = (
-        *((path, around) for path in _PATHS_AROUND),
-        *((path, (document,)) for path in _PATHS_INSIDE),
-        ("responseHeader.params.q", around),
+        *((path, parents) for path in _PARENT_PATHS),
+        *((path, (document,)) for path in _DOCUMENT_PATHS),
+        ("responseHeader.params.q", parents),
     )
     for path, scopes in guesses:
         if _is_id(_find_first(scopes, path)):

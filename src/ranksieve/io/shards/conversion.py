@@ -13,7 +13,7 @@ from ranksieve.data.columns import Columns
 from ranksieve.data.frames import explain_weight_errors
 from ranksieve.data.inputs import weights_by_query
 from ranksieve.data.missing import Missing
-from ranksieve.io import are_tables, check_no_columns, open_tables
+from ranksieve.io import open_if_tables
 from ranksieve.io.files import as_paths
 from ranksieve.io.letor_blocks import Grammar, decode, header_names, read_blocks
 from ranksieve.io.selection import Selection
@@ -104,11 +104,7 @@ def convert_to_shards(
     """
     files = as_paths(paths)
     grammar = Grammar.make(n_features, dtype or "float64", sparse, zero_based)
-    tables = None
-    if are_tables(files):
-        tables = open_tables(files, columns)
-    else:
-        check_no_columns(columns, files[0], "LETOR text")
+    tables = open_if_tables(files, columns, {"zero_based": zero_based})
     how = Missing.of(missing)
     if how is not None and how.indicators:
         raise DataError(
@@ -189,10 +185,10 @@ def _convert_text(
         elif width > features.n_features_in:
             features.check_fits(width, None, block.path or files[0])
         documents = None if block.doc_ids is None else np.array(block.doc_ids, dtype=object)
-        places = block.run_lines + files.index(block.path or files[0]) * _FILE
+        positions = block.run_lines + files.index(block.path or files[0]) * _FILE
         ids = [decode(query) for query in block.run_ids]
         X = block.matrix if features is None else features.take_from(block.matrix)
-        filler.add(Piece(X, block.labels, documents, ids, block.run_lengths, places.tolist()))
+        filler.add(Piece(X, block.labels, documents, ids, block.run_lengths, positions.tolist()))
     all_names = header_names(names, width, files[0])
     return _kept_names(all_names, width, features, files[0]), _text_ids(filler)
 
@@ -220,19 +216,19 @@ def _convert_tables(
         X = batch.X if features is None else features.take_from(batch.X)
         weights = batch.special.pop("sample_weight")
         data = RankingData(X, **batch.special)
-        places = data.row_order[data.query_ptr[:-1]] + batch.row
-        places += tables.files.index(batch.file) * _FILE
+        positions = data.row_order[data.query_ptr[:-1]] + batch.row
+        positions += tables.files.index(batch.file) * _FILE
         with explain_weight_errors(
             f"{batch.file.path}: rows from {batch.row} on", tables.roles.weight
         ):
-            piece = Piece.of(data, places.tolist())
+            piece = Piece.of(data, positions.tolist())
             piece.run_weights = weights_by_query(weights, data.query_ptr, data.row_order)
             filler.add(piece)
     if all(file.ids_are_text for file in tables.files):
         return kept, _text_ids(filler)
-    return kept, convert_ids(list(filler.places))
+    return kept, convert_ids(list(filler.positions))
 
 
 def _text_ids(filler: ShardFiller) -> np.ndarray | list[str]:
     """Return query ids that were read as text, as integers if all of them look like integers."""
-    return convert_ids(convert_text_ids(np.array(list(filler.places), dtype=object)).tolist())
+    return convert_ids(convert_text_ids(np.array(list(filler.positions), dtype=object)).tolist())

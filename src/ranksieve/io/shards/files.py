@@ -78,7 +78,9 @@ class ShardFiles:
             return None
         weights = self._read("query_weights", (self._shard.queries,), "float64")
         if not np.isfinite(weights).all() or np.any(weights < 0):
-            raise DataError(f"{self._path('query_weights')}: is damaged: a weight cannot be one")
+            raise DataError(
+                f"{self._path('query_weights')}: is damaged: a weight is negative or not finite"
+            )
         return weights
 
     @property
@@ -129,8 +131,8 @@ class ShardFiles:
         )
         if not (fits and array.dtype.name in dtypes and array.flags.aligned):
             raise DataError(
-                f"{self._path(role)}: is damaged: it holds {array.dtype} of shape {array.shape}, "
-                "which is not what the manifest says"
+                f"{self._path(role)}: is damaged: it has {array.dtype} values of shape "
+                f"{array.shape}, which is not what the manifest says"
             )
         return content, array
 

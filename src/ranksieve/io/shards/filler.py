@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.data.feature_names import are_numbers
-from ranksieve.data.inputs import group_rows, join_ids
+from ranksieve.data.inputs import group_rows, join_documents, widened
 from ranksieve.data.missing import Missing
 from ranksieve.io.shards.store import ShardStore
 
@@ -20,7 +20,7 @@ from ranksieve.io.shards.store import ShardStore
 class Piece:
     """Rows in the order of their source, in runs of equal query ids.
 
-    ``run_places`` say where runs begin, in numbers whose meaning depends on the source.
+    ``run_positions`` say where runs begin, in numbers whose meaning depends on the source.
     ``run_weights`` are the weights of their queries, or None if each counts once.
     """
 
@@ -29,15 +29,15 @@ class Piece:
     doc_ids: np.ndarray | None
     run_ids: list[Any]
     run_lengths: np.ndarray
-    run_places: Iterable[int]
+    run_positions: Iterable[int]
     run_weights: np.ndarray | None = None
 
     @classmethod
-    def of(cls, data: RankingData, places: Iterable[int]) -> Piece:
+    def of(cls, data: RankingData, positions: Iterable[int]) -> Piece:
         """Make a piece of the rows of ``data``, with one run per query."""
         ids = data.query_ids.tolist()
         counts, weights = data.group_counts, data.query_weights
-        return cls(data.X, data.y, data.doc_ids, ids, counts, places, weights)
+        return cls(data.X, data.y, data.doc_ids, ids, counts, positions, weights)
 
 
 @dataclass(eq=False)
@@ -70,7 +70,7 @@ class ShardFiller:
 
     Attributes
     ----------
-    places : dict
+    positions : dict
         Query -> position of its first row, for all queries so far, in the order of the shards.
 
     Notes
@@ -94,7 +94,7 @@ class ShardFiller:
         self.is_sparse = is_sparse
         self.width = width
         self.missing = missing
-        self.places: dict[Any, int] = {}
+        self.positions: dict[Any, int] = {}
         self._heaviest = 0.0
         self._store = store
         self.shard_bytes = shard_bytes
@@ -116,17 +116,17 @@ class ShardFiller:
         unknown = [None] * len(lengths)
         weights = unknown if piece.run_weights is None else piece.run_weights.tolist()
         begin = end = 0
-        for query, place, length, size, weight in zip(
-            piece.run_ids, piece.run_places, lengths, sizes, weights, strict=True
+        for query, position, length, size, weight in zip(
+            piece.run_ids, piece.run_positions, lengths, sizes, weights, strict=True
         ):
             if query not in self._open:
-                if query in self.places:
-                    raise ReturningQueryError(query, self.places[query], place)
+                if query in self.positions:
+                    raise ReturningQueryError(query, self.positions[query], position)
                 if self._bytes >= self.shard_bytes:
                     self._keep(piece, X, begin, end)
                     self.flush()
                     begin = end
-                self.places[query] = place
+                self.positions[query] = position
                 self._open[query] = len(self._weights)
                 self._weights.append(weight)
             number = self._open[query]
@@ -153,7 +153,7 @@ class ShardFiller:
         matrices, labels, documents = map(list, zip(*self._parts, strict=True))
         self._parts.clear()
         X = self._join_rows(matrices)
-        y, doc_ids = np.concatenate(labels), _join_documents(documents, labels)
+        y, doc_ids = np.concatenate(labels), join_documents(documents, list(map(len, labels)))
         if order is not None:
             X, y = X[order], y[order]
             doc_ids = None if doc_ids is None else doc_ids[order]
@@ -209,10 +209,7 @@ class ShardFiller:
     def _join_rows(self, parts: list[Any]) -> Any:
         """Join all rows at the current width, releasing the parts one by one."""
         if self.is_sparse:
-            shapes = [(part.shape[0], self.width) for part in parts]
-            arrays = [(part.data, part.indices, part.indptr) for part in parts]
-            wide = [sparse.csr_matrix(a, shape=s) for a, s in zip(arrays, shapes, strict=True)]
-            return sparse.vstack(wide, format="csr")
+            return sparse.vstack([widened(part, self.width) for part in parts], format="csr")
         if len(parts) == 1 and parts[0].shape[1] == self.width:
             return parts[0]
         joined = np.zeros((sum(map(len, parts)), self.width), dtype=self.dtype)
@@ -222,15 +219,3 @@ class ShardFiller:
             joined[end - len(part) : end, : part.shape[1]] = part
             end -= len(part)
         return joined
-
-
-def _join_documents(
-    documents: list[np.ndarray | None], labels: list[np.ndarray]
-) -> np.ndarray | None:
-    if all(part is None for part in documents):
-        return None
-    filled = [
-        np.full(len(y), "", dtype=object) if part is None else part
-        for part, y in zip(documents, labels, strict=True)
-    ]
-    return join_ids(filled)

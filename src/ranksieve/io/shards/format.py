@@ -18,7 +18,7 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.io import records
-from ranksieve.io.records import get, get_count
+from ranksieve.io.records import get, get_count, get_feature_names
 from ranksieve.io.shards.crc32 import crc32
 
 FORMAT = "ranksieve-shards"
@@ -104,7 +104,7 @@ class Manifest:
             n_features=get_count(record, "n_features"),
             dtype=_get_one_of(record, "dtype", "float32", "float64"),
             sparse=get(record, "sparse", bool),
-            feature_names=_feature_names(record),
+            feature_names=get_feature_names(record, get_count(record, "n_features")),
             query_ids=_get_one_of(record, "query_ids", "int", "str"),
             doc_ids=_get_one_of(record, "doc_ids", None, "int", "str"),
             weights=get(record, "weights", bool) if version > 2 else False,
@@ -147,17 +147,6 @@ def _get_one_of(record: dict[str, Any], key: str, *choices: str | None) -> Any:
     if record[key] not in choices:
         raise DataError(f"{key!r} is {record[key]!r:.40}, which this version does not know")
     return record[key]
-
-
-def _feature_names(record: dict[str, Any]) -> list[str] | None:
-    if "feature_names" in record and record["feature_names"] is None:
-        return None
-    names = get(record, "feature_names", list)
-    if not all(type(name) is str for name in names):
-        raise DataError("a feature name is not a text")
-    if len(names) != record["n_features"]:
-        raise DataError(f"{len(names)} feature names for {record['n_features']} features")
-    return names
 
 
 def _shard(entry: Any) -> StoredShard:
@@ -226,7 +215,9 @@ def array_in(content: np.ndarray, path: Path) -> np.ndarray:
     shape = tuple(int(length) for length in header.groups()[2:] if length is not None)
     values = content[header.end() :]
     if math.prod(shape) * dtype.itemsize != len(values):
-        raise DataError(f"{path}: is damaged: it does not hold the {shape} values of its header")
+        raise DataError(
+            f"{path}: is damaged: it does not have the {shape} values that its header says"
+        )
     return values.view(dtype).reshape(shape).view(np.ndarray)
 
 

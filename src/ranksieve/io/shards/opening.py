@@ -9,6 +9,7 @@ from typing import Any
 from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
 from ranksieve.io.files import PathLike, read_file
+from ranksieve.io.records import locate_errors
 from ranksieve.io.shards.files import Checks
 from ranksieve.io.shards.format import MANIFEST, Manifest, is_file_name
 from ranksieve.io.shards.shards import Shards, Verify
@@ -90,8 +91,5 @@ def _read_manifest(path: Path) -> Manifest:
                 "write the shards again"
             )
         raise DataError(f"{path}: not a directory of shards: there is no {MANIFEST}")
-    text = read_file(path / MANIFEST)
-    try:
-        return Manifest.from_json(text)
-    except DataError as error:
-        raise DataError(f"{path / MANIFEST}: {error}") from None
+    with locate_errors(path / MANIFEST):
+        return Manifest.from_json(read_file(path / MANIFEST))

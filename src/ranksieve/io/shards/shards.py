@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import csr_matrix, vstack
+from scipy.sparse import csr_matrix, get_index_dtype, vstack
 
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.data.feature_names import default_names, numbers
@@ -329,8 +329,7 @@ class Shards:
             return vstack([self._matrix(files) for files in self._all_files()], format="csr")
         pointers = [files.indptr for files in self._all_files()]
         firsts = [0, *np.cumsum([pointer[-1] for pointer in pointers], dtype=np.int64).tolist()]
-        wide = max(firsts[-1], self.n_features) > np.iinfo(np.int32).max
-        index = np.int64 if wide else np.int32
+        index = get_index_dtype(maxval=max(firsts[-1], self.n_features))
         data, indices = np.empty(firsts[-1], dtype=self.dtype), np.empty(firsts[-1], dtype=index)
         advance = track("Reading", firsts[-1])
         for (first, end), files in zip(pairwise(firsts), self._all_files(), strict=True):

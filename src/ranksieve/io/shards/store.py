@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import get_index_dtype
 
 from ranksieve.data import Block, DataError
+from ranksieve.data.inputs import widened
 from ranksieve.io.files import hold_directory
 from ranksieve.io.shards.format import (
     MANIFEST,
@@ -119,8 +121,7 @@ class ShardStore:
     def _write_csr(self, draft: _Draft, X: Any) -> None:
         X.sum_duplicates()  # also sorts, which readers of read-only maps cannot do
         # The same type for both, because scipy would otherwise convert and copy one of them.
-        wide = max(X.nnz, X.shape[1]) > np.iinfo(np.int32).max
-        index = np.int64 if wide else np.int32
+        index = get_index_dtype(maxval=max(X.nnz, X.shape[1]))
         self._write(draft, "data", X.data)
         self._write(draft, "indices", X.indices.astype(index, copy=False))
         self._write(draft, "indptr", X.indptr.astype(index, copy=False))
@@ -145,8 +146,7 @@ class ShardStore:
     def _pad(self, draft: _Draft, width: int) -> None:
         """Rewrite a matrix with additional columns of zeros."""
         narrow = map_array(self._directory / draft.files["X"].name)
-        padded = np.zeros((draft.rows, width), dtype=narrow.dtype)
-        padded[:, : draft.width] = narrow
+        padded = widened(narrow, width)
         del narrow  # its file is about to be replaced
         self._write(draft, "X", padded)
 
@@ -176,7 +176,7 @@ def replace_directory_on_success(directory: Path, *, overwrite: bool) -> Iterato
             os.rename(new, temporary)  # locked before another run could see it as a leftover
             yield temporary
             _check_target(target, overwrite)  # again, because filling may have taken long
-            _take_place(temporary, target, old)
+            _swap(temporary, target, old)
     finally:
         shutil.rmtree(new, ignore_errors=True)
         shutil.rmtree(temporary, ignore_errors=True)
@@ -188,7 +188,7 @@ def _clear_leftovers(target: Path) -> None:
     names = os.listdir(target.parent) if target.parent.is_dir() else []
     for name in filter(mark.fullmatch, names):
         leftover = target.with_name(name)
-        if leftover.is_symlink() or not all(map(_is_of_shards, os.listdir(leftover))):
+        if leftover.is_symlink() or not all(map(_is_shard_file, os.listdir(leftover))):
             continue  # not ours
         if name.endswith(".old") and not target.exists():
             os.rename(leftover, target)
@@ -198,7 +198,7 @@ def _clear_leftovers(target: Path) -> None:
                 shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _is_of_shards(name: str) -> bool:
+def _is_shard_file(name: str) -> bool:
     return name == MANIFEST or is_file_name(name)
 
 
@@ -212,19 +212,21 @@ def _check_target(target: Path, overwrite: bool) -> None:
         raise DataError(f"{target}: is not empty; pass overwrite=True to replace the shards in it")
     for name in names:
         # A wrong path must not delete other files.
-        if not _is_of_shards(name):
-            raise DataError(f"{target}: holds {name!r}, which is no part of shards: not replaced")
+        if not _is_shard_file(name):
+            raise DataError(
+                f"{target}: contains {name!r}, which is not a file of shards, so it is not replaced"
+            )
 
 
-def _take_place(new: Path, target: Path, aside: Path) -> None:
+def _swap(new: Path, target: Path, old: Path) -> None:
     """Rename ``new`` to ``target``, and delete the old target only after that."""
     if not target.exists():
         os.rename(new, target)
         return
-    os.rename(target, aside)
+    os.rename(target, old)
     try:
         os.rename(new, target)
     except BaseException:
-        os.rename(aside, target)
+        os.rename(old, target)
         raise
-    shutil.rmtree(aside, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.inputs import query_runs
 from ranksieve.data.joining import check_same_features
 from ranksieve.io.collecting import check_dtype
 from ranksieve.io.files import PathLike
@@ -93,14 +94,14 @@ def write_shards(
             check_same_features(data, first, "piece", number)
             if dtype is None and data.X.dtype != filler.dtype:
                 raise DataError(
-                    f"piece 1 holds {filler.dtype} but piece {number} {data.X.dtype}; say which "
-                    "with dtype="
+                    f"piece 1 has {filler.dtype} values but piece {number} has {data.X.dtype}; "
+                    "choose one with dtype="
                 )
             _add_piece(filler, data, number, shard_bytes)
-        if first is None or filler is None or not filler.places:
+        if first is None or filler is None or not filler.positions:
             raise DataError(f"{directory}: there are no rows to write")
         names = first.feature_names.tolist() if first.has_feature_names else None
-        filler.finish(names, convert_ids(list(filler.places)))
+        filler.finish(names, convert_ids(list(filler.positions)))
 
 
 def _add_piece(filler: ShardFiller, data: RankingData, number: int, shard_bytes: int) -> None:
@@ -121,11 +122,8 @@ def _parts(data: RankingData, part_bytes: int, is_sparse: bool) -> Iterator[Rank
     if data.is_sparse and is_sparse:
         row_bytes = 12 * data.X.nnz // max(1, data.n_rows) + 20
     step = max(1, part_bytes // row_bytes)
-    first = 0
-    while first < data.n_queries:
-        last = int(np.searchsorted(data.query_ptr, data.query_ptr[first] + step))
-        yield data.take_queries(np.arange(first, min(last, data.n_queries)))
-        first = last
+    for first, last in query_runs(data.query_ptr, step):
+        yield data.take_queries(np.arange(first, last))
 
 
 def convert_ids(ids: list[Any]) -> np.ndarray | list[str]:
@@ -137,6 +135,6 @@ def convert_ids(ids: list[Any]) -> np.ndarray | list[str]:
     as_string: dict[str, Any] = {}
     for query, string in zip(ids, strings, strict=True):
         if string in as_string:
-            raise DataError(f"queries {as_string[string]!r} and {query!r} have one id as text")
+            raise DataError(f"queries {as_string[string]!r} and {query!r} have the same id as text")
         as_string[string] = query
     return strings
