@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-# Three works that say that they ran, one of which fails; with an empty cache, for a method of
-# somebody else, without files to read, and once something is compiled.
+# Works that say that they ran, one of which fails; with an empty cache, for no method, for a
+# method of somebody else, without files to read, and once something is compiled.
 PROGRAM = """
 import json, sys
 from pathlib import Path
@@ -25,12 +25,12 @@ def ran(method, files, name, fails=False):
         (here / name).write_text(f"{data.n_rows}")
         print("not to be seen")
         assert not fails
-    rehearse(method, files, work)()
+    rehearse(files, work, method)()
     return (here / name).exists()
 
 found = [
     ran(ours, [here], "first"),
-    ran(ours, [here], "failing", fails=True),
+    ran(None, [here], "failing", fails=True),
     ran(ours, None, "no files"),
     ran(Others, [here], "of users"),
 ]

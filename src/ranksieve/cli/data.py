@@ -19,6 +19,7 @@ from ranksieve.cli.options import (
     option,
     show_result,
 )
+from ranksieve.cli.rehearsal import rehearse
 from ranksieve.cli.sources import check_output, missing_policy, open_training_data
 from ranksieve.text import on_one_line, printable, quantity
 
@@ -57,10 +58,12 @@ def inspect(
 
     check_output(html, data)
     read_options = reading.read_options | {"missing": reading.missing}
+    wait_for_kernels = rehearse(data, lambda few: inspect_source(few, measure, convention))
     with (
         progress_bar(),
         open_training_data(data, demo, dask, workers, verify, **read_options) as source,
     ):
+        wait_for_kernels()
         inspection = inspect_source(source, measure, convention)
     if html is not None:
         from ranksieve.report.page.inspection import write_inspection_page
@@ -294,6 +297,9 @@ def evaluate(
     parsed = [parse_measure(name) for name in measures.split(",") if name.strip()]
     for measure in parsed:
         measure.check_defined(convention)
+    wait_for_kernels = rehearse(
+        [data], lambda few: measure_ranking(few.y, few.X[:, 0], few.qid, parsed, convention)
+    )
     with progress_bar():
         loaded = read_whole([data], **reading.read_options)
     values = read_scores(scores)
@@ -301,6 +307,7 @@ def evaluate(
         raise DataError(
             f"{scores}:{len(values)}: {len(values)} scores, but {data} has {loaded.n_rows} rows"
         )
+    wait_for_kernels()
     result = measure_ranking(
         loaded.y,
         values[loaded.row_order],

@@ -126,7 +126,7 @@ def train(
         read_options["n_features"] = selection.n_features_given
     trial = dict(method.trial) | own
     wait_for_kernels = rehearse(
-        method, data, lambda few: _measure(method.make(**trial).fit(few), few, convention)
+        data, lambda few: _measure(method.make(**trial).fit(few), few, convention), method=method
     )
     with progress_bar(), ExitStack() as stack:
         source = stack.enter_context(

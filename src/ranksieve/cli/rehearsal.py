@@ -16,16 +16,17 @@ if TYPE_CHECKING:
 
 
 def rehearse(
-    method: Method, files: list[Path] | None, work: Callable[[RankingData], object]
+    files: list[Path] | None, work: Callable[[RankingData], object], method: Method | None = None
 ) -> Callable[[], None]:
     """Start compiling the kernels that a command will need; return a function that waits for them.
 
     If nothing has been compiled yet, a second process calls ``work`` with a little data. It adds
     the compiled code to the cache of kernels, while this process compiles the reader and reads the
     files. Errors in the second process are ignored, because the command itself will report them.
-    User code does not run twice.
+    The code of users does not run twice: ``method`` is the one that ``work`` calls, if any.
     """
-    if not (files and method.is_ours and _is_worthwhile()):
+    is_ours = method is None or method.is_ours
+    if not (files and is_ours and _is_worthwhile()):
         return _no_wait
     process = os.fork()
     if process == 0:

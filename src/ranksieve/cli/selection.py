@@ -165,7 +165,9 @@ def select(
         _check_held_out(chosen)
     check_output(out, data, evaluate_on, groups, costs, group_costs, parameters)
     trial = dict(chosen.trial) | from_settings
-    wait_for_kernels = rehearse(chosen, data, lambda few: make_method(chosen, 2, **trial).fit(few))
+    wait_for_kernels = rehearse(
+        data, lambda few: make_method(chosen, 2, **trial).fit(few), method=chosen
+    )
     with progress_bar(), ExitStack() as stack:
         read_options = reading.read_options | {"missing": reading.missing}
         opened = open_training_data(data, demo, dask, workers, verify, **read_options)
