@@ -30,8 +30,15 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     # What needs the cluster comes first, one after the other, so that it need not run for long;
-    # then pages, the longest tests, for which no process should be left alone at the end.
-    items.sort(key=lambda item: (not uses_cluster(item), item.path.suffix != ".md"))
+    # then pages, the longest tests, for which no process should be left alone at the end; then
+    # reproductions, so that one process has them all: others would compute what they share again.
+    items.sort(
+        key=lambda item: (
+            not uses_cluster(item),
+            item.path.suffix != ".md",
+            not _is_reproduction(item),
+        )
+    )
     if config.getoption("--quick"):
         listed = set(LIST.read_text().splitlines())
         slow = {item for item in items if _is_slow(item, listed)}
@@ -41,8 +48,12 @@ def pytest_collection_modifyitems(config, items):
 
 def _is_slow(item, listed):
     """Whether a test is on the list, or waits for what many share: a cluster, a reproduction."""
-    waits = "tests/reproduction/" in item.nodeid or bool(_SLOW_FIXTURES & _fixtures(item))
+    waits = _is_reproduction(item) or bool(_SLOW_FIXTURES & _fixtures(item))
     return waits or uses_cluster(item) or _name(item.nodeid) in listed
+
+
+def _is_reproduction(item):
+    return "tests/reproduction/" in item.nodeid
 
 
 def uses_cluster(item):

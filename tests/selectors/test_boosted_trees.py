@@ -328,7 +328,7 @@ def test_planted_features_are_found_everywhere(kind, everywhere):
     )
     few = {"n_subsets": 3, "subset_size": 0.8} if kind is RandomizedBoostedTrees else {}
     if kind is GeneticBoostedTrees:
-        few = {"n_generations": 5}
+        few = {"population_size": 3, "n_generations": 4}
     if kind is CostEfficientTrees:
         few = {"tradeoffs": 4}
     source = everywhere(data, shard_bytes=30_000)
