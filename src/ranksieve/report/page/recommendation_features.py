@@ -46,9 +46,8 @@ def kept_section(answer: Recommendation) -> Section | None:
     )
     if len(answer.kept) > len(shown):
         caption = f"The first {len(shown)} of {len(answer.kept):,} features. {caption}"
-    lead = f"In the order of {answer.selector}, which selected them."
-    if answer.is_pruned:
-        lead = f"In the order of {answer.selector}, which selected them, then pruned by cost."
+    pruned = "; then pruned by cost" if answer.is_pruned else ""
+    lead = f"Selected by {answer.selector}, in the order of selection{pruned}."
     if not answer.dropped:
         lead = "All features: no smaller set was good enough."
     table = Table(replace(first_rows(sheet, 200), notes=()))
