@@ -40,20 +40,50 @@ print(json.dumps(found))
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, processes are not forked")
-@pytest.mark.skipif(
-    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
-    reason="needs two cores",
-)
+# The command fails while the second process works.
+FAILING = """
+import os, sys, time
+from pathlib import Path
+from ranksieve.cli.rehearsal import rehearse
+
+here = Path(sys.argv[1])
+
+def work(data):
+    (here / "part").write_text(str(os.getpid()))
+    (here / "part").rename(here / "process")
+    time.sleep(600)
+
+rehearse([here], work)
+while not (here / "process").exists():
+    time.sleep(0.01)
+sys.exit("failed")
+"""
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, processes are not forked"),
+    pytest.mark.skipif(
+        not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
+        reason="needs two cores",
+    ),
+]
+
+
+def run(program, directory):
+    """Run a program with an empty cache of kernels."""
+    (directory / "cache").mkdir()
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(directory / "cache")}
+    arguments = [sys.executable, "-c", program, directory]
+    return subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
+
+
 def test_only_the_first_command_has_one(tmp_path):
-    (tmp_path / "cache").mkdir()
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, tmp_path],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run(PROGRAM, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == [True, True, False, False, False]
-    assert done.stderr == ""
+
+
+def test_it_ends_with_a_command_that_fails(tmp_path):
+    done = run(FAILING, tmp_path)
+    assert (done.returncode, done.stderr) == (1, "failed\n")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "process").read_text()), 0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -37,9 +39,17 @@ def rehearse(
             os._exit(0)  # skips cleanup, which is up to the first process
 
     def wait() -> None:
+        atexit.unregister(stop)
         with suppress(ChildProcessError):
             os.waitpid(process, 0)
 
+    def stop() -> None:
+        """End the second process with the first one, which has failed before it waited."""
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+        wait()
+
+    atexit.register(stop)
     return wait
 
 
