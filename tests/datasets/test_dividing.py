@@ -366,7 +366,7 @@ def test_options_of_text_are_refused_elsewhere(tmp_path, data):
     frame.write_csv(tmp_path / "a.csv")
     frame.write_parquet(tmp_path / "a.parquet")
     for source in (None, data, frame, *(tmp_path / n for n in ("shards", "a.csv", "a.parquet"))):
-        for name, value in (("n_features", 4), ("zero_based", True)):
+        for name, value in (("n_features", 4), ("n_features", 0), ("zero_based", True)):
             flag = name.replace("_", "-")
             with pytest.raises(DataError, match=f"leave out --{flag}: only for LETOR text, not"):
                 open_data(source, **{name: value})

@@ -127,7 +127,8 @@ def check_no_options(
             f"columns, not {what}{other}"
         )
     options = text_options or {}
-    given = [name for name in TEXT_OPTIONS if options.get(name) not in (None, False)]
+    found = {name: options.get(name) for name in TEXT_OPTIONS}
+    given = [name for name, value in found.items() if value is not None and value is not False]
     if given:
         raise DataError(f"{place}: leave out {_flags(given)}: only for LETOR text, not for {what}")
 
