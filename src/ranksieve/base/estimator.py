@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,6 +47,11 @@ class RankEstimator(BaseEstimator):
         for kind in cls.__mro__:
             for name, text in vars(kind).get("_shared_docs", {}).items():
                 cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", text.strip())
+
+    @classmethod
+    @cache  # scikit-learn inspects the signature anew in each call: of copies, checks and searches
+    def _get_param_names(cls) -> list[str]:
+        return super()._get_param_names()
 
     def _source(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> Source:
         """Training data, with the weights of its queries."""

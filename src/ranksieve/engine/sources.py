@@ -69,8 +69,10 @@ def block_runs(data: RankingData, smallest: int = _SMALLEST) -> list[tuple[int, 
         raise DataError("the data has no rows")
     stored = data.X.data.nbytes + data.X.indices.nbytes if data.is_sparse else data.X.nbytes
     largest = max(_LARGEST, 8 * _ROWS_PER_FEATURE * data.n_features**2)
-    size = np.clip(stored / _BLOCKS, smallest, max(smallest, largest))
+    size = min(max(stored / _BLOCKS, smallest), max(smallest, largest))
     n_blocks = max(1, round(stored / size))
+    if n_blocks == 1:
+        return [(0, data.n_queries)]
     rows = np.linspace(0, data.n_rows, n_blocks + 1)
     cuts = np.unique(np.searchsorted(data.query_ptr, rows))
     return list(pairwise(cuts.tolist()))
