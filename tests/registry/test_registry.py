@@ -2,7 +2,8 @@
 
 import math
 import re
-from dataclasses import asdict
+from dataclasses import asdict, fields, is_dataclass
+from numbers import Number
 
 import numpy as np
 import pytest
@@ -256,6 +257,30 @@ HELD_OUT = [
     # Trees stop by measures of their libraries.
     if method.uses_held_out_data and name not in ("lambdamart", "lightgbm", "xgboost", "catboost")
 ]
+# Every ranker takes held-out data, so that all are called alike; these have no use for it.
+IGNORING = ("rankrls", "ranksvm", "ranksvm-struct")
+# With these parameters, held-out queries decide: else they serve only members of borda that ask for
+# them, and elimination only to choose the number of features.
+JUDGING = {
+    "borda": {"selectors": ["top", "sequential"]},
+    "elimination": {"n_features_to_select": "best"},
+    "rankrls-cv": {"measure": "map"},
+}
+
+
+def numbers_in(value):
+    """All numbers in an object that a method has recorded, one after the other."""
+    if is_dataclass(value):
+        value = [getattr(value, field.name) for field in fields(value)]
+    if isinstance(value, (list, tuple)):
+        return [number for item in value for number in numbers_in(item)]
+    return [float(number) for number in np.ravel(value) if isinstance(number, (Number, np.number))]
+
+
+def learned_numbers(estimator):
+    """All numbers that an estimator has learned or recorded."""
+    found = sorted((name, value) for name, value in vars(estimator).items() if name.endswith("_"))
+    return numbers_in([value for _, value in found])
 
 
 @pytest.mark.parametrize("name", HELD_OUT)
@@ -269,14 +294,24 @@ def test_the_order_of_held_out_documents_does_not_matter(name):
     data = RankingData(X[by_label], y[by_label], qid)
     train, held_out = data.take_queries(range(25)), data.take_queries(range(25, 40))
     backwards = RankingData(held_out.X[::-1], held_out.y[::-1], held_out.qid[::-1])
-    own = {"measure": "map"} if name == "rankrls-cv" else {}
-    first, second = (
-        make_quick(name, **own).fit(train, eval_set=order) for order in (held_out, backwards)
-    )
+    # Values of queries are recorded in their order: here each keeps its place.
+    in_place = np.arange(held_out.n_rows).reshape(15, 8)[:, ::-1].ravel()
+    relevant_last = RankingData(held_out.X[in_place], held_out.y[in_place], held_out.qid)
+    other_labels = RankingData(held_out.X, held_out.y[::-1], held_out.qid)
+
+    def judged_by(queries):
+        made = make_quick(name).set_params(**JUDGING.get(name, {}))
+        return made.fit(train, eval_set=queries)
+
+    first, second = judged_by(held_out), judged_by(backwards)
     if isinstance(first, RankSelector):
         assert first.selected_.tolist() == second.selected_.tolist()
     else:
         np.testing.assert_array_equal(first.predict(data), second.predict(data))
+    expected = learned_numbers(first)
+    np.testing.assert_allclose(learned_numbers(judged_by(relevant_last)), expected, rtol=1e-12)
+    # What is compared tells of the held-out queries.
+    assert (learned_numbers(judged_by(other_labels)) == expected) == (name in IGNORING)
 
 
 def test_traits_are_listed():
