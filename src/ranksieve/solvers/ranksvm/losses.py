@@ -22,10 +22,11 @@ class Pairs:
     def __init__(self, block: Block) -> None:
         block.check_finite()
         self.X, self.query_ptr = block.X, block.query_ptr
+        self.starts, self.lengths = self.query_ptr[:-1], np.diff(self.query_ptr)
         n_rows = len(block.y)
         levels, self.n_pairs = number_levels(block.y, self.query_ptr)
         self.levels = levels.astype(np.int32)
-        self.n_levels = np.maximum.reduceat(levels, self.query_ptr[:-1]) + 1
+        self.n_levels = np.maximum.reduceat(levels, self.starts) + 1
         self.order, self.reach = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int32)
         self.worse, self.better, self.sums = np.empty((3, n_rows))
         self.pairs = ActivePairs(self.query_ptr, self.levels, self.n_levels, self.order, self.reach)
@@ -38,9 +39,10 @@ class Pairs:
 
     def _scores(self, w: np.ndarray) -> np.ndarray:
         """Scores minus their query's mean, so that differences of large scores are precise."""
-        z = np.concatenate([part @ w for _, part in self._parts()])
-        lengths = np.diff(self.query_ptr)
-        return z - np.repeat(np.add.reduceat(z, self.query_ptr[:-1]) / lengths, lengths)
+        products = [part @ w for _, part in self._parts()]
+        z = products[0] if len(products) == 1 else np.concatenate(products)
+        z -= np.repeat(np.add.reduceat(z, self.starts) / self.lengths, self.lengths)
+        return z
 
     def _weight_gradient(self, slope: np.ndarray) -> np.ndarray:
         """Derivative by weights, given that by scores."""
@@ -105,7 +107,7 @@ class SquaredHinge(Pairs):
             return spread
         degree, rows = self.degree, np.arange(len(self.degree))
         by_query = sparse.csr_matrix((degree, rows, self.query_ptr))
-        totals = np.add.reduceat(degree, self.query_ptr[:-1])
+        totals = np.add.reduceat(degree, self.starts)
         inverse = np.divide(1.0, totals, out=np.zeros(len(totals)), where=totals > 0)
         squares = self.X.multiply(self.X).T @ degree
         return np.maximum(0.0, squares - (by_query @ self.X).power(2).T @ inverse)
