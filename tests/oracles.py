@@ -384,16 +384,23 @@ def pairs_of(
 
     ``weights`` has a weight for each query, in order; ``copy_of`` the query that each is a copy of.
     """
+    differences, targets, owners = all_pairs(X, y, qid, weights, copy_of)
+    chosen = (owners == query) == inside
+    return differences[chosen], targets[chosen]
+
+
+def all_pairs(X, y, qid, weights=None, copy_of=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weighted differences of all pairs of documents of each query, and the query of each pair."""
     X, y, qid = np.asarray(X), np.asarray(y), np.asarray(qid)
-    differences, targets = [np.zeros((1, X.shape[1]))], [np.zeros(1)]
-    for place, other in enumerate(np.unique(qid).tolist()):
-        if ((other if copy_of is None else copy_of[place]) == query) == inside:
-            weight = 1.0 if weights is None else float(weights[place])
-            rows = np.flatnonzero(qid == other)
-            i, j = np.repeat(rows, len(rows)), np.tile(rows, len(rows))  # all pairs
-            differences.append((X[i] - X[j]) * math.sqrt(weight / (2 * len(rows))))
-            targets.append((y[i] - y[j]) * math.sqrt(weight / (2 * len(rows))))
-    return np.concatenate(differences), np.concatenate(targets)
+    differences, targets, owners = [], [], []
+    for place, query in enumerate(np.unique(qid).tolist()):
+        weight = 1.0 if weights is None else float(weights[place])
+        rows = np.flatnonzero(qid == query)
+        i, j = np.repeat(rows, len(rows)), np.tile(rows, len(rows))
+        differences.append((X[i] - X[j]) * math.sqrt(weight / (2 * len(rows))))
+        targets.append((y[i] - y[j]) * math.sqrt(weight / (2 * len(rows))))
+        owners += [query if copy_of is None else copy_of[place]] * len(i)
+    return np.concatenate(differences), np.concatenate(targets), np.array(owners)
 
 
 def backfitting_errors(
@@ -404,19 +411,18 @@ def backfitting_errors(
     For each query left out, together with its copies, the model is trained anew on the pairs of the
     others, then one weight is fitted to what it leaves, for each feature as the candidate.
     """
-    own, candidates = [], [0.0] * len(X[0])
-    how = {"weights": weights, "copy_of": copy_of}
+    own, candidates = [], np.zeros(len(X[0]))
+    pairs, targets, owners = all_pairs(X, y, qid, weights, copy_of)
     for query in sorted(set(qid if copy_of is None else copy_of)):
-        train, train_y = pairs_of(X, y, qid, query, inside=False, **how)
-        test, test_y = pairs_of(X, y, qid, query, inside=True, **how)
+        train, train_y = pairs[owners != query], targets[owners != query]
+        test, test_y = pairs[owners == query], targets[owners == query]
         inner = train[:, model].T @ train[:, model] + lam * np.eye(len(model))
         weights = np.linalg.solve(inner, train[:, model].T @ train_y)
         left, test_left = train_y - train[:, model] @ weights, test_y - test[:, model] @ weights
         own.append(float(test_left @ test_left))
-        for i in range(len(X[0])):
-            omega = train[:, i] @ left / (train[:, i] @ train[:, i] + lam)
-            candidates[i] += float(np.sum((test_left - omega * test[:, i]) ** 2))
-    return own, candidates
+        omegas = left @ train / (np.sum(train**2, axis=0) + lam)  # one for each feature
+        candidates += np.sum((test_left[:, None] - omegas * test) ** 2, axis=0)
+    return own, candidates.tolist()
 
 
 def group_errors(X, y, qid, model, groups, lam, query_weights=None) -> list[float]:
@@ -425,16 +431,17 @@ def group_errors(X, y, qid, model, groups, lam, query_weights=None) -> list[floa
     For each group and each query left out, a model of all columns is trained anew on the pairs of
     the other queries.
     """
-    queries, how = sorted(set(qid)), {"weights": query_weights}
-    trains = [pairs_of(X, y, qid, query, inside=False, **how) for query in queries]
-    tests = [pairs_of(X, y, qid, query, inside=True, **how) for query in queries]
+    pairs, targets, owners = all_pairs(X, y, qid, query_weights)
     errors = []
     for group in groups:
         columns, total = [*model, *group], 0.0
-        for (train, train_y), (test, test_y) in zip(trains, tests, strict=True):
-            inner = train[:, columns].T @ train[:, columns] + lam * np.eye(len(columns))
-            weights = np.linalg.solve(inner, train[:, columns].T @ train_y)
-            total += float(np.sum((test_y - test[:, columns] @ weights) ** 2))
+        for query in sorted(set(qid)):
+            train, train_y = pairs[owners != query][:, columns], targets[owners != query]
+            test, test_y = pairs[owners == query][:, columns], targets[owners == query]
+            weights = np.linalg.solve(
+                train.T @ train + lam * np.eye(len(columns)), train.T @ train_y
+            )
+            total += float(np.sum((test_y - test @ weights) ** 2))
         errors.append(total)
     return errors
 
@@ -444,11 +451,9 @@ def group_errors(X, y, qid, model, groups, lam, query_weights=None) -> list[floa
 
 def loss_ranknet(scores, labels) -> float:
     """Sum over explicit pairs."""
-    total = 0.0
-    for i, j in itertools.product(range(len(scores)), repeat=2):
-        if labels[i] > labels[j]:
-            total += np.logaddexp(0.0, scores[j] - scores[i])
-    return float(total)
+    scores, labels = np.asarray(scores), np.asarray(labels)
+    better, worse = np.nonzero(labels[:, None] > labels)
+    return float(np.logaddexp(0.0, scores[worse] - scores[better]).sum())
 
 
 def loss_listnet(scores, labels) -> float:
@@ -603,9 +608,9 @@ def adarank(X, y, qid, value, n_rounds, weights=None, multiply=False) -> list[tu
     given = [1.0] * len(queries) if weights is None else list(weights)
     P = [weight / sum(given) for weight in given]
     scores, rounds = [0.0] * len(y), []
+    columns = [[row[feature] for row in X] for feature in range(len(X[0]))]
+    E = [values_by_query(column, y, queries, value) for column in columns]
     for _ in range(n_rounds):
-        columns = [[row[feature] for row in X] for feature in range(len(X[0]))]
-        E = [values_by_query(column, y, queries, value) for column in columns]
         worth = [sum(p * e for p, e in zip(P, own, strict=True)) for own in E]
         best = first_best(worth)
         above = sum(p * (1 + e) for p, e in zip(P, E[best], strict=True))
@@ -636,11 +641,10 @@ def rankboost(X, y, qid, thresholds, n_rounds, weights=None, both=True) -> list[
     D = {pair: weight / sum(first.values()) for pair, weight in first.items()}
     scores, rounds = [0.0] * len(y), []
     steps = [(feature, theta) for feature, own in enumerate(thresholds) for theta in own]
+    above = np.array([[int(row[f] > theta) for f, theta in steps] for row in X])
+    better, worse = np.array(list(first)).T
     for _ in range(n_rounds):
-        r = [
-            sum(d * (int(X[i][f] > theta) - int(X[j][f] > theta)) for (i, j), d in D.items())
-            for f, theta in steps
-        ]
+        r = (np.array(list(D.values())) @ (above[better] - above[worse])).tolist()
         best = first_best([abs(value) for value in r] if both else r)
         feature, theta = steps[best]
         alpha = math.log((1 + r[best]) / (1 - r[best])) / 2
