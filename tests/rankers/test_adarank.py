@@ -162,11 +162,11 @@ def test_weight_two_is_a_query_twice(reweighting):
 
 
 def test_the_same_everywhere(everywhere):
-    data, _ = make_ranking(600, n_informative=4, n_noise=6, noise=0.5, random_state=3)
-    held_out, _ = make_ranking(60, n_informative=4, n_noise=6, noise=0.5, random_state=4)
+    data, _ = make_ranking(150, n_informative=4, n_noise=6, noise=0.5, random_state=3)
+    held_out, _ = make_ranking(40, n_informative=4, n_noise=6, noise=0.5, random_state=4)
     expected = AdaRank(n_rounds=12, reweighting="multiply").fit(data, eval_set=held_out)
     ours = AdaRank(n_rounds=12, reweighting="multiply")
-    ours.fit(everywhere(data), eval_set=everywhere(held_out))
+    ours.fit(everywhere(data, shard_bytes=50_000), eval_set=everywhere(held_out))
     assert [step.feature for step in ours.rounds_] == [step.feature for step in expected.rounds_]
     np.testing.assert_allclose(ours.coef_, expected.coef_, rtol=1e-10)
     np.testing.assert_allclose(ours.validation_, expected.validation_, rtol=1e-10)

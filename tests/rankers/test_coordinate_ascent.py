@@ -130,12 +130,12 @@ def test_weight_two_is_a_query_twice():
 
 
 def test_the_same_everywhere(everywhere):
-    data, _ = make_ranking(500, n_informative=4, n_noise=3, noise=0.5, random_state=3)
+    data, _ = make_ranking(100, n_informative=4, n_noise=3, noise=0.5, random_state=3)
     options = dict(n_restarts=1, n_steps=8, max_passes=2)
     expected = CoordinateAscent(**options).fit(data)
     csr = RankingData(sparse.csr_matrix(data.X), data.y, data.qid)
     for form in (data, csr):
-        ours = CoordinateAscent(**options).fit(everywhere(form), eval_set=data)
+        ours = CoordinateAscent(**options).fit(everywhere(form, shard_bytes=20_000), eval_set=data)
         assert [m.feature for m in ours.rounds_] == [m.feature for m in expected.rounds_]
         np.testing.assert_allclose(ours.coef_, expected.coef_, rtol=1e-9)
 

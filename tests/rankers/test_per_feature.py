@@ -15,7 +15,7 @@ from ranksieve.selectors import EliminationSelector, RandomizedBoostedTrees, Seq
 
 @pytest.fixture(scope="module")
 def data():
-    made, _ = make_ranking(30, n_informative=2, n_redundant=0, n_noise=3, noise=0.1)
+    made, _ = make_ranking(15, n_informative=2, n_redundant=0, n_noise=3, noise=0.1)
     return made
 
 

@@ -153,13 +153,13 @@ def test_weight_two_is_a_query_twice(n_thresholds, binning):
 
 @pytest.mark.parametrize("binning", ["frequency", "width"])
 def test_the_same_everywhere(everywhere, binning):
-    data, _ = make_ranking(600, n_informative=4, n_noise=6, noise=0.5, random_state=3)
-    held_out, _ = make_ranking(60, n_informative=4, n_noise=6, noise=0.5, random_state=4)
-    expected = RankBoost(n_rounds=12, binning=binning).fit(data, eval_set=held_out)
+    data, _ = make_ranking(150, n_informative=4, n_noise=6, noise=0.5, random_state=3)
+    held_out, _ = make_ranking(40, n_informative=4, n_noise=6, noise=0.5, random_state=4)
+    expected = RankBoost(n_rounds=8, binning=binning).fit(data, eval_set=held_out)
     csr = RankingData(sparse.csr_matrix(data.X), data.y, data.qid)
     for form in (data, csr):
-        ours = RankBoost(n_rounds=12, binning=binning)
-        ours.fit(everywhere(form), eval_set=everywhere(held_out))
+        ours = RankBoost(n_rounds=8, binning=binning)
+        ours.fit(everywhere(form, shard_bytes=50_000), eval_set=everywhere(held_out))
         for mine, theirs in zip(ours.rounds_, expected.rounds_, strict=True):
             assert mine[:2] == theirs[:2]
             assert mine[2:] == pytest.approx(theirs[2:], rel=1e-9)

@@ -1,5 +1,7 @@
 """Selection by boosted trees against LightGBM itself, step by step."""
 
+from functools import cache
+
 import lightgbm
 import numpy as np
 import pytest
@@ -321,18 +323,23 @@ def spans(data):
     return zip(data.query_ptr[:-1], data.query_ptr[1:], strict=True)
 
 
+@cache
+def planted():
+    return make_ranking(
+        80, docs_per_query=12, n_informative=2, n_redundant=0, n_noise=4, noise=0.05, tied=0
+    )
+
+
 @pytest.mark.parametrize("kind", [*KINDS, CostEfficientTrees, ShapSelector])
 def test_planted_features_are_found_everywhere(kind, everywhere):
-    data, truth = make_ranking(
-        200, docs_per_query=12, n_informative=2, n_redundant=0, n_noise=4, noise=0.05, tied=0
-    )
+    data, truth = planted()
     few = {"n_subsets": 3, "subset_size": 0.8} if kind is RandomizedBoostedTrees else {}
     if kind is GeneticBoostedTrees:
-        few = {"population_size": 3, "n_generations": 4}
+        few = {"population_size": 3, "n_generations": 3}
     if kind is CostEfficientTrees:
         few = {"tradeoffs": 4}
-    source = everywhere(data, shard_bytes=30_000)
-    selected = kind(n_features_to_select=2, n_estimators=20, **few).fit(source).selected_
+    source = everywhere(data, shard_bytes=12_000)
+    selected = kind(n_features_to_select=2, n_estimators=8, **few).fit(source).selected_
     assert sorted(selected) == truth.informative.tolist()
 
 

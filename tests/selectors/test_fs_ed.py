@@ -185,8 +185,8 @@ class TestDivergence:
 
     @pytest.mark.parametrize("estimator", ESTIMATORS)
     def test_grid_and_exact_sums_agree(self, estimator):
-        data, _ = make_ranking(150, docs_per_query=20, tied=0.3, random_state=3)
-        train, held_out = data.take_queries(range(100)), data.take_queries(range(100, 150))
+        data, _ = make_ranking(75, docs_per_query=20, tied=0.3, random_state=3)
+        train, held_out = data.take_queries(range(50)), data.take_queries(range(50, 75))
         exact, binned = (
             FSED(3, estimator=estimator, evaluation=how).fit(train, eval_set=held_out)
             for how in ("exact", "binned")
@@ -267,9 +267,9 @@ class TestSelector:
 
     @pytest.mark.parametrize("evaluation", ["exact", "binned"])
     def test_the_same_wherever_the_data_lives(self, evaluation, everywhere):
-        data, _ = make_ranking(60, docs_per_query=10)
+        data, _ = make_ranking(30, docs_per_query=10)
         expected = FSED(3, evaluation=evaluation).fit(data).scores_
-        source = everywhere(data, shard_bytes=9000)
+        source = everywhere(data, shard_bytes=5000)
         found = FSED(3, evaluation=evaluation).fit(source)
         np.testing.assert_allclose(found.scores_, expected, rtol=1e-9)
         found.fit(data, eval_set=source)

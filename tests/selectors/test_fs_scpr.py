@@ -1,5 +1,7 @@
 """FS-SCPR: its steps against independent programs, planted clusters, and what parameters do."""
 
+from functools import cache
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import csgraph
+from sklearn.base import clone
 
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.selectors import FSSCPR
@@ -26,6 +29,7 @@ from ranksieve.selectors.filters.fs_scpr import (
 )
 
 
+@cache
 def families(seed, n_noise=0, **options):
     """Four families of features, clearly apart."""
     chosen = {"copy_noise": 0.2, "tied": 0, "small_is_good": 0, **options}
@@ -335,8 +339,9 @@ def test_the_order_of_features_does_not_matter(seed):
     data, _ = families(seed, n_noise=6, copy_noise=0.6, tied=0.3)  # no clear clusters
     order = np.random.default_rng(seed).permutation(data.n_features)
     for k in (3, 7, "silhouette"):
-        expected = FSSCPR(k).fit(data)
-        permuted = FSSCPR(k).fit(RankingData(data.X[:, order], data.y, data.qid))
+        how = FSSCPR(k, n_init=2)  # with few starts, it is not the best of them that is the same
+        expected = clone(how).fit(data)
+        permuted = clone(how).fit(RankingData(data.X[:, order], data.y, data.qid))
         np.testing.assert_array_equal(order[permuted.selected_], expected.selected_)
         np.testing.assert_array_equal(permuted.clusters_, expected.clusters_[order])
 
@@ -346,8 +351,8 @@ def test_a_copy_never_stands_for_its_original(seed):
     data, _ = families(seed, n_noise=4, copy_noise=0.6, tied=0.3)
     n = data.n_features
     doubled = RankingData(np.column_stack([data.X, data.X]), data.y, data.qid)
-    for k in range(1, 2 * n + 1, 3):
-        found = FSSCPR(k).fit(doubled)
+    for k in range(1 + seed, 2 * n + 1, 3):
+        found = FSSCPR(k, n_init=2).fit(doubled)
         chosen = found.selected_.tolist()
         for copy in (feature for feature in chosen if feature >= n):
             apart = found.clusters_[copy] != found.clusters_[copy - n]
@@ -358,7 +363,7 @@ def test_it_is_the_same_wherever_the_data_lives(everywhere):
     data, _ = families(1, n_noise=6, copy_noise=0.6, tied=0.3)
     source = everywhere(data, shard_bytes=30_000)
     for k in (8, "silhouette"):
-        expected, found = FSSCPR(k).fit(data), FSSCPR(k).fit(source)
+        expected, found = (FSSCPR(k, n_init=2).fit(where) for where in (data, source))
         np.testing.assert_array_equal(found.selected_, expected.selected_)
         np.testing.assert_array_equal(found.clusters_, expected.clusters_)
 

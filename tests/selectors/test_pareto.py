@@ -152,9 +152,9 @@ class TestMOFSRank:
 class TestBoth:
     def test_planted_features_are_found(self, kind, everywhere):
         data, truth = make_ranking(
-            150, docs_per_query=12, n_informative=3, n_redundant=0, n_noise=6, noise=0.1, tied=0
+            60, docs_per_query=12, n_informative=3, n_redundant=0, n_noise=4, noise=0.1, tied=0
         )
-        selector = kind(n_features_to_select=3).fit(everywhere(data, shard_bytes=30_000))
+        selector = kind(n_features_to_select=3).fit(everywhere(data, shard_bytes=12_000))
         assert sorted(selector.selected_) == truth.informative.tolist()
         assert all(reason.endswith("% of the front") for reason in selector.reasons())
 

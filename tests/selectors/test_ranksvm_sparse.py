@@ -256,7 +256,7 @@ class TestOptimum:
 
     @pytest.mark.parametrize("penalty", PENALTIES)
     def test_screening_changes_nothing_and_reads_less(self, penalty):
-        data, _ = make_ranking(60, n_informative=3, n_noise=37, noise=0.3, tied=0, random_state=1)
+        data, _ = make_ranking(30, n_informative=3, n_noise=37, noise=0.3, tied=0, random_state=1)
         read = {}
         found = {}
         for screen in (True, False):
@@ -273,7 +273,7 @@ class TestOptimum:
                 }
                 found[screen] = [
                     solver.solve(kinds[penalty](lam), 1e-9).coef
-                    for lam in solver.steepest * np.geomspace(1, 0.05, 10)
+                    for lam in solver.steepest * np.geomspace(1, 0.05, 8)
                 ]
                 read[screen] = sum(sizes)
         np.testing.assert_allclose(found[True], found[False], atol=1e-7)
@@ -328,7 +328,7 @@ class TestOptimum:
 class TestConcavePenalties:
     def test_validation_finds_the_planted_features_with_fewer_others(self):
         others, bias = dict.fromkeys(PENALTIES, 0), dict.fromkeys(PENALTIES, 0.0)
-        for seed in range(4):
+        for seed in range(2):
             data, truth = make_ranking(
                 160,
                 docs_per_query=10,
@@ -421,10 +421,10 @@ class TestSelection:
 
     @pytest.mark.parametrize("penalty", PENALTIES)
     def test_same_weights_everywhere(self, everywhere, penalty):
-        data, _ = make_ranking(60, n_informative=4, n_noise=4, noise=0.5, tied=0, random_state=5)
-        settings = dict(penalty=penalty, n_lams=6, lam=0.02, tol=1e-8)
+        data, _ = make_ranking(30, n_informative=4, n_noise=4, noise=0.5, tied=0, random_state=5)
+        settings = dict(penalty=penalty, n_lams=4, lam=0.02, tol=1e-8)
         expected = SparseRankSVM(**settings).fit(data)
-        selector = SparseRankSVM(**settings).fit(everywhere(data, 20_000))
+        selector = SparseRankSVM(**settings).fit(everywhere(data, 10_000))
         np.testing.assert_allclose(selector.coef_, expected.coef_, atol=1e-7)
         np.testing.assert_array_equal(selector.selected_, expected.selected_)
 

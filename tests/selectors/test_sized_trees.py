@@ -64,12 +64,12 @@ def test_queries_count_as_their_weights_say(data):
 
 def test_noise_asks_for_small_trees_and_products_for_large_ones():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(4000, 6))
-    qid = np.repeat(np.arange(200), 20)
-    product = X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=4000)
-    noisy = 0.5 * X[:, 0] + 0.4 * X[:, 1] + 2 * rng.normal(size=4000)
+    X = rng.normal(size=(2000, 6))
+    qid = np.repeat(np.arange(100), 20)
+    product = X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=2000)
+    noisy = 0.5 * X[:, 0] + 0.4 * X[:, 1] + 2 * rng.normal(size=2000)
     sizes = [
-        SizedTrees(2, ranker=LambdaMART(60), leaves=[2, 12]).fit(RankingData(X, y, qid))
+        SizedTrees(2, ranker=LambdaMART(40), leaves=[2, 12]).fit(RankingData(X, y, qid))
         for y in (np.digitize(product, [0.3, 1]), np.digitize(noisy, [0.5, 2]))
     ]
     assert [selector.size_.num_leaves for selector in sizes] == [12, 2]

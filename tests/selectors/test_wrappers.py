@@ -87,11 +87,11 @@ class TestSequential:
     @pytest.mark.parametrize("criterion", ["ndcg@10", "map"])
     def test_leave_query_out_with_rankrls_is_greedy_rankrls(self, criterion):
         data, _ = make_ranking(
-            15, docs_per_query=(2, 8), n_informative=3, n_redundant=1, n_noise=3, random_state=8
+            10, docs_per_query=(2, 8), n_informative=3, n_redundant=1, n_noise=3, random_state=8
         )
         for lam in (0.01, 1.0, 50.0):
-            slow = SequentialSelector(RankRLS(lam), 5, cv="leave-query-out", measure=criterion)
-            fast = GreedyRankRLS(5, lam=lam, criterion=criterion).fit(data)
+            slow = SequentialSelector(RankRLS(lam), 4, cv="leave-query-out", measure=criterion)
+            fast = GreedyRankRLS(4, lam=lam, criterion=criterion).fit(data)
             np.testing.assert_array_equal(slow.fit(data).selected_, fast.selected_)
             losses = [fit.error - slow.values_.shape[1] for fit in slow.fits_]
             np.testing.assert_allclose(losses, [fit.error for fit in fast.fits_])

@@ -210,7 +210,7 @@ def test_concordance_is_its_own_absolute_value_and_zero_for_constants(data):
 
 @pytest.mark.parametrize("method", SIMILARITIES)
 def test_threads_do_not_change_a_bit(method):
-    data, _ = make_ranking(1500, docs_per_query=(1, 40), n_noise=30, tied=0.3)
+    data, _ = make_ranking(700, docs_per_query=(1, 40), n_noise=12, tied=0.3)
     with limit_threads(1):
         alone = feature_similarity(data, method)
     with limit_threads(4):
