@@ -7,7 +7,9 @@ from ranksieve.selectors.registry import SELECTORS
 # With its usual objective, lambdarank, LightGBM makes a table of a million entries for each model,
 # which takes 15 times as long as five small trees. Tests of single methods use it.
 QUICK_TREES = {"objective": "rank_xendcg", "num_threads": 1}
-# Small trees in place of the hundred large ones of methods that train some inside.
+# Small trees in place of the hundred large ones of methods that train some inside, a quick selector
+# inside, and solutions that are near enough: for many small data sets, not for the first run of a
+# command, which compiles what it will need.
 _TREES = LambdaMART(5, num_leaves=4, params=QUICK_TREES)
 _INSIDE = {
     "best-of": {"ranker": _TREES},
@@ -17,6 +19,12 @@ _INSIDE = {
         "parameters": {"cegb": {"n_estimators": 5, "tradeoffs": 3, "params": QUICK_TREES}},
     },
     "lightgbm": {"objective": "rank_xendcg"},
+    "stability": {"selector": "top"},
+    "ranksvm-l1": {"n_lams": 5},
+    "ranksvm-mcp": {"n_lams": 5},
+    "ranksvm-log": {"n_lams": 5},
+    "sparserank": {"tol": 0.01},
+    "listmle-l1": {"tol": 0.01},
 }
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -32,12 +33,23 @@ def make(name):
     return OTHERS[name]() if name in OTHERS else make_quick(name, 3)
 
 
-@pytest.fixture(scope="module")
-def data():
+@cache
+def make_data():
     made, _ = make_ranking(
         20, docs_per_query=(2, 8), n_informative=2, n_redundant=1, n_noise=3, noise=0.3
     )
     return RankingData(made.X, made.y, made.qid, feature_names=NAMES)
+
+
+@cache
+def usual(name):
+    """An estimator that has learned from the data."""
+    return make(name).fit(make_data())
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +74,7 @@ def told(estimator, data):
 @pytest.mark.parametrize("name", [*SELECTORS, *RANKERS, "liferank"])
 class TestCopies:
     def test_pickles_say_the_same(self, name, data):
-        fitted = make(name).fit(data)
+        fitted = usual(name)
         expected = told(fitted, data)
         for twin in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)):
             assert type(twin) is type(fitted)
@@ -76,8 +88,8 @@ class TestCopies:
         assert len(stored) < 100_000  # it does not hold the data
         assert told(pickle.loads(stored), data) == told(fitted, data)
 
-    def test_clones_know_nothing(self, name, data):
-        fitted = make(name).fit(data)
+    def test_clones_know_nothing(self, name):
+        fitted = usual(name)
         twin = clone(fitted)
         assert type(twin) is type(fitted)
         assert twin.get_params().keys() == fitted.get_params().keys()

@@ -29,9 +29,9 @@ from ranksieve.preprocessing import QueryMinMaxScaler
 from ranksieve.rankers import LambdaMART, RankRLS, as_ranker
 from ranksieve.selectors import FSBFS, GreedyRankRLS, SequentialSelector, TopImportance
 from ranksieve.splits import query_kfold, row_splits
+from tests.every_method import QUICK_TREES
 
 SIZES = [2, 4]
-ONE = {"num_threads": 1}
 GRID = {"sel__n_features_to_select": SIZES}
 
 
@@ -53,13 +53,16 @@ def routing():
 
 
 def lightgbm():
-    return as_ranker(LGBMRanker(n_estimators=4, min_child_samples=5, n_jobs=1))
+    estimator = LGBMRanker(n_estimators=4, min_child_samples=5, n_jobs=1, objective="rank_xendcg")
+    return as_ranker(estimator)
 
 
 PIPELINES = {
     "lightgbm": lambda: Pipeline([("sel", TopImportance(3)), ("rank", lightgbm())]),
     "ours": lambda: Pipeline([("sel", TopImportance(3)), ("rank", RankRLS())]),
-    "trees": lambda: Pipeline([("sel", TopImportance(3)), ("rank", LambdaMART(4, params=ONE))]),
+    "trees": lambda: Pipeline(
+        [("sel", TopImportance(3)), ("rank", LambdaMART(4, params=QUICK_TREES))]
+    ),
     "wrapper": lambda: Pipeline([("sel", SequentialSelector(None, 2, cv=2)), ("rank", RankRLS())]),
     "scaled": lambda: Pipeline(
         [("scale", StandardScaler()), ("sel", GreedyRankRLS(3)), ("rank", RankRLS())]

@@ -18,7 +18,11 @@ from tests.every_method import make_quick
 NESTED = [name for name, method in SELECTORS.items() if method.is_nested]
 OTHERS = [name for name in SELECTORS if name not in NESTED]
 
-SMALL_TREES = LGBMRanker(n_estimators=2, num_leaves=3, n_jobs=1, verbosity=-1)
+SMALL_TREES = LGBMRanker(
+    n_estimators=2, num_leaves=3, n_jobs=1, verbosity=-1, objective="rank_xendcg"
+)
+
+one_thread = pytest.mark.usefixtures("one_thread")  # hundreds of small fits
 
 # Methods with parameters that matter, and whether they are nested.
 VARIANTS = [
@@ -111,18 +115,21 @@ def sizes_that_differ(name, data, parameters, **beside):
     yield from (k for k in range(least, most) if selected(k) != largest[:k])
 
 
+@one_thread
 @pytest.mark.parametrize("name", [name for name in NESTED if name != "all"])
 def test_smaller_selections_begin_larger_ones(name):
     for data in data_sets():
         assert not list(sizes_that_differ(name, data, {}))
 
 
+@one_thread
 @pytest.mark.parametrize("name", OTHERS)
 def test_others_have_no_reason_to_say_so(name):
     parameters = {"lams": LAMS} if name == "greedy-rankrls-cv" else {}  # all that it tries
     assert any(k for data in data_sets() for k in sizes_that_differ(name, data, parameters))
 
 
+@one_thread
 @pytest.mark.parametrize(("name", "parameters", "is_nested"), VARIANTS)
 def test_parameters_matter(name, parameters, is_nested):
     assert make_selector(name, 3, **parameters).is_nested == is_nested
@@ -178,7 +185,7 @@ QUICK = (
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(
     X=arrays(np.int64, (20, 5), elements=st.integers(0, 2)),
     y=arrays(np.int64, 20, elements=st.integers(0, 2)),

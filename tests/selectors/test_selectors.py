@@ -90,9 +90,9 @@ def make_planted():
     return make_ranking(
         60,
         docs_per_query=(1, 25),
-        n_informative=4,
-        n_redundant=3,
-        n_noise=5,
+        n_informative=3,
+        n_redundant=2,
+        n_noise=3,
         n_constant=1,
         noise=0.2,
         random_state=12,
@@ -123,7 +123,7 @@ def few():
 @pytest.fixture(scope="module")
 def few_in_shards(few, tmp_path_factory):
     directory = tmp_path_factory.mktemp("few") / "shards"
-    write_shards(few, directory, shard_bytes=8_000)
+    write_shards(few, directory, shard_bytes=6_000)
     with open_shards(directory) as shards:
         yield shards
 
@@ -160,9 +160,20 @@ def with_weights(kind):
     return quick(kind, 6).fit(take_few(), sample_weight=random_weights()).selected_
 
 
+# Where it does not matter how much of the same is computed: smaller than by default.
+SMALLER = {
+    "CostEfficientTrees": {"n_estimators": 20},
+    "ShapSelector": {"n_estimators": 20},
+    "GreedyBins": {"n_bins": 8},
+    "SequentialSelector": {"cv": 3},
+}
+
+
 def plain(kind, k):
     """A selector with its default parameters; one that draws numbers, and draws many, is quick."""
-    return quick(kind, k) if kind in SEEDED else kind(n_features_to_select=k)
+    if kind in SEEDED:
+        return quick(kind, k)
+    return kind(n_features_to_select=k, **SMALLER.get(kind.__name__, {}))
 
 
 def quick(kind, k):
@@ -202,7 +213,7 @@ class TestEverySelector:
             np.testing.assert_array_equal(ours, theirs)
 
     def test_the_same_wherever_the_data_lives(self, kind, named, everywhere):
-        source = everywhere(named, shard_bytes=8_000).with_weights(random_weights())
+        source = everywhere(named, shard_bytes=6_000).with_weights(random_weights())
         selector = quick(kind, 6).fit(source)
         assert selector.feature_names_in_.tolist() == named.feature_names.tolist()
         if kind.__name__ in TREES and getattr(source, "client", None) is not None:
@@ -236,8 +247,8 @@ class TestEverySelector:
         assert len(quick(kind, 0.5).fit(few).selected_) == round(0.5 * few.n_features)
         everything = quick(kind, few.n_features).fit(few)
         assert sorted(everything.selected_) == list(range(few.n_features))
-        with pytest.raises(DataError, match="but there are only 13 features"):
-            kind(n_features_to_select=14).fit(few)
+        with pytest.raises(DataError, match="but there are only 9 features"):
+            kind(n_features_to_select=10).fit(few)
         for wrong in (0, -1, 1.5, "many"):
             with pytest.raises(ValueError, match="n_features_to_select"):
                 kind(n_features_to_select=wrong).fit(few)
@@ -288,9 +299,9 @@ class TestEveryDeterminedSelector:
         X, y, qid = dense(data)
         # What is held out by default hangs on the order of the queries, as in any seeded split.
         given = {"eval_set": data} if "eval_set" in inspect.signature(kind.fit).parameters else {}
-        expected = kind(n_features_to_select=6).fit(X, y, qid=qid, **given).selected_
+        expected = plain(kind, 6).fit(X, y, qid=qid, **given).selected_
         order = np.random.default_rng(0).permutation(len(y))
-        shuffled = kind(n_features_to_select=6).fit(X[order], y[order], qid=qid[order], **given)
+        shuffled = plain(kind, 6).fit(X[order], y[order], qid=qid[order], **given)
         np.testing.assert_array_equal(shuffled.selected_, expected)
 
     def test_order_of_features_permutes_the_answer(self, kind, planted):
@@ -298,20 +309,20 @@ class TestEveryDeterminedSelector:
         X, y, qid = dense(data)
         expected = usual(kind).selected_
         order = np.random.default_rng(1).permutation(X.shape[1])
-        permuted = kind(n_features_to_select=6).fit(X[:, order], y, qid=qid)
+        permuted = plain(kind, 6).fit(X[:, order], y, qid=qid)
         np.testing.assert_array_equal(order[permuted.selected_], expected)
 
     def test_a_copy_never_comes_before_its_original(self, kind, planted):
         data, _ = planted
         X = np.column_stack([data.X, data.X])
         n = data.n_features
-        selected = kind(n_features_to_select=2 * n).fit(X, data.y, qid=data.qid).selected_.tolist()
+        selected = plain(kind, 2 * n).fit(X, data.y, qid=data.qid).selected_.tolist()
         for feature in range(n):
             assert selected.index(feature) < selected.index(feature + n)
 
     def test_constant_features_come_last(self, kind, planted):
         data, truth = planted
-        selected = kind(n_features_to_select=data.n_features).fit(data).selected_
+        selected = plain(kind, data.n_features).fit(data).selected_
         assert truth.kind[selected[-1]] == "constant"
 
     def test_planted_features_are_found_on_easy_data(self, kind):
@@ -326,7 +337,7 @@ class TestEveryDeterminedSelector:
             parameters = {"p": 0.6} if kind.__name__ == "XGAS" else {}
         data, truth = easy(**planted)
         k = planted["n_informative"]
-        selected = kind(n_features_to_select=k, **parameters).fit(data).selected_
+        selected = plain(kind, k).set_params(**parameters).fit(data).selected_
         assert sorted(selected) == truth.informative.tolist()
 
     def test_labels_that_tell_nothing_are_refused(self, kind, telling_nothing, everywhere):
