@@ -7,7 +7,8 @@ not the seconds in which each of them imports the same packages: they are forked
 import os
 import signal
 import sys
-from multiprocessing import get_context
+from contextlib import contextmanager
+from multiprocessing import forkserver, get_context
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -38,6 +39,16 @@ class Program:
         """Its status and what it said, on both streams, once it has ended."""
         assert not self.is_running(after=timeout), "the program does not end"
         return self._process.exitcode, *(path.read_text() for path in self._output)
+
+
+@contextmanager
+def forked_workers():
+    """Fork the workers of new Dask clusters, too, from the process that has imported everything."""
+    import dask
+
+    forkserver.ensure_running()  # with our imports: Dask would ask for others
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        yield
 
 
 def _run(output, function, arguments):

@@ -427,21 +427,23 @@ def test_convert_does_without_scikit_learn(tmp_path):
     assert (tmp_path / "b.txt").is_file()
 
 
-def test_progress_bar_only_on_a_terminal(text_file, tmp_path):
+def test_progress_bar_only_on_a_terminal(run, tmp_path, monkeypatch):
     pty = pytest.importorskip("pty", reason="pseudo-terminals are a Unix matter")
     big = tmp_path / "big.txt"
     big.write_text("".join(f"0 qid:{n} 1:0.123456\n" for n in range(100_000)))
-    command = [sys.executable, "-m", "ranksieve", "inspect", str(big), "--format", "json"]
-    piped = subprocess.run(command, capture_output=True, text=True)
-    assert (piped.returncode, piped.stderr) == (0, "")
+    command = ["inspect", big, "--format", "json"]
+    status, piped, errors = run(*command)
+    assert (status, errors) == (0, "")
     master, slave = pty.openpty()
-    environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
-    shown = subprocess.run(command, stdout=subprocess.PIPE, stderr=slave, env=environment)
-    os.close(slave)
-    assert shown.returncode == 0
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    with open(slave, "w") as terminal, monkeypatch.context() as here:
+        here.setattr(sys, "stderr", terminal)
+        status, shown, _ = run(*command)
     assert b"Reading" in os.read(master, 100_000)
     os.close(master)
-    assert json.loads(shown.stdout)["n_rows"] == 100_000
+    assert (status, shown) == (0, piped)
+    assert json.loads(shown)["n_rows"] == 100_000
 
 
 def test_errors_without_a_line_name_the_file_alone(run, text_file, tmp_path):

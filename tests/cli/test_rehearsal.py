@@ -10,15 +10,16 @@ import pytest
 # Works that say that they ran, one of which fails; with an empty cache, for no method, for a
 # method of somebody else, without files to read, and once something is compiled.
 PROGRAM = """
-import json, sys
-from pathlib import Path
+import json, os
 from ranksieve.cli.rehearsal import rehearse
 from ranksieve.selectors.registry import SELECTORS
 
 class Others:
     is_ours = False
 
-here, ours = Path(sys.argv[1]), SELECTORS["top"]
+ours = SELECTORS["top"]
+(here / "cache").mkdir()
+os.environ["NUMBA_CACHE_DIR"] = str(here / "cache")
 
 def ran(method, files, name, fails=False):
     def work(data):
@@ -68,22 +69,17 @@ pytestmark = [
 ]
 
 
-def run(program, directory):
-    """Run a program with an empty cache of kernels."""
-    (directory / "cache").mkdir()
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(directory / "cache")}
-    arguments = [sys.executable, "-c", program, directory]
-    return subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
-
-
-def test_only_the_first_command_has_one(tmp_path):
-    done = run(PROGRAM, tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout) == [True, True, False, False, False]
+def test_only_the_first_command_has_one(start_program, tmp_path):
+    status, output, errors = start_program(exec, PROGRAM, {"here": tmp_path}).wait()
+    assert (status, errors) == (0, "")
+    assert json.loads(output) == [True, True, False, False, False]
 
 
 def test_it_ends_with_a_command_that_fails(tmp_path):
-    done = run(FAILING, tmp_path)
+    (tmp_path / "cache").mkdir()
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", FAILING, tmp_path]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "failed\n")
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "process").read_text()), 0)

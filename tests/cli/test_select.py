@@ -36,6 +36,7 @@ from ranksieve.selectors import (
 from ranksieve.selectors.registry import SELECTORS, make_selector
 from tests.cli.test_data_commands import options_of, runner
 from tests.io.test_letor import assert_identical
+from tests.processes import forked_workers
 
 
 @pytest.fixture
@@ -54,6 +55,14 @@ def planted():
     data, _ = make_ranking(60, n_informative=4, n_redundant=4, n_noise=4, random_state=5)
     names = [f"feature-{letter}" for letter in "abcdefghijkl"]
     return RankingData(data.X, data.y, data.qid, feature_names=names)
+
+
+@pytest.fixture(scope="module")
+def small_demo(tmp_path_factory):
+    """Some queries of the demo, and a file of them."""
+    data, path = load_demo()[0].take_queries(range(40)), tmp_path_factory.mktemp("demo") / "demo"
+    write_letor(data, path)
+    return data, path
 
 
 @pytest.fixture
@@ -158,6 +167,7 @@ def test_json_is_printed_as_it_is_written(run, stored, planted, tmp_path):
     assert "mmr (similarity=tau_b, similarity.absolute=True): 3 of 12 features" in heading
 
 
+@forked_workers()
 def test_the_same_wherever_the_data_lives(run, stored, client):
     def features(*arguments):
         how = ["--method", "gas-e", "-k", 5, "--format", "json"]
@@ -197,11 +207,11 @@ def test_a_word_instead_of_a_number(run):
         (["-k", 4, "--set", "search=floating"], {"k": 4, "search": "floating"}),
     ],
 )
-def test_the_path_of_greedy_rankrls(run, options, parameters):
-    status, output, errors = run("select", "--demo", "--method", "greedy-rankrls", *options)
+def test_the_path_of_greedy_rankrls(run, small_demo, options, parameters):
+    data, path = small_demo
+    status, output, errors = run("select", path, "--method", "greedy-rankrls", *options)
     assert (status, errors) == (0, "")
     assert max(map(len, output.splitlines())) <= 80
-    data, _ = load_demo()
     selector = make_selector("greedy-rankrls", **parameters).fit(data)
     heading, table = output.split("\n\n")
     columns, *rows = table.splitlines()
@@ -303,11 +313,11 @@ def test_what_is_worth_adding_to_what_there_is(run):
     ]
 
 
-def test_features_for_what_they_cost(run, demo_cost_files):
+def test_features_for_what_they_cost(run, small_demo, demo_cost_files):
     costs, groups = demo_cost_files
-    command = ["select", "--demo", "--method", "greedy-rankrls", "--costs", costs]
+    data, path = small_demo
+    command = ["select", path, "--method", "greedy-rankrls", "--costs", costs]
     command += ["--group-costs", groups, "--budget", 12]
-    data, _ = load_demo()
     expected = make_selector("greedy-rankrls", "best", costs=demo_costs(), budget=12).fit(data)
     status, output, errors = run(*command, "--format", "json")
     assert (status, errors) == (0, "")
@@ -323,11 +333,11 @@ def test_features_for_what_they_cost(run, demo_cost_files):
     assert sum(added) == pytest.approx(two.cost_)
 
 
-def test_without_a_method_one_that_knows_of_costs_selects(run, demo_cost_files):
+def test_without_a_method_one_that_knows_of_costs_selects(run, small_demo, demo_cost_files):
     costs, groups = demo_cost_files
     both = ["--costs", costs, "--group-costs", groups]
     for options, method in ((both, "cegb"), ([*both, "--budget", 5], "greedy-rankrls")):
-        status, output, errors = run("select", "--demo", "-k", 2, *options, "--format", "json")
+        status, output, errors = run("select", small_demo[1], "-k", 2, *options, "--format", "json")
         assert (status, errors) == (0, "")
         assert json.loads(output)["method"] == method
 

@@ -1,6 +1,6 @@
 """Wrong options and input of commands: one line says why, and nothing is overwritten."""
 
-import subprocess
+import os
 import sys
 from pathlib import Path
 
@@ -187,18 +187,17 @@ def test_features_that_the_model_uses_must_be_there(run, folder):
     assert "narrow.shards: there are 2 features, but the model uses feature 3" in errors
 
 
+def run_on_a_full_disk(*arguments):
+    with open("/dev/full", "w") as full:
+        os.dup2(full.fileno(), sys.stdout.fileno())
+    main(list(arguments))
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
 @pytest.mark.parametrize("form", ["terminal", "json"])
-def test_a_full_disk_is_an_error(form):
-    program = [sys.executable, "-c", "from ranksieve.cli import main; main()"]
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [*program, "select", "--methods", "--format", form],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-    assert (done.returncode, done.stderr) == (1, "error: No space left on device\n")
+def test_a_full_disk_is_an_error(form, start_program):
+    program = start_program(run_on_a_full_disk, "select", "--methods", "--format", form)
+    assert program.wait() == (1, "", "error: No space left on device\n")
 
 
 def test_closed_output_is_no_error(monkeypatch):

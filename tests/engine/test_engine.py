@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -20,6 +19,7 @@ from ranksieve.progress import listen
 from ranksieve.sums.gram import centered_gram
 from ranksieve.sums.importance import Importance, feature_importance
 from tests.example_statistics import Awkward, Rounds, Sizes
+from tests.processes import forked_workers
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +163,7 @@ def everything(source):
     ]
 
 
+@forked_workers()
 def test_any_number_of_workers_gives_the_same_bits(shard_directory):
     with open_shards(shard_directory) as shards:
         assert shards.n_shards >= 7
@@ -182,6 +183,7 @@ def test_any_number_of_workers_gives_the_same_bits(shard_directory):
         client.close()
 
 
+@forked_workers()
 def test_killed_workers_are_replaced_without_changing_a_bit(shard_directory):
     with open_shards(shard_directory) as shards:
         expected = run_rounds(shards)
@@ -244,11 +246,11 @@ def test_no_dask(monkeypatch):
         connect(n_workers=2)
 
 
-def test_no_scheduler():
+def test_no_scheduler(start_program):
     # In a process of its own: a client that fails to connect leaves its event loop behind.
     code = "from ranksieve.engine.dask import connect; connect('tcp://127.0.0.1:9', timeout=0.5)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "DataError: no Dask scheduler answers at tcp://127.0.0.1:9 (" in done.stderr
+    _, _, told = start_program(exec, code, {}).wait()
+    assert "DataError: no Dask scheduler answers at tcp://127.0.0.1:9 (" in told
 
 
 def test_missing_values_are_named(everywhere, data):

@@ -6,8 +6,6 @@ import random
 import re
 import stat
 import struct
-import subprocess
-import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -812,7 +810,7 @@ def test_what_is_no_file_is_written_to_not_replaced(tmp_path):
 
 
 FILL_THE_DISK = """
-import resource, signal, sys
+import resource, signal
 import numpy as np
 from ranksieve import DataError, RankingData, write_letor, write_parquet
 from ranksieve.io.scores import write_scores
@@ -823,21 +821,20 @@ X = np.random.default_rng(0).random((2000, 9))
 data = RankingData(X, np.zeros(2000), np.arange(2000) // 10)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 for write in (write_letor, write_parquet, write_shards, lambda d, p: write_scores(d.X[:, 0], p)):
-    for suffix in sys.argv[2:]:
+    for suffix in suffixes:
         try:
-            write(data, sys.argv[1] + "/data" + suffix)
+            write(data, f"{directory}/data{suffix}")
         except DataError as error:
             print(error)
 """
 
 
-def test_a_disk_that_is_full_is_an_error_of_the_file(tmp_path):
+def test_a_disk_that_is_full_is_an_error_of_the_file(start_program, tmp_path):
     """Files of this process may not grow, which is as good as a full disk."""
-    suffixes = ["", ".gz", ".zst"]
-    command = [sys.executable, "-c", FILL_THE_DISK, str(tmp_path), *suffixes]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    refusals = done.stdout.splitlines()
+    names = {"directory": tmp_path, "suffixes": ["", ".gz", ".zst"]}
+    status, output, errors = start_program(exec, FILL_THE_DISK, names).wait()
+    assert (status, errors) == (0, "")
+    refusals = output.splitlines()
     assert len(refusals) == 12
     assert all(
         re.match(rf"{tmp_path}/\S*: cannot be written: .*File too large", r) for r in refusals

@@ -1,7 +1,6 @@
 """Files of records: durable, resumed, shared by processes, and honest about damage."""
 
 import json
-import multiprocessing
 import os
 import random
 import sys
@@ -236,22 +235,17 @@ def _add_many(path, first, n):
         notes.add(number, "x" * (number % 50) * 100)
 
 
-def test_processes_at_the_same_time_do_not_mix_lines(path):
-    spawn = multiprocessing.get_context("spawn")
+def test_processes_at_the_same_time_do_not_mix_lines(start_program, path):
     # Half of the cells of each are also those of the next.
-    processes = [spawn.Process(target=_add_many, args=(path, 50 * p, 100)) for p in range(3)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(60)
-    assert [process.exitcode for process in processes] == [0, 0, 0]
+    programs = [start_program(_add_many, path, 50 * p, 100) for p in range(3)]
+    assert [program.wait() for program in programs] == [(0, "", "")] * 3
     notes = Notes(path, HEAD)
     assert len(notes) == 200
     assert len(path.read_bytes().splitlines()) == 201
     assert all(len(notes.get(n)) == n % 50 * 100 for n in range(200))
 
 
-def _fill(path, results):
+def _fill(path):
     import resource
     import signal
 
@@ -262,17 +256,13 @@ def _fill(path, results):
         for number in range(100):
             notes.add(number, "x" * 300)
     except ValueError as error:
-        results.put(str(error))
+        sys.stdout.write(str(error))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no limits on the size of files")
-def test_a_full_disk_loses_nothing(path):
-    spawn = multiprocessing.get_context("spawn")
-    results = spawn.Queue()
-    process = spawn.Process(target=_fill, args=(path, results))
-    process.start()
-    told = results.get(timeout=60)
-    process.join(60)
+def test_a_full_disk_loses_nothing(start_program, path):
+    status, told, _ = start_program(_fill, path).wait()
+    assert status == 0
     assert "cannot be written" in told
     assert "earlier results are kept" in told
     whole = path.read_bytes()

@@ -7,8 +7,6 @@ import random
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import time
 import tracemalloc
 from contextlib import contextmanager
@@ -880,13 +878,12 @@ CSR_DAMAGE = [
 ]
 
 USE_SHARDS = """
-import sys
 from ranksieve import DataError
 from ranksieve.io.shards import open_shards
 from ranksieve.selectors import GAS, GreedyRankRLS
 
 for selector in (GAS(2), GreedyRankRLS(2)):
-    for directory in sys.argv[1:]:
+    for directory in directories:
         try:
             with open_shards(directory, verify=False) as shards:
                 selector.fit(shards)
@@ -895,7 +892,7 @@ for selector in (GAS(2), GreedyRankRLS(2)):
 """
 
 
-def test_no_damage_to_csr_shards_leads_out_of_their_arrays(tmp_path):
+def test_no_damage_to_csr_shards_leads_out_of_their_arrays(start_program, tmp_path):
     """Without verifying; in a process of its own, which a kernel astray would take down."""
     directories = []
     for number, (role, place, value) in enumerate(CSR_DAMAGE):
@@ -905,10 +902,10 @@ def test_no_damage_to_csr_shards_leads_out_of_their_arrays(tmp_path):
         array = np.load(path)
         array[place] = value
         np.save(path, array)
-    command = [sys.executable, "-c", USE_SHARDS, *map(str, directories)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    refusals = done.stdout.splitlines()
+    names = {"directories": directories}
+    status, output, errors = start_program(exec, USE_SHARDS, names).wait()
+    assert (status, errors) == (0, "")
+    refusals = output.splitlines()
     assert len(refusals) == 2 * len(CSR_DAMAGE)
     for refusal, directory in zip(refusals, 2 * directories, strict=True):
         assert re.match(rf"{directory}/000000\.\w+\.npy: is damaged: ", refusal)
