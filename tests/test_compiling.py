@@ -12,7 +12,6 @@ import pytest
 
 import ranksieve
 
-ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = """
 import numpy as np
 from ranksieve._kernels.scoring import score_models
@@ -74,32 +73,40 @@ def test_what_others_can_write_is_not_run(installed, tmp_path):
     assert not list(own_directory(tmp_path).iterdir())
 
 
-def run_with_cache(directory):
+# Kernels that are defined again look for what is compiled in another directory.
+WITH_CACHE = f"""
+import importlib, os
+import numba
+from ranksieve._kernels import scoring
+os.environ["NUMBA_CACHE_DIR"] = directory
+numba.config.reload_config()
+importlib.reload(scoring)
+{PROGRAM}
+"""
+
+
+@pytest.fixture
+def run_with_cache(start_program):
     """Run the program with its cache in a directory."""
-    run, environment = [sys.executable, "-c", PROGRAM], {"NUMBA_CACHE_DIR": str(directory)}
-    done = subprocess.run(run, env=os.environ | environment, capture_output=True, text=True)
-    assert (done.stdout, done.returncode) == ("1.5\n", 0), done.stderr
+
+    def run(directory):
+        program = start_program(exec, WITH_CACHE, {"directory": str(directory)})
+        assert program.wait() == (0, "1.5\n", "")
+
+    return run
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    """A cache with what the program needs."""
-    directory = tmp_path_factory.mktemp("compiled")
-    run_with_cache(directory)
-    return directory
-
-
-@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
-def test_what_cannot_be_read_is_compiled_anew(compiled, tmp_path, suffix):
+def test_what_cannot_be_read_is_compiled_anew(run_with_cache, tmp_path):
     """Such as the index of an older version, which names a class that is gone."""
-    cache = shutil.copytree(compiled, tmp_path / "cache")
-    files = [path for path in cache.rglob("*") if path.suffix == suffix]
-    assert files
-    head = pickle.dumps(numba.__version__, protocol=-1) if suffix == ".nbi" else b""
-    for path in files:
-        path.write_bytes(head + b"cranksieve.data\nGone\n.")  # a pickle of ranksieve.data.Gone
-    run_with_cache(cache)
-    assert any(b"Gone" not in path.read_bytes() for path in files)  # kept for the next process
+    run_with_cache(tmp_path)
+    version = pickle.dumps(numba.__version__, protocol=-1)
+    for suffix, head in ((".nbi", version), (".nbc", b"")):
+        files = [path for path in tmp_path.rglob("*") if path.suffix == suffix]
+        assert files
+        for path in files:
+            path.write_bytes(head + b"cranksieve.data\nGone\n.")  # a pickle of ranksieve.data.Gone
+        run_with_cache(tmp_path)
+        assert any(b"Gone" not in path.read_bytes() for path in files)  # kept for the next process
 
 
 EVERY_METHOD = """
@@ -124,9 +131,10 @@ for name in [*RANKERS, *SELECTORS]:
 """
 
 
-def test_no_kernel_is_compiled_in_every_process_anew():
+def test_no_kernel_is_compiled_in_every_process_anew(start_program):
     def compile_and_list():
-        run = [sys.executable, "-c", EVERY_METHOD]
-        return subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        status, output, errors = start_program(exec, EVERY_METHOD, {}).wait()
+        assert status == 0, errors
+        return output
 
     assert compile_and_list() == "" or compile_and_list() == ""
