@@ -9,6 +9,7 @@ from ranksieve import DataError, Missing, RankingData, make_ranking, write_parqu
 from ranksieve.cli import main
 from ranksieve.report.sheets.study_captions import setting_of
 from ranksieve.study import Plan, Study, load_study
+from tests.every_method import QUICK_TREES
 from tests.study.test_study import without_times
 
 QUICK = {
@@ -16,7 +17,10 @@ QUICK = {
     "rankers": ["lambdamart"],
     "ks": [2, 4],
     "seeds": 1,
-    "parameters": {"lambdamart": {"n_estimators": 5}, "bt-influence": {"n_estimators": 3}},
+    "parameters": {
+        "lambdamart": {"n_estimators": 5, "params": QUICK_TREES},
+        "bt-influence": {"n_estimators": 3, "params": QUICK_TREES},
+    },
     "grids": {
         "gas-e": {"c": [0.0, 0.1]},
         "bt-influence": {"num_leaves": [5]},
