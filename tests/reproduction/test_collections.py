@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ranksieve import RankingData, make_ranking, write_letor
+from ranksieve import make_ranking, write_letor
 from ranksieve.data import DataError
 from ranksieve.reproduction import PAPERS
 from ranksieve.reproduction.collections import KNOWN, open_at_hand, recognize
@@ -20,18 +20,26 @@ def write_collection(directory, n_queries=9, n_noise=3):
     return directory
 
 
-def write_like_ohsumed(directory, largest=1.0):
-    """Write random features and grades as many as OHSUMED has, which is how it is recognized."""
+def write_like_ohsumed(directory, last=0.5):
+    """Write random features and grades as many as OHSUMED has, which is how it is recognized.
+
+    The last value of all is as passed. Rows repeat after a while: formatting them takes long.
+    """
     rng = np.random.default_rng(0)
     lengths = np.full(106, 152) + (np.arange(106) < 28)
     qid = np.repeat(np.arange(106), lengths)
-    X = rng.integers(0, 101, (len(qid), 45)) / 100
-    grades = np.digitize(X[:, 0] + rng.normal(0, 0.5, len(qid)), [1.0, 1.4]).astype(float)
+    X = rng.integers(0, 101, (1009, 45)) / 100
+    texts = [" ".join(f"{n}:{value}" for n, value in enumerate(row, 1)) for row in X.tolist()]
+    row = np.arange(len(qid)) % len(X)
+    grades = np.digitize(X[row, 0] + rng.normal(0, 0.5, len(qid)), [1.0, 1.4])
+    lines = [f"{grades[n]} qid:{qid[n]} {texts[row[n]]}\n" for n in range(len(qid))]
+    lines[-1] = f"{lines[-1].rsplit(':', 1)[0]}:{last}\n"
     directory.mkdir(exist_ok=True)
     for number in range(1, 6):
-        rows = qid % 5 == number % 5
-        part = RankingData(X[rows] * largest, grades[rows], qid[rows])
-        write_letor(part, directory / f"S{number}.txt")
+        part = "".join(
+            line for line, query in zip(lines, qid, strict=True) if query % 5 == number % 5
+        )
+        (directory / f"S{number}.txt").write_text(part)
     return directory
 
 
@@ -95,9 +103,9 @@ class TestNormalized:
         assert (facts.title, facts.known_as, facts.unnormalized) == ("OHSUMED", "OHSUMED", None)
         assert facts.warning is None
 
-    @pytest.mark.parametrize("largest", [1.01, 12, -1])
-    def test_others(self, tmp_path, largest):
-        facts = open_at_hand(write_like_ohsumed(tmp_path, largest)).facts
+    @pytest.mark.parametrize("last", [1.01, 12, -1])
+    def test_others(self, tmp_path, last):
+        facts = open_at_hand(write_like_ohsumed(tmp_path, last)).facts
         assert (facts.title, facts.known_as) == ("OHSUMED (not normalized)", None)
         assert (facts.unnormalized, facts.convention) == ("OHSUMED", "letor3")
         assert facts.warning.startswith("This collection has the size of OHSUMED, but values that")
