@@ -107,7 +107,8 @@ def _open(data: str) -> Any:
     from ranksieve import make_ranking
 
     if data == "planted":
-        return make_ranking(30, docs_per_query=5, random_state=0)[0]
+        features = {"n_informative": 3, "n_redundant": 1, "n_noise": 1}
+        return make_ranking(30, docs_per_query=5, random_state=0, **features)[0]
     return mq2008_parts()[0].parent if data == "MQ2008" else data
 
 

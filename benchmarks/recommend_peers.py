@@ -22,16 +22,24 @@ from ranksieve.recommendation.evidence import Outcome
 from ranksieve.recommendation.verdict import Verdict, percent
 from ranksieve.selectors.registry import make_selector
 
-PARAMETERS = {"ranker": "lambdamart", "margin": 0.02, "rule": "half-margin", "draws": 5}
-TINY = {"ranker": "rankrls", "margin": 0.1, "draws": 1}
+PARAMETERS = {
+    "ranker": "lambdamart",
+    "margin": 0.02,
+    "rule": "half-margin",
+    "draws": 5,
+    "selectors": "",
+}
+TINY = {"ranker": "rankrls", "margin": 0.1, "draws": 1, "selectors": "top"}
 
 
-def run(ranker: str, margin: float, rule: str, draws: int) -> Table:
+def run(ranker: str, margin: float, rule: str, draws: int, selectors: str) -> Table:
     """Run all methods, and return a table."""
     with limit_threads(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         folder = mq2008_parts()[0].parent
-        answer = recommend(folder, ranker, margin=margin, rule=rule, details=False)
+        how: dict[str, Any] = {"margin": margin, "rule": rule, "details": False}
+        how["selectors"] = selectors.split(",") if selectors else None
+        answer = recommend(folder, ranker, **how)
         whole = concatenate([read_letor(path) for path in mq2008_parts()])
         found = {"recommend": answer.claim}
         for name in ("gain of trees", "elimination", "random"):

@@ -33,7 +33,7 @@ PARAMETERS = {
 }  # fmt: skip
 TINY = {
     "runs": 1, "queries": 15, "population": 20, "margin": 0.1, "starts": 0,
-    "rules": ",".join(RULES),
+    "rules": ",".join(RULES), "selectors": "gas-e",
 }  # fmt: skip
 
 _SETTINGS = {"rankrls": {}, "lambdamart": {"n_estimators": 30, "num_leaves": 7}}
