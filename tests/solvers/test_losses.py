@@ -43,17 +43,18 @@ def parts(scores, labels, query_ptr):
         yield scores[start:end], labels[start:end]
 
 
-@pytest.mark.parametrize("name", NAIVE)
 @given(given_queries=queries())
-def test_equals_the_explicit_loss_and_its_differences(name, given_queries):
+def test_equals_the_explicit_loss_and_its_differences(given_queries):
     scores, labels, query_ptr = given_queries
+    for name, naive in NAIVE.items():
 
-    def total(at):
-        return sum(NAIVE[name](*part) for part in parts(at, labels, query_ptr))
+        def total(at, naive=naive):
+            return sum(naive(*part) for part in parts(at, labels, query_ptr))
 
-    loss, gradient = loss_of(name, scores, labels, query_ptr)
-    assert loss == pytest.approx(total(scores), rel=1e-12, abs=1e-12)
-    np.testing.assert_allclose(gradient, oracles.slopes(total, scores, 1e-3), atol=1e-8)
+        loss, gradient = loss_of(name, scores, labels, query_ptr)
+        assert loss == pytest.approx(total(scores), rel=1e-12, abs=1e-12), name
+        slopes = oracles.slopes(total, scores, 1e-3)
+        np.testing.assert_allclose(gradient, slopes, atol=1e-8, err_msg=name)
 
 
 @given(given_queries=queries())
@@ -73,44 +74,50 @@ def test_lambdarank_equals_explicit_swaps(given_queries):
     np.testing.assert_allclose(gradient, np.concatenate(slopes), atol=1e-8)
 
 
-@pytest.mark.parametrize("name", LOSSES)
 class TestEveryLoss:
+    """Queries are drawn once for all losses, which takes longer than to compute them."""
+
     @given(given_queries=queries(), weight=st.floats(0, 3))
-    def test_weights_and_order_of_queries(self, name, given_queries, weight):
+    def test_weights_and_order_of_queries(self, given_queries, weight):
         scores, labels, query_ptr = given_queries
         weights = np.full(len(query_ptr) - 1, weight)
-        loss, gradient = loss_of(name, scores, labels, query_ptr, weights)
-        plain, plain_gradient = loss_of(name, scores, labels, query_ptr)
-        assert loss == pytest.approx(weight * plain, abs=1e-12)
-        np.testing.assert_allclose(gradient, weight * plain_gradient, atol=1e-12)
+        for name in LOSSES:
+            loss, gradient = loss_of(name, scores, labels, query_ptr, weights)
+            plain, plain_gradient = loss_of(name, scores, labels, query_ptr)
+            assert loss == pytest.approx(weight * plain, abs=1e-12), name
+            expected = weight * plain_gradient
+            np.testing.assert_allclose(gradient, expected, atol=1e-12, err_msg=name)
 
     @given(given_queries=queries(most=5), data=st.data())
-    def test_some_queries(self, name, given_queries, data):
+    def test_some_queries(self, given_queries, data):
         scores, labels, query_ptr = given_queries
         n_queries = len(query_ptr) - 1
         chosen = np.array(data.draw(st.permutations(range(n_queries)))[: (n_queries + 1) // 2])
         rows = np.concatenate([np.arange(query_ptr[q], query_ptr[q + 1]) for q in chosen])
         score_ptr = np.cumsum([0, *np.diff(query_ptr)[chosen]])
-        prepared = LOSSES[name].prepare(labels, query_ptr)
         weights = np.linspace(1, 2, n_queries)
-        _, everywhere = prepared(scores, weights)
-        loss, gradient = prepared(scores[rows], weights, chosen, score_ptr)
-        np.testing.assert_array_equal(gradient, everywhere[rows])
         others = np.where(np.isin(np.arange(n_queries), chosen), weights, 0.0)
-        assert loss == pytest.approx(prepared(scores, others)[0], abs=1e-12)
+        for name, kind in LOSSES.items():
+            prepared = kind.prepare(labels, query_ptr)
+            _, everywhere = prepared(scores, weights)
+            loss, gradient = prepared(scores[rows], weights, chosen, score_ptr)
+            np.testing.assert_array_equal(gradient, everywhere[rows], err_msg=name)
+            assert loss == pytest.approx(prepared(scores, others)[0], abs=1e-12), name
 
     @given(given_queries=queries(), shift=st.sampled_from([-1e6, 3.0, 1e6]))
-    def test_shift_of_all_scores_changes_nothing(self, name, given_queries, shift):
+    def test_shift_of_all_scores_changes_nothing(self, given_queries, shift):
         scores, labels, query_ptr = given_queries
         scores = scores.round(2)
-        loss, gradient = loss_of(name, scores, labels, query_ptr)
-        shifted, shifted_gradient = loss_of(name, scores + shift, labels, query_ptr)
-        # Numbers near 1e6 have a spacing of 1e-10, which may also break ties of scores.
-        if name != "lambdarank":
-            assert shifted == pytest.approx(loss, abs=1e-7)
-            np.testing.assert_allclose(shifted_gradient, gradient, atol=1e-7)
-        assert abs(np.add.reduceat(shifted_gradient, query_ptr[:-1])).max() < 1e-9
+        for name in LOSSES:
+            loss, gradient = loss_of(name, scores, labels, query_ptr)
+            shifted, shifted_gradient = loss_of(name, scores + shift, labels, query_ptr)
+            # Numbers near 1e6 have a spacing of 1e-10, which may also break ties of scores.
+            if name != "lambdarank":
+                assert shifted == pytest.approx(loss, abs=1e-7), name
+                np.testing.assert_allclose(shifted_gradient, gradient, atol=1e-7, err_msg=name)
+            assert abs(np.add.reduceat(shifted_gradient, query_ptr[:-1])).max() < 1e-9, name
 
+    @pytest.mark.parametrize("name", LOSSES)
     @pytest.mark.parametrize("size", [1e3, 1e150, 1e300])
     def test_large_scores_do_not_overflow(self, name, size):
         labels = np.array([2.0, 0, 1, 0, 1])
@@ -122,6 +129,7 @@ class TestEveryLoss:
             assert np.isfinite(gradient).all()
             assert loss >= 0
 
+    @pytest.mark.parametrize("name", LOSSES)
     def test_queries_that_tell_nothing(self, name):
         labels = np.array([1.0, 2, 2, 2, 0, 0])
         loss, gradient = loss_of(name, np.arange(6.0), labels, np.array([0, 1, 4, 6]))

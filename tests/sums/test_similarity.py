@@ -20,6 +20,7 @@ from ranksieve.sums.similarity import SIMILARITIES, Similarity, feature_similari
 from tests import oracles
 
 SIGNED = ["tau_a", "tau_b", "spearman"]
+WAYS = {"bits": 10**9, "sorting": 0}  # longest lists that are counted by bits
 
 
 @st.composite
@@ -44,11 +45,10 @@ def data(request):
     return in_form(request.param)
 
 
-@pytest.fixture(params=["bits", "sorting"])
+@pytest.fixture(params=WAYS)
 def way(request, monkeypatch):
     """Force one way to count."""
-    most = {"bits": 10**9, "sorting": 0}[request.param]
-    monkeypatch.setattr(similarity, "_MOST_BY_BITS", most)
+    monkeypatch.setattr(similarity, "_MOST_BY_BITS", WAYS[request.param])
 
 
 def dense(data):
@@ -82,20 +82,20 @@ def test_is_the_mean_of_what_counting_pairs_gives(everywhere, data):
         np.testing.assert_array_equal(ours, ours.T)
 
 
-@pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("method", SIMILARITIES)
-def test_both_ways_are_right_for_any_ties(method):
-    @given(rankings(), st.booleans(), st.data())
-    def check(data, absolute, draw):
-        directions = draw.draw(
-            st.lists(st.sampled_from([1, -1]), min_size=data.n_features, max_size=data.n_features)
-        )
-        how = Similarity(method, absolute=absolute)
-        ours = feature_similarity(data, how, directions=directions)
-        options = dict(directions=directions, absolute=absolute)
-        np.testing.assert_allclose(ours, naive(data, method, **options), rtol=0, atol=1e-14)
-
-    check()
+@given(rankings(), st.booleans(), st.data())
+def test_both_ways_are_right_for_any_ties(data, absolute, draw):
+    directions = draw.draw(
+        st.lists(st.sampled_from([1, -1]), min_size=data.n_features, max_size=data.n_features)
+    )
+    for method in SIMILARITIES:
+        expected = naive(data, method, directions=directions, absolute=absolute)
+        for way, most in WAYS.items():
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(similarity, "_MOST_BY_BITS", most)
+                how = Similarity(method, absolute=absolute)
+                ours = feature_similarity(data, how, directions=directions)
+            told = f"{method} by {way}"
+            np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-14, err_msg=told)
 
 
 @given(st.integers(2, 40), st.integers(1, 50), st.integers(0, 2**32 - 1))
