@@ -16,6 +16,7 @@ from ranksieve.engine.dask import connect
 from ranksieve.io.shards import Shards, open_shards, write_shards
 from ranksieve.rankers import LambdaMART
 from ranksieve.rankers.lightgbm_dask import best_number_of_trees
+from tests.processes import forked_workers
 
 pytestmark = pytest.mark.usefixtures("client", "one_thread")
 
@@ -154,6 +155,7 @@ def test_bad_input(parts, train_shards, on_cluster):
         LambdaMART(params={"tree_learner": "feature"}).fit(train_shards)
 
 
+@forked_workers()
 def test_a_lost_worker_is_an_error(parts, tmp_path):
     write_shards(parts[0], tmp_path / "shards", shard_bytes=50_000)
     with connect(n_workers=2) as own:

@@ -11,6 +11,7 @@ from ranksieve.data import DataError
 from ranksieve.rankers import LambdaMART, as_ranker
 from ranksieve.rankers.per_feature import groups, indices, reduce_values
 from ranksieve.selectors import EliminationSelector, RandomizedBoostedTrees, SequentialSelector
+from tests.every_method import QUICK_TREES
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +46,13 @@ def test_arrays_stay_arrays():
 
 RISING = [1, 0, -1, 1, 0]  # one for each feature of the data
 TREES = {"n_estimators": 4, "n_jobs": 1}
+QUICK = TREES | {"objective": QUICK_TREES["objective"]}
 QUIET = {"iterations": 4, "thread_count": 1, "allow_writing_files": False, "verbose": False}
 RANKERS = {
-    "lightgbm": lambda: LGBMRanker(**TREES, monotone_constraints=RISING),
-    "lightgbm text": lambda: LGBMRanker(**TREES, mc="1,0,-1,1,0", interaction_constraints="[0,1]"),
+    "lightgbm": lambda: LGBMRanker(**QUICK, monotone_constraints=RISING),
+    "lightgbm text": lambda: LGBMRanker(**QUICK, mc="1,0,-1,1,0", interaction_constraints="[0,1]"),
     "lightgbm more": lambda: LGBMRanker(
-        **TREES,
+        **QUICK,
         feature_contri=[1.0, 0.5, 1.0, 0.9, 1.0],
         cegb_penalty_feature_coupled=[0.1] * 5,
         interaction_constraints=[[0, 1], [2, 3, 4]],
@@ -64,7 +66,7 @@ RANKERS = {
     "catboost mapping": lambda: CatBoostRanker(
         **QUIET, monotone_constraints={0: 1, 3: -1}, feature_weights=[1, 2, 1, 2, 1.0]
     ),
-    "lambdamart": lambda: LambdaMART(4, params={"monotone_constraints": RISING, "num_threads": 1}),
+    "lambdamart": lambda: LambdaMART(4, params={"monotone_constraints": RISING, **QUICK_TREES}),
 }
 
 

@@ -43,7 +43,7 @@ def planted(kind="dense"):
 
 RANKERS = {
     "lambdamart": LambdaMART(6, num_leaves=7, params={"num_threads": 1}),
-    "lightgbm": LGBMRanker(n_estimators=6, num_leaves=7, n_jobs=1),
+    "lightgbm": LGBMRanker(n_estimators=6, num_leaves=7, n_jobs=1, objective="rank_xendcg"),
     "columns": LambdaMART(
         4, num_leaves=7, params={"num_threads": 1, "monotone_constraints": [1, 0, -1, 0, 0, 0, 0]}
     ),
@@ -146,7 +146,8 @@ def test_errors_are_those_of_fit():
     data = planted()
     halves = RankingData(data.X, data.y + 0.5, data.qid)
     equal = RankingData(data.X, data.y * 0, data.qid)
-    for ranker in map(as_ranker, (RANKERS["lambdamart"], RANKERS["lightgbm"])):
+    usual = LGBMRanker(n_estimators=6, n_jobs=1)
+    for ranker in map(as_ranker, (RANKERS["lambdamart"], RANKERS["lightgbm"], usual)):
         for wrong in (halves, equal):
             with pytest.raises(DataError) as expected:
                 ranker.fit(wrong)

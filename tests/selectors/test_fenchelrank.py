@@ -104,7 +104,7 @@ class TestOptimum:
             return
         selector = FenchelRank(radius=radius, away_steps=away_steps, max_iter=n_steps, tol=1e-9)
         selector.fit(data)
-        path = SparseRankSVM(lam=1e-4, standardize=False, n_lams=30).fit(data)
+        path = SparseRankSVM(lam=1e-4, standardize=False, n_lams=12).fit(data)
         inside = [fit for fit in path.solutions_ if np.abs(fit.coef).sum() <= radius]
         best = min(mean_loss(D[:, fit.features], fit.coef) for fit in inside)
         assert best >= selector.objective_ - selector.gap_ - 1e-9

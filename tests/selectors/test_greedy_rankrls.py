@@ -22,6 +22,7 @@ from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, Samp
 from ranksieve.solvers.rankrls.replay import ReplayedLeaveQueryOut
 from ranksieve.solvers.rankrls.residuals import LeaveQueryOut
 from tests import oracles
+from tests.processes import forked_workers
 from tests.repeating import repeat_queries
 
 LAMBDAS = [2.0**-10, 1.0, 2.0**10]
@@ -246,6 +247,7 @@ class TestVariants:
         np.testing.assert_array_equal(found.selected_, plain.selected_)
         np.testing.assert_allclose(found.coef_, plain.coef_, rtol=1e-8)
 
+    @forked_workers()
     def test_a_dead_worker_is_replaced_in_the_middle_of_a_path(self, tmp_path, monkeypatch):
         data = long_queries(4)
         write_shards(data, tmp_path / "shards", shard_bytes=6000)
