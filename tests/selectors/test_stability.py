@@ -119,7 +119,7 @@ def test_the_number_of_features_of_a_run(planted):
 def test_the_bound_holds_in_simulation():
     """All features are useless here, so that all that are kept are kept by chance."""
     n_kept, p = [], 8
-    for seed in range(25):
+    for seed in range(15):
         random = np.random.default_rng(seed)
         X, y = random.normal(size=(60, p)), random.integers(0, 2, size=60)
         data = RankingData(X, y, np.arange(60) // 5)
