@@ -111,8 +111,10 @@ def told(place):
     return {
         "inspect": run("inspect", data, "--top", len(NAMES)),
         "inspect as json": run("inspect", data, "--format", "json"),
-        "select": run("select", data, "-k", len(NAMES), "--out", place / "chosen.json"),
-        "select as json": run("select", data, "-k", len(NAMES), "--format", "json"),
+        "select": run("select", data, "-k", len(NAMES)),
+        "select as json": run(
+            "select", data, *quick, "--format", "json", "--out", place / "chosen.json"
+        ),
         **{
             f"select as {form}": run("select", data, *quick, "--format", form)
             for form in ("markdown", "latex", "html", "csv")

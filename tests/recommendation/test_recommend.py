@@ -1,14 +1,13 @@
 """Recommendations: who chooses, who judges, and what is said."""
 
 import json
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 
 from ranksieve import DataError, FeatureCosts, RankingData, make_ranking, recommend
+from ranksieve.cli import main
 from ranksieve.io.letor import write_letor
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
@@ -469,7 +468,7 @@ class TestTime:
     def test_as_many_queries_judge_as_there_is_time_for(self, data, answer, monkeypatch):
         """By a clock that ticks whenever it is read."""
         judged = []
-        for limit in (3, 60, 90, 120, 160, 10_000):
+        for limit in (3, 60, 120, 10_000):
             ticks = iter(range(10**6))
             monkeypatch.setattr("ranksieve.recommendation.timing.monotonic", ticks.__next__)
             found = recommend(data, margin=0.05, time=limit, **QUICK)
@@ -536,14 +535,14 @@ def test_bad_input(data, wrong, message):
         recommend(data, **QUICK | wrong)
 
 
-def test_a_killed_command_resumes(tmp_path, data):
+def test_a_killed_command_resumes(tmp_path, data, start_program):
     """The process dies while it writes; resumed, it ends with what it would have said."""
     write_letor(data, tmp_path / "data.txt")
-    command = [sys.executable, "-m", "ranksieve", "recommend", str(tmp_path / "data.txt")]
+    command = ["recommend", str(tmp_path / "data.txt"), "--out", str(tmp_path / "killed")]
     command += ["--ranker", "rankrls", "--selectors", "greedy-rankrls,top", "--no-figures"]
-    killed = subprocess.Popen([*command, "--out", str(tmp_path / "killed")], stdout=-3, stderr=-3)
+    killed = start_program(main, command)
     ledger = tmp_path / "killed" / LEDGER
-    while not (ledger.exists() and ledger.stat().st_size > 20_000) and killed.poll() is None:
+    while not (ledger.exists() and ledger.stat().st_size > 20_000) and killed.is_running():
         time.sleep(0.02)
     killed.kill()
     killed.wait()

@@ -608,7 +608,7 @@ class TestSimilarity:
         assert ax.get_xlabel() == "features, by cluster"
         assert ax.images[0].colorbar.ax.get_ylabel() == "tau"
 
-    @settings(max_examples=30)
+    @settings(max_examples=15)
     @given(st.lists(st.integers(0, 3), min_size=1, max_size=20), st.randoms(use_true_random=False))
     def test_a_tree_brings_like_features_together(self, families, random):
         random.shuffle(families)
