@@ -146,9 +146,9 @@ class TestReadings:
 
     def test_the_closest_is_near_on_mq2008(self, mq2008_dir):
         methods = ["fs-scpr-closest"]
-        result = reproduce("fs-scpr", mq2008_dir, methods=methods, n_seeds=1)
+        result = reproduce("fs-scpr", mq2008_dir, methods=methods, n_seeds=2)
         assert result.mean("fs-scpr-closest", "MAP").is_within
-        assert result.mean("fs-scpr-closest", "NDCG@10").ours == pytest.approx(0.2313, abs=0.002)
+        assert result.mean("fs-scpr-closest", "NDCG@10").ours == pytest.approx(0.2293, abs=0.002)
 
 
 def test_what_does_not_beat_random_orders_is_told():
