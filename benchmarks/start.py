@@ -50,15 +50,23 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "compare": ("compare --out {study}", ()),
 }
 
-# The command line, with an ear on numba: event -> seconds of each function without what it calls.
+# The command line, with an ear on numba: seconds of each function without what it calls. It listens
+# once a command imports kernels, and with them numba: those that do not are not slowed down.
 LISTENING = """
 import json, sys, time
 from collections import Counter
-from numba.core import event
+from importlib.abc import MetaPathFinder
 
-class Listener(event.Listener):
+class Listener(MetaPathFinder):
     def __init__(self):
         self.inner, self.seconds = [], Counter()
+    def find_spec(self, name, path, target=None):
+        if name == "ranksieve._kernels.compiling":
+            from numba.core import event
+            event.Listener.register(Listener)
+            event.register("numba:compile", self)
+    def notify(self, happened):
+        (self.on_start if happened.is_start else self.on_end)(happened)
     def on_start(self, started):
         self.inner.append([time.process_time(), 0.0])
     def on_end(self, ended):
@@ -70,7 +78,7 @@ class Listener(event.Listener):
         self.seconds[f"{function.__module__}.{function.__name__}"] += seconds - inner
 
 listener = Listener()
-event.register("numba:compile", listener)
+sys.meta_path.insert(0, listener)
 from ranksieve.cli import main
 try:
     main(sys.argv[2:])
@@ -124,11 +132,9 @@ def _measure(name: str, place: Path) -> tuple[Seconds, Seconds, float, dict[str,
     """Return the seconds of both runs, of imports, and of compiling each function."""
     arguments, cache = COMMANDS[name][0], name.replace(" ", "")
     events = place / "events.json"
-    started, _ = _seconds(["-m", "ranksieve", *_split(arguments, place, "first")], place, cache)
+    first = ["-c", LISTENING, str(events), *_split(arguments, place, "first")]
+    started, _ = _seconds(first, place, cache)
     again, _ = _seconds(["-m", "ranksieve", *_split(arguments, place, "second")], place, cache)
-    # Listening imports numba, which some commands do not: another first run, which nobody times.
-    listening = ["-c", LISTENING, str(events), *_split(arguments, place, "listening")]
-    _seconds(listening, place, f"{cache}-listening")
     importing = ["-X", "importtime", "-m", "ranksieve", *_split(arguments, place, "third")]
     _, log = _seconds(importing, place, cache)
     imports = sum(map(int, re.findall(r"^import time: +(\d+) \|", log, re.MULTILINE))) / 1e6

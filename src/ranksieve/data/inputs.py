@@ -108,7 +108,8 @@ def as_query_ids(qid: Any, n_rows: int) -> np.ndarray:
         )
     ids = as_column(qid, "qid", n_rows)
     if ids.dtype.kind == "O":
-        missing = [row for row, query in enumerate(ids) if _is_missing(query)]
+        is_safe = set(map(type, ids)) <= {str, int}  # as they are read; seen at once
+        missing = [] if is_safe else [row for row, query in enumerate(ids) if _is_missing(query)]
     elif ids.dtype.kind in "fMm":
         missing = np.flatnonzero(ids != ids).tolist()
     else:
