@@ -45,6 +45,7 @@ class Program:
 def forked_workers():
     """Fork the workers of new Dask clusters, too, from the process that has imported everything."""
     import dask
+    import distributed  # noqa: F401  adds its settings, which must not go with ours at the end
 
     forkserver.ensure_running()  # with our imports: Dask would ask for others
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
