@@ -225,6 +225,10 @@ def test_tables_that_are_wrong(tmp_path):
     path.write_bytes(b"PAR1 but no more")
     with pytest.raises(DataError, match="costs.parquet: "):
         FeatureCosts.read(path)
+    pq.write_table(pa.table({"feature": ["abcdef"], "cost": [1.0]}), path, compression="none")
+    path.write_bytes(path.read_bytes().replace(b"abcdef", b"\xb7bcdef"))
+    with pytest.raises(DataError, match="costs.parquet: .*can't decode"):
+        FeatureCosts.read(path)
     for path in (tmp_path / "none.csv", tmp_path / "none.parquet", tmp_path):
         with pytest.raises(DataError, match=str(path)):
             FeatureCosts.read(path)

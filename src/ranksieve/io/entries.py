@@ -88,9 +88,12 @@ def entries_of_frame(
 def _read_parquet(path: Path) -> dict[str, list[Any]]:
     import pyarrow.parquet as pq
 
-    with explain_parquet_errors(path), pq.ParquetFile(path) as file:
+    with (
+        explain_parquet_errors(path),
+        pq.ParquetFile(path, page_checksum_verification=True) as file,
+    ):
         table = file.read()
-    return {name: table[index].to_pylist() for index, name in enumerate(table.schema.names)}
+        return {name: table[index].to_pylist() for index, name in enumerate(table.schema.names)}
 
 
 def _entries_of_table(

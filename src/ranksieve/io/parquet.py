@@ -24,7 +24,6 @@ from ranksieve.io.records import checksum_of
 from ranksieve.io.tables import Tables
 
 _ROWS_PER_GROUP = 65_536
-_BUFFER = 2**16  # bytes of a column to read at a time
 _COLUMNS = 16  # columns at a time; they fill a cache line of a row
 _METADATA_KEY = b"ranksieve"
 
@@ -168,9 +167,10 @@ class ParquetTable:
 
         with (
             explain_parquet_errors(self.path),
-            # Pre-buffering would read the whole file into memory.
+            # Pre-buffering would read the whole file into memory, and a buffer would become as
+            # large as a damaged page says that it is.
             pq.ParquetFile(
-                self.path, pre_buffer=False, buffer_size=_BUFFER, page_checksum_verification=True
+                self.path, pre_buffer=False, memory_map=True, page_checksum_verification=True
             ) as file,
         ):
             for batch in file.iter_batches(rows, columns=[*numbers, *others]):
