@@ -35,7 +35,7 @@ PARAMETERS = {
     "level": 0.95,
     "costs": "equal",
 }
-TINY = {"runs": 1, "queries": 20, "population": 50, "margin": 0.1, "costs": "random"}
+TINY = {"runs": 2, "queries": 20, "population": 50, "margin": 0.1, "costs": "random"}
 
 _WEIGHTS = np.array([1.0, 0.7, 0.5, 0.4, 0.3, 0.25, 0.0, 0.0])
 _SELECTORS = ["greedy-rankrls", "gas-e", "top", "ig"]

@@ -32,7 +32,7 @@ PARAMETERS = {
     "margin": 0.01,
     "out": "",
 }
-TINY = {"queries": 8, "documents": 5, "features": 4, "trees": 2, "margin": 0.2, "out": ""}
+TINY = {"queries": 12, "documents": 5, "features": 6, "trees": 2, "margin": 0.2, "out": ""}
 
 _SECONDS = "processor-seconds.jsonl"
 
