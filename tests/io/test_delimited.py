@@ -5,6 +5,8 @@ import gzip
 import io
 import logging
 import os
+import time
+import weakref
 
 import numpy as np
 import pyarrow as pa
@@ -212,6 +214,38 @@ def test_short_reads_make_no_short_blocks(write, monkeypatch):
     path = write("qid,label,f\n" + "1,0,2.123456\n" * 20)
     monkeypatch.setattr(delimited, "open_decompressed", lambda file, path: Slow(file.read()))
     assert read_csv(path).n_rows == 20
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ("qid;label;f" + "\n1;0;2" * 20, "there is only one column"),
+        ("qid,label,qid", "2 columns are named 'qid'"),
+        ("qid,label,f" + "\n1,0,2" * 20 + "\n1,oops,2", "row 22: column 'label': 'oops'"),
+    ],
+)
+def test_nobody_reads_on_after_an_error(write, monkeypatch, start, message):
+    """A thread of Arrow that reads when the interpreter ends would abort it."""
+    opened = []
+
+    class Slow(io.BytesIO):
+        def read(self, size=-1):
+            time.sleep(0.01)
+            return super().read(size)
+
+    def open_slowly(file, path):
+        stream = Slow(file.read())
+        opened.append(weakref.ref(stream))
+        return stream
+
+    monkeypatch.setattr(delimited, "_BLOCK", 64)
+    monkeypatch.setattr(delimited, "open_decompressed", open_slowly)
+    path = write(start + "\n1,1,2" * 500)
+    with pytest.raises(DataError, match=message) as raised:
+        read_csv(path)
+    assert raised.tb is not None  # it refers to all that the functions had
+    assert opened
+    assert all(stream() is None for stream in opened)
 
 
 def test_columns_are_known_before_rows_are_read(write, monkeypatch):

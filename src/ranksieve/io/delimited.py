@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from threading import Event
 from typing import IO, Any
 
 from ranksieve.data import DataError, RankingData
@@ -23,6 +24,7 @@ from ranksieve.io.files import (
 from ranksieve.io.tables import Tables
 
 _BLOCK = 2**22  # bytes; a row must fit
+_PATIENCE = 60.0  # seconds to wait for Arrow to stop reading
 _PARSING = re.compile(r"CSV parse error: (?:Row #(\d+): )?(.*)", re.DOTALL)
 _CONVERTING = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\w+): (.*)", re.DOTALL
@@ -148,18 +150,19 @@ class DelimitedTable:
         import pyarrow as pa
         import pyarrow.csv as pc
 
-        convert = pc.ConvertOptions(column_types=types, include_columns=[*(types or ())])
+        options = (
+            # Errors have row numbers only with a single thread, which is as fast.
+            pc.ReadOptions(block_size=_BLOCK, use_threads=False),
+            pc.ParseOptions(delimiter=delimiter_of(self.path), newlines_in_values=True),
+            pc.ConvertOptions(column_types=types, include_columns=[*(types or ())]),
+        )
         try:
-            with explain_read_errors(self.path), open_regular(self.path) as file:
-                reader = pc.open_csv(
-                    pa.PythonFile(_WholeBlocks(open_decompressed(file, self.path)), mode="r"),
-                    # Errors have row numbers only with a single thread, which is as fast.
-                    pc.ReadOptions(block_size=_BLOCK, use_threads=False),
-                    pc.ParseOptions(delimiter=delimiter_of(self.path), newlines_in_values=True),
-                    convert,
-                )
-                with reader:
-                    yield file, reader
+            with (
+                explain_read_errors(self.path),
+                open_regular(self.path) as file,
+                closing(_Reader(open_decompressed(file, self.path), *options)) as reader,
+            ):
+                yield file, reader
         except pa.ArrowException as error:
             raise DataError(f"{self.path}: {self._explain(str(error))}") from None
         except UnicodeDecodeError:
@@ -200,11 +203,59 @@ def _example(values: list[str | None], first_row: int) -> str:
     return "text"
 
 
+class _Reader:
+    """Batches of the rows of a stream, for which a thread of Arrow reads ahead.
+
+    If that thread called Python when the interpreter ends, the process would be aborted. So
+    :meth:`close` waits until Arrow has released the stream.
+    """
+
+    def __init__(self, stream: Any, *options: Any) -> None:
+        import pyarrow as pa
+        import pyarrow.csv as pc
+
+        self._released = Event()
+        try:
+            self._batches = pc.open_csv(
+                pa.PythonFile(_Handle(_WholeBlocks(stream), self._released), mode="r"), *options
+            )
+        except BaseException:
+            self.close()
+            raise
+        self.schema = self._batches.schema
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._batches)
+
+    def close(self) -> None:
+        self._batches = None
+        self._released.wait(_PATIENCE)
+
+
+class _Handle:
+    """What Arrow holds of a stream; sets ``released`` when it is no longer held.
+
+    The stream itself may be held by the traceback of an error in its ``read``.
+    """
+
+    def __init__(self, stream: _WholeBlocks, released: Event) -> None:
+        self.read, self.closed, self._released = stream.read, False, released
+
+    def __del__(self) -> None:
+        self._released.set()
+
+    def close(self) -> None:
+        self.closed = True
+
+    def readable(self) -> bool:
+        return True
+
+
 class _WholeBlocks:
-    """Stream for Arrow with full blocks, except for the last, and a final newline."""
+    """Stream with full blocks, except for the last, and a final newline."""
 
     def __init__(self, stream: Any) -> None:
-        self._stream, self._rest, self._last, self.closed = stream, b"", b"\n", False
+        self._stream, self._rest, self._last = stream, b"", b"\n"
 
     def read(self, size: int) -> bytes:
         parts = [self._rest]
@@ -218,9 +269,3 @@ class _WholeBlocks:
             block, self._last = block + b"\n", b"\n"
         self._rest = block[size:]
         return block[:size]
-
-    def close(self) -> None:
-        self.closed = True
-
-    def readable(self) -> bool:
-        return True
