@@ -1,6 +1,7 @@
 """Wrong options and input of commands: one line says why, and nothing is overwritten."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -198,6 +199,20 @@ def run_on_a_full_disk(*arguments):
 def test_a_full_disk_is_an_error(form, start_program):
     program = start_program(run_on_a_full_disk, "select", "--methods", "--format", form)
     assert program.wait() == (1, "", "error: No space left on device\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+def test_an_interpreter_that_ends_does_not_write_to_a_full_disk_again():
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ranksieve", "--help"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=buffered,
+        )
+    assert (done.returncode, done.stderr) == (1, "error: No space left on device\n")
 
 
 def test_closed_output_is_no_error(monkeypatch):

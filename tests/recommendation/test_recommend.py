@@ -1,6 +1,7 @@
 """Recommendations: who chooses, who judges, and what is said."""
 
 import json
+import signal
 import time
 
 import numpy as np
@@ -545,7 +546,7 @@ def test_a_killed_command_resumes(tmp_path, data, start_program):
     while not (ledger.exists() and ledger.stat().st_size > 20_000) and killed.is_running():
         time.sleep(0.02)
     killed.kill()
-    killed.wait()
+    assert killed.wait()[0] == -signal.SIGKILL
     first, second = (
         recommend(tmp_path / "data.txt", out=tmp_path / name, **QUICK | {"details": True})
         for name in ("whole", "killed")
