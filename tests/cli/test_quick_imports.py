@@ -1,4 +1,4 @@
-"""A command imports scikit-learn without what it does not use, and all of that works later."""
+"""A command imports other libraries without what it does not use, and all of it works later."""
 
 import os
 import subprocess
@@ -17,6 +17,7 @@ assert "sklearn" in sys.modules
 
 LEFT_OUT = """
 unused = {"pandas", "scipy.stats", "sklearn.feature_selection", "sklearn.metrics"}
+unused |= {"numpy.f2py", "numpy.testing"}
 assert not unused & set(sys.modules), unused & set(sys.modules)
 """
 
@@ -32,6 +33,21 @@ selector = TopImportance(1).set_output(transform="pandas").fit(X, [0, 1, 1], qid
 assert list(selector.transform(X)) == ["a"]
 from lightgbm import LGBMRegressor
 assert LGBMRegressor(n_estimators=1, verbose=-1).fit(X, [0, 1, 1]).feature_name_ == ["a", "b"]
+"""
+
+NUMPY_AND_SCIPY = """
+import sys
+from ranksieve.cli.quick_imports import import_quickly
+import_quickly()
+import numpy, scipy, sklearn
+assert not {"scipy.special", "numpy.f2py", "numpy.testing"} & set(sys.modules)
+from sklearn.utils import _array_api
+from scipy._lib.array_api_compat import numpy as names
+assert _array_api.special.expit(0.0) == 0.5
+names.testing.assert_array_equal([1], [1])
+assert numpy.testing is sys.modules["numpy.testing"] and numpy.f2py.get_include()
+from scipy.special import expit
+assert expit is scipy.special.expit and scipy.special is sys.modules["scipy.special"]
 """
 
 SCIPY_STATS = """
@@ -54,10 +70,12 @@ assert sklearn.feature_selection.SelectKBest is SelectKBest
 assert repr(pickle.loads(pickle.dumps(GAS(c=0.5)))) == "GAS(c=0.5)"
 """
 
+ALONE = [PANDAS, SCIPY_STATS, FEATURE_SELECTION]
+
 # Each in a copy of the process, so that none finds what another has imported.
 EACH_ALONE = f"""
 import os
-for program in {[PANDAS, SCIPY_STATS, FEATURE_SELECTION]}:
+for program in {ALONE}:
     copy = os.fork()
     if not copy:
         exec(program)
@@ -81,8 +99,12 @@ def test_what_is_not_used_is_left_out_and_works_when_it_is_used():
     if hasattr(os, "fork"):
         check(COMMAND + LEFT_OUT + EACH_ALONE)
     else:
-        for program in (PANDAS, SCIPY_STATS, FEATURE_SELECTION):
+        for program in ALONE:
             check(COMMAND + LEFT_OUT + program)
+
+
+def test_commands_that_do_not_list_methods_leave_out_more():
+    check(NUMPY_AND_SCIPY)
 
 
 def test_pandas_may_be_missing():

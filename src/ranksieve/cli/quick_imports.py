@@ -1,9 +1,10 @@
-"""Import scikit-learn without the modules that a command does not use.
+"""Import scipy and scikit-learn without the modules that a command does not use.
 
-``import sklearn`` loads pandas and ``scipy.stats`` for functions that are rarely called;
-``sklearn.feature_selection`` loads half of scikit-learn in addition to the mixin of selectors. That
-takes longer than most commands. The command line, which has its own process, avoids it; if
-ranksieve is used as a library, imports are not changed.
+``import sklearn`` loads pandas, ``scipy.stats`` and ``scipy.special`` for functions that are rarely
+called, both load all of numpy to copy its names, and ``sklearn.feature_selection`` loads half
+of scikit-learn in addition to the mixin of selectors. That takes longer than most commands. The
+command line, which has its own process, avoids it; if ranksieve is used as a library, imports are
+not changed.
 """
 
 from __future__ import annotations
@@ -19,9 +20,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+# Module -> modules that it need not load.
+_UNUSED = {
+    "scipy._lib.array_api_compat.numpy": ("numpy.f2py", "numpy.testing"),
+    "sklearn": ("pandas", "scipy.stats", "scipy.special", "numpy.f2py", "numpy.testing"),
+}
+
 
 def import_quickly() -> None:
-    """Shorten the import of scikit-learn, if and when something imports it."""
+    """Shorten the imports of scipy and scikit-learn, if and when something imports them."""
     if "sklearn" not in sys.modules:
         sys.meta_path.insert(0, _Finder())
 
@@ -30,23 +37,29 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(fullname, path) if fullname == "sklearn" else None
+        spec = PathFinder.find_spec(fullname, path) if fullname in _UNUSED else None
         if spec is not None and isinstance(spec.loader, SourceFileLoader):
-            spec.loader = _Loader(spec.loader.name, spec.loader.path)
+            loader = _SklearnLoader if fullname == "sklearn" else _Loader
+            spec.loader = loader(spec.loader.name, spec.loader.path)
         return spec
 
 
 class _Loader(SourceFileLoader):
-    """Loader of ``sklearn`` that imports the mixin of selectors without its package."""
+    """Loader of a module, without the modules that it need not load."""
 
     def exec_module(self, module: ModuleType) -> None:
         unused = [
-            name
-            for name in ("pandas", "scipy.stats")
-            if name not in sys.modules and find_spec(name)
+            name for name in _UNUSED[self.name] if name not in sys.modules and find_spec(name)
         ]
         with _replace_modules(*map(_LazyModule, unused)):
             super().exec_module(module)
+
+
+class _SklearnLoader(_Loader):
+    """Loader of ``sklearn`` that also imports the mixin of selectors without its package."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
         bare = ModuleType("sklearn.feature_selection")
         bare.__path__ = [str(Path(self.path).parent / "feature_selection")]
         with _replace_modules(bare):
@@ -65,11 +78,17 @@ class _LazyModule(ModuleType):
 @contextmanager
 def _replace_modules(*modules: ModuleType) -> Iterator[None]:
     """Context manager in which import statements find these modules instead of the real ones."""
+    places: list[tuple[dict[str, Any], str, ModuleType]] = []
     for module in modules:
-        sys.modules[module.__name__] = module
+        package, _, name = module.__name__.rpartition(".")
+        places.append((sys.modules, module.__name__, module))
+        if package in sys.modules:  # packages that import their modules by themselves look there
+            places.append((vars(sys.modules[package]), name, module))
+    for place, name, module in places:
+        place[name] = module
     try:
         yield
     finally:
-        for module in modules:
-            if sys.modules.get(module.__name__) is module:
-                del sys.modules[module.__name__]
+        for place, name, module in places:
+            if place.get(name) is module:
+                del place[name]

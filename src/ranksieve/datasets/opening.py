@@ -13,7 +13,6 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns
 from ranksieve.data.frames import is_frame
 from ranksieve.datasets.collections import Collection, open_collection
-from ranksieve.datasets.demo import load_demo
 from ranksieve.io import TEXT_OPTIONS, are_tables, check_no_options, read_data
 from ranksieve.io.shards import Shards, Verify, open_shards
 from ranksieve.io.shards.format import MANIFEST
@@ -60,6 +59,8 @@ def open_data(
     """
     if source is None:
         check_no_options(DEMO, "the demo", columns, read_options)
+        from ranksieve.datasets.demo import load_demo
+
         return load_demo()[0]
     if isinstance(source, Collection):
         check_no_options(title_of(source), "such data", columns)
