@@ -10,6 +10,7 @@ import typer
 
 from ranksieve.cli.option_groups import ReadingRows
 from ranksieve.cli.options import Format, option
+from ranksieve.cli.rehearsal import rehearse
 from ranksieve.cli.settings import read_costs
 from ranksieve.cli.sources import open_for
 
@@ -95,6 +96,7 @@ def export(
     """
     from ranksieve.export import TARGETS, export_model
     from ranksieve.export.targets.registry import find_target
+    from ranksieve.export.verifying import measure
     from ranksieve.rankers import load_model
     from ranksieve.report.formats.printing import show_sheets
     from ranksieve.report.sheets.export import export_sheets, targets_sheet
@@ -106,11 +108,13 @@ def export(
         raise typer.BadParameter("MODEL, --to TARGET and --out DIR are required")
     find_target(to)
     priced = read_costs(costs, group_costs)
+    wait_for_kernels = rehearse(verify, lambda few: measure(few, few.X[:, 0]))
     ranker = load_model(model)
     with ExitStack() as stack:
         data = None
         if verify:
             data = stack.enter_context(open_for(ranker, verify, reading))
+            wait_for_kernels()
         exported = export_model(
             ranker,
             to,
