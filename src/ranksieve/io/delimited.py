@@ -24,7 +24,7 @@ from ranksieve.io.files import (
 from ranksieve.io.tables import Tables
 
 _BLOCK = 2**22  # bytes; a row must fit
-_PATIENCE = 60.0  # seconds to wait for Arrow to stop reading
+_PATIENCE = 10.0  # seconds to wait for Arrow to stop reading
 _PARSING = re.compile(r"CSV parse error: (?:Row #(\d+): )?(.*)", re.DOTALL)
 _CONVERTING = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\w+): (.*)", re.DOTALL
