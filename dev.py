@@ -95,9 +95,9 @@ def main() -> None:
         install("dev")
         drop_stale_kernels()
         is_whole = all(option in ("--quick", "--remember-slow") for option in rest)
-        # One process more than cores: slow tests wait for programs and clusters that they start.
-        processes = (os.cpu_count() or 1) + ("--quick" not in rest)
-        side_by_side = [f"--numprocesses={processes}", "--dist=worksteal"] if is_whole else []
+        side_by_side = (
+            [f"--numprocesses={os.cpu_count() or 1}", "--dist=worksteal"] if is_whole else []
+        )
         with test_environment() as variables:
             call("python", "-m", "pytest", *side_by_side, *rest, env=variables)
     elif command == "check":
