@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import asdict, fields, is_dataclass
+from importlib import import_module
 from numbers import Number
 
 import numpy as np
@@ -326,3 +327,13 @@ def test_traits_are_listed():
     assert "no include" not in legend  # every method can
     assert f"no groups (fs-bfs): {SELECTORS['fs-bfs'].no_groups}" in reasons
     assert [column.name for column in registry_sheet(RANKERS).columns] == ["ranker", "description"]
+
+
+@pytest.mark.parametrize("name", ["ranksieve", "ranksieve.datasets"])
+def test_names_that_are_imported_on_first_use(name):
+    package = import_module(name)
+    assert set(package.__all__) <= set(dir(package))
+    for public in package.__all__:
+        assert getattr(package, public) is not None
+    with pytest.raises(AttributeError, match=f"module '{name}' has no attribute 'make_rankng'"):
+        package.make_rankng  # noqa: B018

@@ -1,10 +1,10 @@
 """Import scipy and scikit-learn without the modules that a command does not use.
 
-``import sklearn`` loads pandas, ``scipy.stats`` and ``scipy.special`` for functions that are rarely
-called, both load all of numpy to copy its names, and ``sklearn.feature_selection`` loads half
-of scikit-learn in addition to the mixin of selectors. That takes longer than most commands. The
-command line, which has its own process, avoids it; if ranksieve is used as a library, imports are
-not changed.
+scikit-learn imports pandas, ``scipy.stats`` and ``scipy.special`` for functions that are rarely
+called; it and scipy import all of numpy to copy its names; ``sklearn.feature_selection`` imports
+half of scikit-learn in addition to the mixin of selectors. That takes longer than most commands.
+The command line, which has its own process, avoids it; if ranksieve is used as a library, imports
+are not changed.
 """
 
 from __future__ import annotations
@@ -80,9 +80,10 @@ def _replace_modules(*modules: ModuleType) -> Iterator[None]:
     """Context manager in which import statements find these modules instead of the real ones."""
     places: list[tuple[dict[str, Any], str, ModuleType]] = []
     for module in modules:
-        package, _, name = module.__name__.rpartition(".")
         places.append((sys.modules, module.__name__, module))
-        if package in sys.modules:  # packages that import their modules by themselves look there
+        package, _, name = module.__name__.rpartition(".")
+        # Packages that import their modules on first use look among their own names.
+        if package in sys.modules and name not in vars(sys.modules[package]):
             places.append((vars(sys.modules[package]), name, module))
     for place, name, module in places:
         place[name] = module

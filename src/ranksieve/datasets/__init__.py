@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ranksieve.datasets.collections import Collection, open_collection
-from ranksieve.datasets.fold_files import FoldFiles
 from ranksieve.public_names import export
 
 if TYPE_CHECKING:
+    from ranksieve.datasets.collections import Collection, open_collection
     from ranksieve.datasets.demo import demo_costs, load_demo
     from ranksieve.datasets.demo_log import write_demo_log
+    from ranksieve.datasets.fold_files import FoldFiles
     from ranksieve.datasets.planted import PlantedRanking, make_ranking
     from ranksieve.datasets.planting import FeaturePlan, RankingTruth, draw_plan
 
@@ -28,16 +28,19 @@ __all__ = [
     "draw_plan",
 ]
 
-# Commands that read files need no synthetic data, nor ``scipy.special``, which it imports.
-_SYNTHETIC = {
+# Imported on first use: commands that read files need no synthetic data.
+_HOME = {
+    "open_collection": "ranksieve.datasets.collections",
+    "Collection": "ranksieve.datasets.collections",
+    "FoldFiles": "ranksieve.datasets.fold_files",
+    "make_ranking": "ranksieve.datasets.planted",
     "load_demo": "ranksieve.datasets.demo",
     "demo_costs": "ranksieve.datasets.demo",
     "write_demo_log": "ranksieve.datasets.demo_log",
-    "make_ranking": "ranksieve.datasets.planted",
     "PlantedRanking": "ranksieve.datasets.planted",
     "RankingTruth": "ranksieve.datasets.planting",
     "FeaturePlan": "ranksieve.datasets.planting",
     "draw_plan": "ranksieve.datasets.planting",
 }
 
-__getattr__, _ = export(__name__, _SYNTHETIC)
+__getattr__, __dir__ = export(__name__, _HOME)

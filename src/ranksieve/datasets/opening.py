@@ -58,9 +58,9 @@ def open_data(
     300
     """
     if source is None:
-        check_no_options(DEMO, "the demo", columns, read_options)
         from ranksieve.datasets.demo import load_demo
 
+        check_no_options(DEMO, "the demo", columns, read_options)
         return load_demo()[0]
     if isinstance(source, Collection):
         check_no_options(title_of(source), "such data", columns)

@@ -228,6 +228,7 @@ class _Reader:
         return iter(self._batches)
 
     def close(self) -> None:
+        """Stop reading."""
         self._batches = None
         self._released.wait(_PATIENCE)
 
