@@ -147,33 +147,32 @@ def convert(
     from ranksieve.io.selection import read_selection
     from ranksieve.progress import progress_bar
 
+    if judgments is None and unjudged != "drop":
+        raise typer.BadParameter("--unjudged is for feature logs: it needs --judgments")
     sources = paths_of(sources)
     is_directory = destination.suffix in ("", ".shards")
     if not is_directory:
         files = sources if are_shards(sources) else files_of(sources)
         check_output(destination, files, selected, judgments)
+    elif scale != "none":
+        raise typer.BadParameter(
+            "--scale writes only text or Parquet: scale first, then convert that to shards"
+        )
     kept = None if selected is None else read_selection(selected)
     policy = missing_policy(reading.missing, kept)
     stored: dict[str, Any] = {"sparse": sparse} | ({} if dtype is None else {"dtype": dtype})
-    log = None
     with progress_bar():
+        data = None  # streamed to shards, unless it is a feature log
         if judgments is not None:
-            log = _read_log(sources, judgments, reading, unjudged, **stored)
-            log = log if policy is None else log.with_missing(policy)
-        elif unjudged != "drop":
-            raise typer.BadParameter("--unjudged is for feature logs: it needs --judgments")
-        if is_directory:
-            if scale != "none":
-                raise typer.BadParameter(
-                    "--scale writes only text or Parquet: scale first, then convert that to shards"
-                )
+            data = _read_log(sources, judgments, reading, unjudged, **stored)
+        elif not is_directory:
+            data = read_whole(sources, **reading.read_options, **stored)
+        if data is not None and policy is not None:
+            data = data.with_missing(policy)
+        if data is None or is_directory:
             stored |= {"features": kept, "overwrite": overwrite}
-            written = _write_shards(log, sources, destination, reading, policy, **stored)
+            written = _write_shards(data, sources, destination, reading, policy, **stored)
         else:
-            data = log
-            if data is None:
-                data = read_whole(sources, **reading.read_options, **stored)
-                data = data if policy is None else data.with_missing(policy)
             written = _write_file(data, sources, destination, kept, scale)
     _print_size(written, destination)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -99,7 +99,7 @@ def train(
     predict applies a model that was written with --out to other files, which must have all features
     of the training data.
     """
-    from ranksieve.datasets.opening import are_text_files, paths_of, title_of
+    from ranksieve.datasets.opening import title_of
     from ranksieve.io.selection import read_selection
     from ranksieve.metrics import get_convention
     from ranksieve.progress import progress_bar
@@ -120,10 +120,7 @@ def train(
     if out is not None:
         _check_savable(ranker)
     selection = None if selected is None else read_selection(selected)
-    read_options = reading.read_options | {"missing": missing_policy(reading.missing, selection)}
-    is_text = are_text_files(paths_of(data or []))
-    if selection is not None and reading.n_features is None and is_text:
-        read_options["n_features"] = selection.n_features_given
+    read_options = _options_to_read(data, reading, selection)
     trial = dict(method.trial) | own
     wait_for_kernels = rehearse(
         data, lambda few: _measure(method.make(**trial).fit(few), few, convention), method=method
@@ -186,6 +183,19 @@ def predict(
     else:
         for score in scores.tolist():
             typer.echo(repr(score))
+
+
+def _options_to_read(
+    data: list[Path] | None, reading: Reading, selection: Selection | None
+) -> dict[str, Any]:
+    """Options to read training data, of which text may lack the last features selected from."""
+    from ranksieve.datasets.opening import are_text_files, paths_of
+
+    options = reading.read_options | {"missing": missing_policy(reading.missing, selection)}
+    is_text = are_text_files(paths_of(data or []))
+    if selection is not None and reading.n_features is None and is_text:
+        options["n_features"] = selection.n_features_given
+    return options
 
 
 def _check_savable(ranker: Ranker) -> None:

@@ -186,11 +186,8 @@ def recommend(
         chosen, facts = choices[-1] or work.choose_all(), FeatureFacts()
         if out is not None:
             limit.reserve(work.seconds_of_models(limit))
-        try:
-            if details and choices[-1] is not None:
-                facts = search(describe_features(work.task, chosen, pairs))
-        except OutOfTimeError:
-            work.notes.append("There was no time to examine single features.")
+        if details and choices[-1] is not None:
+            facts = _examine(work, chosen, pairs, search)
     claimed = work.claim(choices)
     confirmed = None if other_queries is None else work.confirm(chosen, other_queries)
     work.notes += notes_about_time(time, choices, limit)
@@ -203,6 +200,15 @@ def recommend(
             work.write_models(answer, directory)
         write_answer(answer.to_record(), evidence.to_record(), directory)
     return answer
+
+
+def _examine(work: Work, chosen: Any, pairs: int, search: Any) -> FeatureFacts:
+    """Examine the chosen features one by one, if there is time for it."""
+    try:
+        return search(describe_features(work.task, chosen, pairs))
+    except OutOfTimeError:
+        work.notes.append("There was no time to examine single features.")
+        return FeatureFacts()
 
 
 @contextmanager

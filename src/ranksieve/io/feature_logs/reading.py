@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.io.collecting import check_dtype
-from ranksieve.io.feature_logs.engines import SOLR
+from ranksieve.io.feature_logs.engines import SOLR, Engine
 from ranksieve.io.feature_logs.json_stream import json_values
 from ranksieve.io.feature_logs.judgments import PathLike, as_judgments
 from ranksieve.io.feature_logs.responses import ResponseReader
@@ -180,19 +181,13 @@ def read_feature_log(
     judged = as_judgments(judgments)
     reader = ResponseReader(qid, doc_id, log)
     table = LogTable(judged.grades, unjudged)
-    advance = track("Reading", total_size(files))
-    for path in files:
-        for line, value in json_values(path, advance):
-            for document in reader.read(value, f"{path}:{line}"):
-                table.add(document)
-    if reader.engine is None:
-        raise DataError(f"{files[0]}: no documents in the log")
+    engine = _fill(table, reader, files)
     if unlisted == "auto":
-        unlisted = "zero" if reader.engine is SOLR and reader.is_sparse else "missing"
+        unlisted = "zero" if engine is SOLR and reader.is_sparse else "missing"
     with locate_errors(files[0]):
         data = table.to_data(np.nan if unlisted == "missing" else 0.0, kind, sparse)
     summary = LogSummary(
-        engine=reader.engine.name,
+        engine=engine.name,
         qid=reader.qid or "",
         doc_id=reader.doc_id or "",
         judgments=judged.layout,
@@ -205,6 +200,18 @@ def read_feature_log(
         unlisted=unlisted,
     )
     return data, summary
+
+
+def _fill(table: LogTable, reader: ResponseReader, files: list[Path]) -> Engine:
+    """Add the documents of all responses to a table, and return the engine that logged them."""
+    advance = track("Reading", total_size(files))
+    for path in files:
+        for line, value in json_values(path, advance):
+            for document in reader.read(value, f"{path}:{line}"):
+                table.add(document)
+    if reader.engine is None:
+        raise DataError(f"{files[0]}: no documents in the log")
+    return reader.engine
 
 
 def _check_choice(name: str, value: Any, known: Any) -> None:
