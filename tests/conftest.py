@@ -21,6 +21,7 @@ from ranksieve.io.shards import open_shards, write_shards
 from tests.processes import Program
 from tests.slow import (  # noqa: F401  hooks of pytest
     pytest_addoption,
+    pytest_collection_finish,
     pytest_collection_modifyitems,
     pytest_configure,
     uses_cluster,

@@ -24,7 +24,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 _limit: ContextVar[int | None] = ContextVar("ranksieve_threads", default=None)
-_SMALL = 20_000  # rows below which threads cost more time than they save
+_SMALL = 20_000
 
 
 def thread_count() -> int:
@@ -57,13 +57,18 @@ def limit_threads(n: int) -> Iterator[None]:
         _limit.reset(token)
 
 
+def are_few_rows(n_rows: int) -> bool:
+    """Whether threads cost more time than they save on so many rows."""
+    return n_rows < _SMALL
+
+
 def limit_threads_for(n_rows: int) -> AbstractContextManager[None]:
     """Use one thread inside a ``with`` block if there are few rows.
 
     Threads of LightGBM wait for each other after every step. On few rows they wait longer than they
     work, and on a busy machine many times as long.
     """
-    return limit_threads(1) if n_rows < _SMALL else nullcontext()
+    return limit_threads(1) if are_few_rows(n_rows) else nullcontext()
 
 
 class _BlasLimits:
@@ -210,7 +215,7 @@ def ordered_map(
 def over_queries(kernel: Callable[..., None], query_ptr: np.ndarray, *arguments: object) -> None:
     """Call ``kernel(*arguments, first, last)`` over all queries, in ranges of similar size."""
     n_rows, n_queries = int(query_ptr[-1]), len(query_ptr) - 1
-    n_ranges = min(thread_count(), n_queries) if n_rows >= _SMALL else 1
+    n_ranges = 1 if are_few_rows(n_rows) else min(thread_count(), n_queries)
     if n_ranges <= 1:
         kernel(*arguments, 0, n_queries)
         return

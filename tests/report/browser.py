@@ -44,8 +44,22 @@ def browser():
         pytest.skip("needs a browser: install chromium")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=list(QUIET))
-        yield started
+        yield Tabs(started)
         started.close()
+
+
+class Tabs:
+    """The tabs of a browser, one for each set of options: opening one takes a second."""
+
+    def __init__(self, browser):
+        self.browser, self.tabs = browser, {}
+
+    def tab(self, **options):
+        """A tab, as new: pages keep nothing when another is opened."""
+        key = tuple(sorted(options.items()))
+        if key not in self.tabs:
+            self.tabs[key] = self.browser.new_context(**options).new_page()
+        return self.tabs[key]
 
 
 class Opened:
@@ -54,35 +68,48 @@ class Opened:
     def __init__(self, page):
         self.page = page
         self.complaints, self.requests = [], []
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", self._dismiss)
-        page.on("request", lambda request: self.requests.append(request.url))
+        self._listeners = {
+            "console": lambda message: self.complaints.append(message.text),
+            "pageerror": lambda error: self.complaints.append(str(error)),
+            "dialog": self._dismiss,
+            "request": lambda request: self.requests.append(request.url),
+        }
+        for event, listener in self._listeners.items():
+            page.on(event, listener)
 
     def _dismiss(self, dialog):
         self.complaints.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
-    def violations(self):
-        """What axe-core finds, in a few words."""
+    def violations(self, contrast=True):
+        """What axe-core finds, in a few words; looking for contrast takes most of the time."""
         self.page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-        found = Axe().run(self.page).response["violations"]
-        return [(one["id"], one["nodes"][0]["html"]) for one in found]
+        rules = {"color-contrast": {"enabled": contrast}}
+        found = Axe().run(self.page, options={"resultTypes": ["violations"], "rules": rules})
+        return [(one["id"], one["nodes"][0]["html"]) for one in found.response["violations"]]
+
+    def leave(self):
+        """Hear nothing of what is opened next in the same tab."""
+        for event, listener in self._listeners.items():
+            self.page.remove_listener(event, listener)
 
 
 @contextmanager
-def opened(browser, path, **options):
+def opened(browser, path, *, size=(1200, 900), color_scheme="light", **options):
     """Open a page from its file.
 
     With ``bypass_csp`` for axe: the page's policy rightly refuses scripts from outside.
     """
-    context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}} | options)
+    tab = browser.tab(**options)
+    tab.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+    tab.emulate_media(media="screen", color_scheme=color_scheme)
+    tab.mouse.move(0, 0)
+    shown = Opened(tab)
     try:
-        shown = Opened(context.new_page())
-        shown.page.goto(path.as_uri())
+        tab.goto(path.as_uri())
         yield shown
     finally:
-        context.close()
+        shown.leave()
 
 
 def assert_quiet(shown, path):

@@ -208,7 +208,7 @@ class TestInTheBrowser:
     @pytest.mark.parametrize("page", ["hostile", "looked_at"])
     def test_hostile_names_are_shown_and_do_nothing(self, browser, page, request):
         file = request.getfixturevalue(page)
-        with opened(browser, file, viewport={"width": 390, "height": 800}) as shown:
+        with opened(browser, file, size=(390, 800)) as shown:
             text = shown.page.locator("body").inner_text()
             for name in ("<script>alert(1)</script>", '"]}', "$x$", "{{7*7}}", "\\u202egnp.exe"):
                 assert name in text

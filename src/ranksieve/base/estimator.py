@@ -40,6 +40,10 @@ class RankEstimator(BaseEstimator):
     takes_missing: ClassVar[bool] = False  # whether it takes missing values that the data keeps
     _allows_missing: ClassVar[bool] = False  # whether it takes NaN in arrays
 
+    # Whether it works in many short steps with Python between them. On few rows, several of them at
+    # a time take longer than one after the other: only one thread can run Python.
+    steps_in_python: ClassVar[bool] = False
+
     verbose: bool
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -124,6 +124,7 @@ class GradientRanker(Ranker):
 
     _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS, "solvers": _NOTES}
     _loss: ClassVar[str]
+    steps_in_python = True
 
     hidden: Annotated[int, Interval(Integral, 0, None, closed="left")] = 0
     _: KW_ONLY

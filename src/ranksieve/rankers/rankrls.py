@@ -80,6 +80,8 @@ class RankRLS(LinearRanker):
     True
     """
 
+    steps_in_python = True
+
     methods = (
         Method(
             "rankrls",

@@ -110,6 +110,8 @@ class RankSVM(LinearRanker):
     0.53
     """
 
+    steps_in_python = True
+
     methods = (
         Method(
             "ranksvm",

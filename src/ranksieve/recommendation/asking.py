@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ranksieve.recommendation.division import Division, TrainingSet
+from ranksieve.registry import Method
 from ranksieve.study.records import Record
 
 T = TypeVar("T")
@@ -23,6 +24,12 @@ class PlannedCell:
 
     training: TrainingSet
     cell: Any
+
+    @property
+    def method(self) -> Method:
+        """The method that works."""
+        method: Method = self.cell.method
+        return method
 
     def key(self, fold: str = "") -> Record:
         """Everything except the data that the result depends on."""

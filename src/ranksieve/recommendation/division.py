@@ -117,6 +117,11 @@ class Division:
     name: str = "recommendation"  # in messages
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.whole.n_rows
+
+    @property
     def is_split(self) -> bool:
         """Whether the data came with test queries, which judge."""
         return _TEST in self.parts
@@ -124,7 +129,7 @@ class Division:
     @property
     def is_large(self) -> bool:
         """Whether there are so many rows that much of the work uses only some of them."""
-        return self.whole.n_rows >= _MANY_ROWS
+        return self.n_rows >= _MANY_ROWS
 
     def to_select(self, training: TrainingSet) -> TrainingSet:
         """Return the queries that selectors use: a sample of the training set if data is large."""

@@ -112,6 +112,11 @@ class Method:
         return bool(getattr(self.make(), "works_on_shards", True))
 
     @property
+    def steps_in_python(self) -> bool:
+        """Whether it takes many short steps with Python between them; False if that depends."""
+        return getattr(self.kind, "steps_in_python", False) is True
+
+    @property
     def no_include(self) -> str:
         """Why a selector cannot start with given features; empty if it can."""
         return str(getattr(self.kind, "no_include", ""))

@@ -25,6 +25,10 @@ from ranksieve.text import quantity
 class Cell(Protocol):
     """A unit of work on a fold whose result goes into the ledger."""
 
+    @property
+    def method(self) -> Method:
+        """The method that works."""
+
     def key(self, fold: str) -> Record:
         """Everything except the data that the result depends on, as JSON values."""
 

@@ -40,6 +40,11 @@ class StudyFold:
     memo: Memo = field(default_factory=Memo)
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows to train on."""
+        return self.train.n_rows
+
+    @property
     def parts(self) -> tuple[RankingData, RankingData, RankingData]:
         """Training, validation and test queries."""
         return self.train, self.vali, self.test

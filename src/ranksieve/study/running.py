@@ -13,7 +13,7 @@ from ranksieve.progress import listen
 from ranksieve.study.cells import Cell
 from ranksieve.study.protocols import StudyFold
 from ranksieve.study.records import Record
-from ranksieve.threads import limit_blas_threads, limit_threads, thread_count
+from ranksieve.threads import are_few_rows, limit_blas_threads, limit_threads, thread_count
 
 _KEPT = "Finished work is kept; run the same command again to resume it."
 
@@ -26,17 +26,25 @@ Runner = Callable[[Iterable[Cell]], Iterator[tuple[Cell, Record]]]
 def run_on_threads(fold: StudyFold) -> Iterator[Runner]:
     """Run cells on the threads of this process, one thread per cell.
 
-    An interruption does not wait for running cells.
+    Cells that would only hold each other up have one thread together. An interruption does not wait
+    for running cells.
     """
-    pool = ThreadPoolExecutor(thread_count())
+    pools = [ThreadPoolExecutor(thread_count()), ThreadPoolExecutor(1)]
+
+    def submit(cell: Cell) -> Future[Record]:
+        is_alone = cell.method.steps_in_python and are_few_rows(fold.n_rows)
+        return pools[is_alone].submit(_run, fold, cell)
+
     with limit_blas_threads(1):  # cells run in parallel
         try:
-            yield partial(_results, lambda cell: pool.submit(_run, fold, cell), 2 * thread_count())
+            yield partial(_results, submit, 2 * thread_count())
         except BaseException as error:
             is_interrupted = isinstance(error, KeyboardInterrupt)
-            pool.shutdown(wait=not is_interrupted, cancel_futures=True)
+            for pool in pools:
+                pool.shutdown(wait=not is_interrupted, cancel_futures=True)
             raise
-        pool.shutdown()
+        for pool in pools:
+            pool.shutdown()
 
 
 @contextmanager

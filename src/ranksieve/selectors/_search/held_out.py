@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ranksieve.base.estimator import RankEstimator
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.inputs import check_query_weights
 from ranksieve.engine import whole_block
@@ -18,7 +19,7 @@ from ranksieve.selectors._search.checkpoint import Checkpoint
 from ranksieve.selectors._search.parts import counted_queries
 from ranksieve.splits import Split, query_parts
 from ranksieve.sums.measured import Measured
-from ranksieve.threads import limit_blas_threads, limit_threads, ordered_map
+from ranksieve.threads import are_few_rows, limit_blas_threads, limit_threads, ordered_map
 
 Subset = tuple[int, ...]
 
@@ -108,6 +109,11 @@ class FoldValues:
         self._measured = [Measured(test, measure, convention) for test in tests]
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows to train on, in the largest fold."""
+        return max(fold.train.n_rows for fold in self.folds)
+
+    @property
     def weights(self) -> np.ndarray:
         """Weights of the held-out queries of all folds."""
         return np.concatenate([measured.weights for measured in self._measured])
@@ -119,9 +125,8 @@ class FoldValues:
         advance = track("Subsets", len(missing))
         tasks = [(key, number) for key in missing for number in range(len(self.folds))]
         parts: list[np.ndarray] = []
-        for (key, number), part in zip(
-            tasks, in_parallel(self._train_and_judge, tasks), strict=True
-        ):
+        results = in_parallel(self._train_and_judge, tasks, self.ranker, self.n_rows)
+        for (key, number), part in zip(tasks, results, strict=True):
             parts.append(part)
             if number == len(self.folds) - 1:
                 self.known.add(key, [np.concatenate(parts)])
@@ -144,12 +149,18 @@ class FoldValues:
         return self._sign * measured.prepared.per_query(measured.ranking(scores))
 
 
-def in_parallel(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
-    """Apply a function to items in parallel, each on one thread; yield results in order."""
+def in_parallel(
+    function: Callable[[Any], Any], items: Iterable[Any], method: RankEstimator, n_rows: int
+) -> Iterable[Any]:
+    """Apply a function to items in parallel, each on one thread; yield results in order.
+
+    One after the other if it fits a method on so few rows that threads would take longer.
+    """
 
     def on_one_thread(item: Any) -> Any:
         with limit_threads(1):
             return function(item)
 
+    is_one_by_one = method.steps_in_python and are_few_rows(n_rows)
     with limit_blas_threads(1):
-        yield from ordered_map(on_one_thread, items)
+        yield from (map if is_one_by_one else ordered_map)(on_one_thread, items)

@@ -71,6 +71,7 @@ class EmbeddedSelector(Predictor, RankSelector):
     given = "The others follow by their weights in a model of all features."
     grouped = "A group takes the position of its first feature."
     _is_nested = True
+    steps_in_python = True
 
     coef_: np.ndarray
     scores_: np.ndarray

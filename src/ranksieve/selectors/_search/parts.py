@@ -69,6 +69,7 @@ class SubsetSelector(HeldOutSelector):
     """Base of selectors that compare subsets of the features by a measure of held-out queries."""
 
     _shared_docs: ClassVar[dict[str, str]] = {"validation": _VALIDATION}
+    steps_in_python = True
 
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY

@@ -57,7 +57,7 @@ def teacher_scores(
         for part in query_parts(n, n_folds, random_state=random_state + repeat)
     ]
     scores, advance = np.zeros(data.n_rows), track("Teacher", len(tasks))
-    results = in_parallel(lambda task: _held_out_scores(data, *task), tasks)
+    results = in_parallel(lambda task: _held_out_scores(data, *task), tasks, ranker, data.n_rows)
     for (_, part), found in zip(tasks, results, strict=True):
         scores[_rows_of(data, part)] += found
         advance(1)

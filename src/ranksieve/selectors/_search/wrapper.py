@@ -62,6 +62,11 @@ class WrapperSelector(Predictor, HeldOutSelector):
         return f"{type(self).__name__} around {type(self._ranker()).__name__}"
 
     @property
+    def steps_in_python(self) -> bool:  # type: ignore[override]
+        """Whether the ranker takes many short steps with Python between them."""
+        return self._ranker().steps_in_python
+
+    @property
     def takes_missing(self) -> bool:  # type: ignore[override]
         """Whether the ranker takes missing values."""
         return self._ranker().takes_missing

@@ -119,6 +119,7 @@ class FSMRank(EmbeddedSelector):
         "Their weights are penalized only for similarity. The others follow by their "
         "weights in the same model."
     )
+    steps_in_python = False  # most of the time, it computes similarities
 
     methods = (
         Method("fsmrank", "hinge loss, similarity and importance in one problem", grid=GRID),

@@ -160,6 +160,8 @@ class GreedyRankRLS(LeaveQueryOutSelector):
         "criterion='squared' and fitting='pre'."
     )
 
+    steps_in_python = True
+
     methods = (
         Method(
             "greedy-rankrls",

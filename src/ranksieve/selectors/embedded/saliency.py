@@ -101,6 +101,7 @@ class SaliencySelector(RankSelector):
     """
 
     given = ClusterFilter.given
+    steps_in_python = True
 
     methods = (
         Method(

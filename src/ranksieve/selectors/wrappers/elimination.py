@@ -157,7 +157,7 @@ class EliminationSelector(WrapperSelector):
         self.values_ = np.empty((0, 0))
         weights = held_out.weights[: -whole.test.n_queries]  # without those of all data
         if self._by_value:
-            parts = in_parallel(run, range(len(folds)))
+            parts = in_parallel(run, range(len(folds)), ranker, held_out.n_rows)
             self._judge(final, list(parts), course, weights)
             tol = self.tol * float(weights.sum())
             best = best_fit(self.fits_, str(self.n_features_to_select), tol=tol)

@@ -212,7 +212,7 @@ class StabilitySelector(RankSelector):
                 raise type(error)(f"on a half of the queries: {error}") from error
 
         runs = zip(selectors, (counted[half] for half in halves), strict=True)
-        return list(in_parallel(select, runs))
+        return list(in_parallel(select, runs, inner, data.n_rows))
 
     def _set_probabilities(
         self, data: RankingData, runs: list[list[int]], groups: list[list[int]], choices: Choices

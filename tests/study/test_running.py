@@ -1,0 +1,88 @@
+"""Which cells of a fold, and which fits of a wrapper, run at the same time."""
+
+from threading import Barrier, BrokenBarrierError, Lock
+from types import SimpleNamespace
+
+import pytest
+
+from ranksieve import limit_threads
+from ranksieve.rankers.registry import RANKERS
+from ranksieve.selectors._search.held_out import in_parallel
+from ranksieve.selectors.registry import SELECTORS
+from ranksieve.study.running import run_on_threads
+
+METHODS = {**RANKERS, **SELECTORS}
+FEW, MANY = 19_999, 20_000
+
+
+class Work:
+    """A cell that tells whether another one ran at the same time."""
+
+    def __init__(self, method, meeting):
+        self.method, self.meeting = method, meeting
+
+    def run(self, fold):
+        try:
+            self.meeting.wait(timeout=fold.patience)
+        except BrokenBarrierError:
+            return False
+        return True
+
+
+def met(names, n_rows, patience):
+    """Whether each of two cells met the other."""
+    fold = SimpleNamespace(name="fold", n_rows=n_rows, patience=patience)
+    meeting = Barrier(2)
+    cells = [Work(METHODS[name], meeting) for name in names]
+    with limit_threads(2), run_on_threads(fold) as run:
+        return [together for _, together in run(cells)]
+
+
+@pytest.mark.parametrize("name", ["ranksvm", "rankrls", "listnet", "ranksvm-l1", "greedy-rankrls"])
+def test_short_steps_on_few_rows_are_not_mixed(name):
+    assert met([name, name], FEW, patience=0.05) == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("names", "n_rows"),
+    [
+        (["ranksvm", "ranksvm"], MANY),
+        (["lambdamart", "lambdamart"], FEW),
+        (["gas-e", "gas-e"], FEW),
+        (["ranksvm", "lambdamart"], FEW),
+    ],
+)
+def test_others_run_at_the_same_time(names, n_rows):
+    assert met(names, n_rows, patience=60) == [True, True]
+
+
+def test_a_wrapper_knows_what_its_ranker_does():
+    make = SELECTORS["sequential"].make
+    assert make(ranker=RANKERS["ranksvm"].make()).steps_in_python
+    assert not make(ranker=RANKERS["lambdamart"].make()).steps_in_python
+    # Without a ranker it is not known, so its cells run at the same time, as any other.
+    assert not SELECTORS["sequential"].steps_in_python
+
+
+@pytest.mark.parametrize(
+    ("ranker", "n_rows", "together"),
+    [("ranksvm", FEW, False), ("ranksvm", MANY, True), ("lambdamart", FEW, True)],
+)
+def test_fits_of_wrappers(ranker, n_rows, together):
+    running, most, lock, meeting = 0, 0, Lock(), Barrier(2)
+
+    def fit(number):
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        if together:
+            meeting.wait(timeout=60)
+        with lock:
+            running -= 1
+        return number
+
+    with limit_threads(2):
+        found = list(in_parallel(fit, range(4), RANKERS[ranker].make(), n_rows))
+    assert found == [0, 1, 2, 3]
+    assert most == (2 if together else 1)
