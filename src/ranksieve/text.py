@@ -8,6 +8,7 @@ further characters that are special in it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 
 def printable(text: str) -> str:
@@ -71,6 +72,23 @@ def every(number: int, what: str) -> str:
     ('the one random order', 'all 20 random orders')
     """
     return f"the one {what}" if number == 1 else f"all {quantity(number, what)}"
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str:
+    """Question for the end of a message: was this known name meant? Empty if none is near.
+
+    Examples
+    --------
+    >>> print("unknown method 'GAS_E'" + nearest_name("GAS_E", ["gas-e", "gas-l", "ig"]))
+    unknown method 'GAS_E'. Did you mean gas-e?
+    >>> nearest_name("svm", ["gas-e", "gas-l", "ig"])
+    ''
+    """
+    from difflib import get_close_matches
+
+    forms = {other.lower().replace("_", "-"): other for other in known}
+    near = get_close_matches(name.lower().replace("_", "-"), forms, n=1, cutoff=0.7)
+    return f". Did you mean {forms[near[0]]}?" if near else ""
 
 
 def parse_number(text: str) -> float | None:

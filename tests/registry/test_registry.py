@@ -160,6 +160,15 @@ def test_unknown_names_list_the_known_ones():
         make_ranker("svm")
 
 
+def test_near_names_are_guessed():
+    with pytest.raises(ValueError, match=r" all\. Did you mean gas-e\?$"):
+        make_selector("Gas_E", 3)
+    with pytest.raises(ValueError, match=r" catboost\. Did you mean ranksvm\?$"):
+        make_ranker("rank-svm")
+    with pytest.raises(ValueError, match=r" verbose\. Did you mean random_state\?$"):
+        make_selector("random", 3, random_stat=1)
+
+
 def test_the_parameters_of_the_method_are_listed():
     with pytest.raises(ValueError, match="count, random_state, verbose$"):
         make_selector("random", 3, seed=1)

@@ -17,6 +17,7 @@ from ranksieve.registry.foreign import copy_unfitted, make_from_record
 from ranksieve.registry.method import Method
 from ranksieve.registry.own import OwnMethod
 from ranksieve.registry.own_code import class_path, import_object
+from ranksieve.text import nearest_name
 
 
 class Registry(Mapping[str, Method]):
@@ -131,7 +132,8 @@ class Registry(Mapping[str, Method]):
 
     def __getitem__(self, name: str) -> Method:
         if name not in self._methods:
-            raise ValueError(f"unknown {self.what} {name!r}; choose from {', '.join(self)}")
+            known = f"{', '.join(self)}{nearest_name(str(name), self)}"
+            raise ValueError(f"unknown {self.what} {name!r}; choose from {known}")
         return self._methods[name]
 
     def __contains__(self, name: object) -> bool:
@@ -154,8 +156,8 @@ class Registry(Mapping[str, Method]):
         for parameter in parameters:
             if not method.accepts(parameter):
                 raise ValueError(
-                    f"{self.what} {method.name!r} has no parameter {parameter!r}; "
-                    f"it has {', '.join(method.paths)}"
+                    f"{self.what} {method.name!r} has no parameter {parameter!r}; it has "
+                    f"{', '.join(method.paths)}{nearest_name(parameter, method.paths)}"
                 )
 
     def find(self, entry: Any) -> Method:
