@@ -38,7 +38,7 @@ def met(names, n_rows, patience):
         return [together for _, together in run(cells)]
 
 
-@pytest.mark.parametrize("name", ["ranksvm", "rankrls", "listnet", "ranksvm-l1", "greedy-rankrls"])
+@pytest.mark.parametrize("name", ["ranksvm", "rankrls", "listnet", "ranksvm-l1", "egrank"])
 def test_short_steps_on_few_rows_are_not_mixed(name):
     assert met([name, name], FEW, patience=0.05) == [False, False]
 

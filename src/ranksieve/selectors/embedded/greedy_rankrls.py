@@ -160,8 +160,6 @@ class GreedyRankRLS(LeaveQueryOutSelector):
         "criterion='squared' and fitting='pre'."
     )
 
-    steps_in_python = True
-
     methods = (
         Method(
             "greedy-rankrls",

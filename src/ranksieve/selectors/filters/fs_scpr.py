@@ -154,8 +154,6 @@ class FSSCPR(ClusterFilter):
     [0, 1, 2]
     """
 
-    steps_in_python = True
-
     methods = (Method("fs-scpr", "one feature per spectral cluster, by biased PageRank"),)
 
     _per_feature = ClusterFilter._per_feature | {
