@@ -1,5 +1,6 @@
 """Fixtures for all tests."""
 
+import gc
 import os
 import shutil
 import subprocess
@@ -21,7 +22,6 @@ from ranksieve.io.shards import open_shards, write_shards
 from tests.processes import Program
 from tests.slow import (  # noqa: F401  hooks of pytest
     pytest_addoption,
-    pytest_collection_finish,
     pytest_collection_modifyitems,
     pytest_configure,
     uses_cluster,
@@ -34,6 +34,12 @@ settings.register_profile("local", deadline=None, max_examples=50)
 settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def pytest_collection_finish():
+    """Spare the garbage collector all that lives until the end: modules, and thousands of tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

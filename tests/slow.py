@@ -4,7 +4,6 @@
 counts, that of other processes which a test starts, too.
 """
 
-import gc
 import re
 import resource
 import time
@@ -45,12 +44,6 @@ def pytest_collection_modifyitems(config, items):
         slow = {item for item in items if _is_slow(item, listed)}
         config.hook.pytest_deselected(items=list(slow))
         items[:] = [item for item in items if item not in slow]
-
-
-def pytest_collection_finish():
-    """Spare the garbage collector all that lives until the end: modules, and thousands of tests."""
-    gc.collect()
-    gc.freeze()
 
 
 def _is_slow(item, listed):

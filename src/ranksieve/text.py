@@ -74,7 +74,7 @@ def every(number: int, what: str) -> str:
     return f"the one {what}" if number == 1 else f"all {quantity(number, what)}"
 
 
-def nearest_name(name: str, known: Iterable[str]) -> str:
+def nearest_name(name: object, known: Iterable[str]) -> str:
     """Question for the end of a message: was this known name meant? Empty if none is near.
 
     Examples
@@ -87,7 +87,7 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     forms = {other.lower().replace("_", "-"): other for other in known}
-    near = get_close_matches(name.lower().replace("_", "-"), forms, n=1, cutoff=0.7)
+    near = get_close_matches(str(name).lower().replace("_", "-"), forms, n=1, cutoff=0.7)
     return f". Did you mean {forms[near[0]]}?" if near else ""
 
 

@@ -169,6 +169,13 @@ def test_near_names_are_guessed():
         make_selector("random", 3, random_stat=1)
 
 
+def test_names_that_are_no_text_are_refused_too():
+    with pytest.raises(ValueError, match="unknown method 3; choose from fs-ed"):
+        SELECTORS[3]
+    with pytest.raises(ValueError, match="'top' has no parameter 3; it has n_features_to_select"):
+        SELECTORS.check_parameters(SELECTORS["top"], [3])
+
+
 def test_the_parameters_of_the_method_are_listed():
     with pytest.raises(ValueError, match="count, random_state, verbose$"):
         make_selector("random", 3, seed=1)

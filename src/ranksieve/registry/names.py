@@ -132,7 +132,7 @@ class Registry(Mapping[str, Method]):
 
     def __getitem__(self, name: str) -> Method:
         if name not in self._methods:
-            known = f"{', '.join(self)}{nearest_name(str(name), self)}"
+            known = f"{', '.join(self)}{nearest_name(name, self)}"
             raise ValueError(f"unknown {self.what} {name!r}; choose from {known}")
         return self._methods[name]
 
