@@ -59,7 +59,7 @@ _TREES = {"learning_rate": 0.1, "num_leaves": 10, "early_stopping_rounds": 50}
 
 def run(data: str, out: str, methods: str, sizes: str, trees: int, seeds: int, orders: int) -> str:
     """Run the part of the study that is missing, and return a table in Markdown."""
-    from ranksieve.report.formats.markdown import to_markdown
+    from ranksieve.report.formats.plain_text import to_markdown
     from ranksieve.selectors.registry import SELECTORS
     from ranksieve.study import Study
     from ranksieve.study.results import BASE, RANDOM

@@ -21,7 +21,7 @@ import numpy as np
 from rich.table import Table
 
 from ranksieve import make_ranking, recommend
-from ranksieve.recommendation.asking import PlannedCell
+from ranksieve.recommendation.cells import PlannedCell
 from ranksieve.text import quantity
 
 PARAMETERS = {

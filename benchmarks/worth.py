@@ -24,7 +24,7 @@ from benchmarks._planted_costs import Truth, cheapest, draw
 from ranksieve import RankingData, limit_threads, recommend
 from ranksieve.costs import AlignedCosts
 from ranksieve.rankers.registry import make_ranker
-from ranksieve.recommendation.rules import RULES
+from ranksieve.recommendation.task import RULES
 from ranksieve.selectors.registry import make_selector
 
 PARAMETERS = {

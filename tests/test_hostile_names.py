@@ -27,9 +27,8 @@ from ranksieve.report.figures import (
     plot_similarity,
     write_figure,
 )
-from ranksieve.report.formats.csv_text import to_csv
 from ranksieve.report.formats.latex import to_latex
-from ranksieve.report.formats.markdown import to_markdown
+from ranksieve.report.formats.plain_text import to_csv, to_markdown
 from ranksieve.report.formats.terminal import show, to_terminal
 from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 from ranksieve.selectors import FSED

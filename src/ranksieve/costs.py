@@ -15,8 +15,8 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.data.frames import is_frame
-from ranksieve.io.entries import Entry, entries_of_frame, read_entries
 from ranksieve.io.records import PathLike
+from ranksieve.io.small_tables import Entry, entries_of_frame, read_entries
 from ranksieve.text import parse_number, quantity
 
 _FEATURES, _GROUPS = ("feature", "cost"), ("group", "cost")

@@ -37,7 +37,7 @@ assert LGBMRegressor(n_estimators=1, verbose=-1).fit(X, [0, 1, 1]).feature_name_
 
 NUMPY_AND_SCIPY = """
 import sys
-from ranksieve.cli.quick_imports import import_quickly
+from ranksieve.cli.quick_start import import_quickly
 import_quickly()
 import numpy, scipy, sklearn
 assert not {"scipy.special", "numpy.f2py", "numpy.testing"} & set(sys.modules)

@@ -11,7 +11,7 @@ import pytest
 # method of somebody else, without files to read, and once something is compiled.
 PROGRAM = """
 import json, os
-from ranksieve.cli.rehearsal import rehearse
+from ranksieve.cli.quick_start import rehearse
 from ranksieve.selectors.registry import SELECTORS
 
 class Others:
@@ -45,7 +45,7 @@ print(json.dumps(found))
 FAILING = """
 import os, sys, time
 from pathlib import Path
-from ranksieve.cli.rehearsal import rehearse
+from ranksieve.cli.quick_start import rehearse
 
 here = Path(sys.argv[1])
 

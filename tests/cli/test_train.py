@@ -15,7 +15,7 @@ from ranksieve import (
     write_parquet,
     write_shards,
 )
-from ranksieve.io.scores import read_scores
+from ranksieve.io.letor import read_scores
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankSVM
 from ranksieve.rankers.registry import RANKERS, make_ranker

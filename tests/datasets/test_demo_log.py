@@ -5,7 +5,7 @@ import pytest
 
 from ranksieve import DataError, RankingData, load_demo
 from ranksieve.datasets import write_demo_log
-from ranksieve.datasets.demo_log import render_responses
+from ranksieve.datasets.demo import render_responses
 from ranksieve.io.feature_logs import read_feature_log
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranksieve.io.shards import crc32 as module
-from ranksieve.io.shards.crc32 import crc32
+from ranksieve.io.shards import format as module
+from ranksieve.io.shards.format import crc32
 
 LAP = 4 * module._FAR
 RANDOM = np.random.default_rng(0).integers(0, 256, 6 * LAP, dtype=np.uint8)

@@ -26,9 +26,9 @@ from ranksieve import (
     write_parquet,
 )
 from ranksieve.io.files import compressed_writer
+from ranksieve.io.letor import read_scores, write_scores
 from ranksieve.io.model import read_model
 from ranksieve.io.records import checksum_of
-from ranksieve.io.scores import read_scores, write_scores
 from ranksieve.io.selection import read_selection, write_selection
 from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.rankers import AdaRank, RankSVM

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve import DataError, RankingData, read_parquet, write_parquet
-from ranksieve.datasets.demo_log import render_qrels, render_responses
+from ranksieve.datasets.demo import render_qrels, render_responses
 from ranksieve.io import files
-from ranksieve.io.feature_logs import json_stream, read_feature_log, table
-from ranksieve.io.feature_logs.json_stream import json_values
+from ranksieve.io.feature_logs import read_feature_log, reading, table
+from ranksieve.io.feature_logs.reading import json_values
 from tests.io.test_damaged_files import HOSTILE, mutated, places
 
 GRADES = {"rambo": {"7555": 4, "1370": 3, "1369": 3}, "rocky": {"4241": 2}}
@@ -574,7 +574,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 def test_values_are_bounded(save, monkeypatch):
     path = save(entry(1), json.dumps(entry(2), indent=1))
-    monkeypatch.setattr(json_stream, "_LARGEST_VALUE", 200)
+    monkeypatch.setattr(reading, "_LARGEST_VALUE", 200)
     check_error(path, ":2: the value that begins here has more than 200 bytes, or does not end; w")
     monkeypatch.setattr(files, "_LONGEST_LINE", 20)
     monkeypatch.setattr(files, "_CHUNK", 10)

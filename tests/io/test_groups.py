@@ -3,7 +3,7 @@
 import pytest
 
 from ranksieve.data import DataError
-from ranksieve.io.groups import read_groups
+from ranksieve.io.small_tables import read_groups
 
 
 def written(tmp_path, name, text):

@@ -29,7 +29,7 @@ from ranksieve._kernels.compiling import kernel
 from ranksieve._kernels.decimal import BAD, HARD, OK, parse_number
 from ranksieve.io import files
 from ranksieve.io.files import place_of
-from ranksieve.io.scores import read_scores
+from ranksieve.io.letor import read_scores
 from ranksieve.io.shards import convert_to_shards, open_shards
 from ranksieve.io.zstd import Xxh64
 from ranksieve.progress import listen
@@ -813,7 +813,7 @@ FILL_THE_DISK = """
 import resource, signal
 import numpy as np
 from ranksieve import DataError, RankingData, write_letor, write_parquet
-from ranksieve.io.scores import write_scores
+from ranksieve.io.letor import write_scores
 from ranksieve.io.shards import write_shards
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

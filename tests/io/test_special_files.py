@@ -11,10 +11,10 @@ from ranksieve import FeatureCosts, load_model, read_csv, read_feature_log, read
 from ranksieve.data import DataError
 from ranksieve.datasets.opening import read_whole
 from ranksieve.io.feature_logs import read_judgments
-from ranksieve.io.groups import read_groups
-from ranksieve.io.scores import read_scores
+from ranksieve.io.letor import read_scores
 from ranksieve.io.selection import read_selection
 from ranksieve.io.shards import open_shards, write_shards
+from ranksieve.io.small_tables import read_groups
 from ranksieve.rankers.parameter_files import read_parameters
 from ranksieve.study.ledger import Ledger
 from ranksieve.study.plan_files import read_settings

@@ -10,8 +10,7 @@ import pytest
 from ranksieve import DataError, RankingData, load_model, make_ranking
 from ranksieve.io.records import checksum_of
 from ranksieve.rankers import LambdaMART
-from ranksieve.rankers.lightgbm_text import check_text
-from ranksieve.rankers.xgboost_text import check_json
+from ranksieve.rankers.model_checks import check_json, check_text
 
 lightgbm = pytest.importorskip("lightgbm")
 xgboost = pytest.importorskip("xgboost")

@@ -10,7 +10,7 @@ from ranksieve.datasets import open_collection
 from ranksieve.engine import engine_of
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankBoost
-from ranksieve.rankers.rankboost_rounds import PairPotentials, order_statistics
+from ranksieve.rankers.rankboost import PairPotentials, order_statistics
 from tests import oracles
 from tests.repeating import repeat_queries
 

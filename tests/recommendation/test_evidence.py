@@ -11,7 +11,7 @@ from ranksieve.metrics import evaluate
 from ranksieve.recommendation import check, load_recommendation
 from ranksieve.recommendation.division import divide
 from ranksieve.recommendation.files import ANSWER, EVIDENCE
-from ranksieve.recommendation.gathering import MOST_COMPARED, likeness_of
+from ranksieve.recommendation.findings import MOST_COMPARED, likeness_of
 from ranksieve.sums.similarity import Similarity, feature_similarity
 from tests.recommendation.test_recommend import QUICK, planted, slow_choice, slow_values
 

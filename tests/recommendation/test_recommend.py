@@ -14,11 +14,10 @@ from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
 from ranksieve.recommendation import check, load_recommendation
 from ranksieve.recommendation import division as division_of_data
-from ranksieve.recommendation.asking import PlannedCell, drive, together
-from ranksieve.recommendation.cells import RankingCell
+from ranksieve.recommendation.cells import PlannedCell, RankingCell, drive, together
 from ranksieve.recommendation.division import TrainingSet, divide
 from ranksieve.recommendation.files import LEDGER, read_answer
-from ranksieve.recommendation.rules import Candidate, Rule
+from ranksieve.recommendation.task import Candidate, Rule
 from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit
 from ranksieve.selectors.registry import make_selector
 from ranksieve.significance import non_inferiority

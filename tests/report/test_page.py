@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from ranksieve.report.formats.html import to_html
+from ranksieve.report.page.charts.svg import drawing, line
 from ranksieve.report.page.page import Chart, Page, Section, Table, Verdict, render
-from ranksieve.report.page.study import study_page, write_study_page
-from ranksieve.report.page.study_verdict import corrected_level, find_enough
-from ranksieve.report.page.svg import drawing, line
+from ranksieve.report.page.study import corrected_level, find_enough, study_page, write_study_page
 from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 from ranksieve.study.first_fold import FirstFold
 from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run, StudyResult

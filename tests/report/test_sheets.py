@@ -16,14 +16,10 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 from scipy.stats import rankdata
 
-from ranksieve.report.formats.csv_text import to_csv
-from ranksieve.report.formats.folding import GAP, fold
-from ranksieve.report.formats.json_text import to_json
 from ranksieve.report.formats.latex import to_latex
-from ranksieve.report.formats.markdown import to_markdown
-from ranksieve.report.formats.printing import show_sheets
-from ranksieve.report.formats.terminal import to_terminal
-from ranksieve.report.sheets.sheet import Column, Entry, Sheet, rank_cells
+from ranksieve.report.formats.plain_text import to_csv, to_json, to_markdown
+from ranksieve.report.formats.terminal import show_sheets, to_terminal
+from ranksieve.report.sheets.sheet import GAP, Column, Entry, Sheet, fold, rank_cells
 
 SPECIAL = "a_b%c&d#e~f^g\\h{i}j$k|l*m[n]<o>`p!"
 ODD_TEXT = st.text(alphabet="ab1 _%&#~^\\{}$|*[]<>`'\"!-+=.()@:,;/\n", max_size=12)

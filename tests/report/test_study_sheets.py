@@ -12,9 +12,8 @@ from rich.console import Console
 from scipy.stats import ttest_rel
 
 from ranksieve import DataError
-from ranksieve.report.formats.csv_text import to_csv
 from ranksieve.report.formats.latex import to_latex
-from ranksieve.report.formats.markdown import to_markdown
+from ranksieve.report.formats.plain_text import to_csv, to_markdown
 from ranksieve.report.formats.terminal import to_terminal
 from ranksieve.report.sheets import study_quality
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, folds_sheet

@@ -8,10 +8,10 @@ import pytest
 
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankBoost
-from ranksieve.report.sheets.reproduction_study import pairs_sheet
+from ranksieve.report.sheets.reproduction_numbers import pairs_sheet
 from ranksieve.reproduction import PAPERS, Reproduction, reproduce
-from ranksieve.reproduction.bests import validation_mean
 from ranksieve.reproduction.collections import CollectionFacts, open_at_hand
+from ranksieve.reproduction.outcomes import validation_mean
 from ranksieve.reproduction.papers.fs_ed import GRIDS, MEASURE
 from ranksieve.selectors import FSED
 from ranksieve.significance import holm, paired_t_test

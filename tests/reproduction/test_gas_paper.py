@@ -10,13 +10,13 @@ from ranksieve import make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.reproduction import PAPERS, Reproduction, reproduce
 from ranksieve.reproduction.collections import CollectionFacts
-from ranksieve.reproduction.features import (
+from ranksieve.reproduction.papers.gas import GENERAL
+from ranksieve.reproduction.statements import (
     Features,
     blocks_at_least,
     two_blocks_hold,
     weak_alone,
 )
-from ranksieve.reproduction.papers.gas import GENERAL
 from ranksieve.study import results  # Outcomes is no class of tests
 from tests.cli.test_data_commands import runner
 from tests.reproduction.printing import shown

@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 from ranksieve import make_ranking
 from ranksieve import reproduction as module
 from ranksieve.report.figures import plot_path_scores, write_figure
-from ranksieve.report.formats.csv_text import to_csv
 from ranksieve.report.formats.latex import to_latex
-from ranksieve.report.formats.markdown import to_markdown
+from ranksieve.report.formats.plain_text import to_csv, to_markdown
 from ranksieve.report.reproduction import _figures
 from ranksieve.report.sheets.reproduction import reproduction_sheets
 from ranksieve.reproduction import PAPERS, MethodOutcome, Reproduction, reproduce

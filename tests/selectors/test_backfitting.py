@@ -11,8 +11,8 @@ from scipy import sparse
 from ranksieve import DataError, RankingData
 from ranksieve.engine import engine_of
 from ranksieve.selectors import GreedyRankRLS
-from ranksieve.selectors._search.backfitting import backfit
-from ranksieve.selectors._search.fits import standard_error
+from ranksieve.selectors._search.leave_query_out import backfit
+from ranksieve.selectors._search.paths import standard_error
 from ranksieve.solvers.rankrls.backfitting import BackfittedModel, Backfitting
 from tests import oracles
 

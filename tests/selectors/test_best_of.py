@@ -7,7 +7,7 @@ from ranksieve import RankingData, make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
 from ranksieve.selectors import BestOf, make_selector
-from ranksieve.selectors._search.held_out import make_folds
+from ranksieve.selectors._search.folds import make_folds
 from ranksieve.selectors.wrappers.best_of import _winner
 
 

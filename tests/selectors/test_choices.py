@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 
 from ranksieve import RankingData, make_ranking
 from ranksieve.base import Choices, RankSelector
-from ranksieve.base.feature_lists import feature_groups, feature_indices
+from ranksieve.base.choices import feature_groups, feature_indices
 from ranksieve.data import DataError
 from ranksieve.data.inputs import take_columns
 from ranksieve.engine.memo import Memo, sharing

@@ -13,9 +13,10 @@ from sklearn.base import clone
 
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.selectors import FSSCPR
-from ranksieve.selectors._search.clustering import cluster_counts, dense_ranks
-from ranksieve.selectors._search.spectral import (
+from ranksieve.selectors._search.clustering import (
     bisecting_kmeans,
+    cluster_counts,
+    dense_ranks,
     eigengap,
     embedding,
     normalized_laplacian,

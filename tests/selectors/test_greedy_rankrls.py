@@ -19,8 +19,7 @@ from ranksieve.metrics import evaluate
 from ranksieve.selectors import GreedyRankRLS
 from ranksieve.selectors.embedded import greedy_rankrls as room
 from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel, ridge
-from ranksieve.solvers.rankrls.replay import ReplayedLeaveQueryOut
-from ranksieve.solvers.rankrls.residuals import LeaveQueryOut
+from ranksieve.solvers.rankrls.residuals import LeaveQueryOut, ReplayedLeaveQueryOut
 from tests import oracles
 from tests.processes import forked_workers
 from tests.repeating import repeat_queries

@@ -9,7 +9,12 @@ from hypothesis.extra.numpy import arrays
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.selectors import GreedyRankRLS, GreedyRankRLSCV
-from ranksieve.selectors._search.fronts import FrontPoint, best_lam, choose_point, front_of_sizes
+from ranksieve.selectors.embedded.greedy_rankrls_cv import (
+    FrontPoint,
+    best_lam,
+    choose_point,
+    front_of_sizes,
+)
 from ranksieve.sums.held_out import measure_models
 
 LAMS = (0.01, 1.0, 100.0)

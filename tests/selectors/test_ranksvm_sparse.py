@@ -12,11 +12,9 @@ from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.data import Block
 from ranksieve.metrics import evaluate
 from ranksieve.selectors import SparseRankSVM
-from ranksieve.solvers.ranksvm.active_set import ActiveSet
-from ranksieve.solvers.ranksvm.mean_loss import mean_loss
+from ranksieve.solvers.ranksvm.mean_loss import ActiveSet, mean_loss
 from ranksieve.solvers.ranksvm.penalties import MCP, Log, Weighted
-from ranksieve.solvers.ranksvm.quadratic import least_quadratic
-from ranksieve.solvers.ranksvm.sparse_newton import SparseNewton
+from ranksieve.solvers.ranksvm.sparse_newton import SparseNewton, least_quadratic
 from tests.oracles_margins import (
     least_by_splitting,
     mean_hessian,

@@ -12,8 +12,8 @@ from xgboost import XGBRanker
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.rankers import LambdaMART, RankBoost, RankRLS, RankSVM, as_ranker
 from ranksieve.selectors import ShapSelector
-from ranksieve.selectors._search import contributions
-from ranksieve.selectors._search.contributions import shap_within_queries
+from ranksieve.selectors._search import importances
+from ranksieve.selectors._search.importances import shap_within_queries
 from tests.oracles import shap_within_queries as definition
 
 FEW = {"n_estimators": 8, "num_leaves": 5}
@@ -96,7 +96,7 @@ def test_any_contributions(draw):
 def test_rows_are_explained_in_pieces(data, monkeypatch):
     ranker = RANKERS["lambdamart"].fit(data)
     whole = shap_within_queries(ranker, data)
-    monkeypatch.setattr(contributions, "CHUNK", 50)
+    monkeypatch.setattr(importances, "CHUNK", 50)
     np.testing.assert_allclose(shap_within_queries(ranker, data), whole)
     rows = RankingData(sparse.csr_matrix(data.X), data.y, data.qid)
     np.testing.assert_allclose(shap_within_queries(ranker, rows), whole)

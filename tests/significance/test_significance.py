@@ -170,7 +170,7 @@ def test_drawing_in_parts_changes_nothing(monkeypatch):
     a, b = two_methods(40)
     whole = bootstrap_interval(a, b, n_resamples=500)
 
-    monkeypatch.setattr("ranksieve.significance.inputs._VALUES_AT_ONCE", 130)
+    monkeypatch.setattr("ranksieve.significance.samples._VALUES_AT_ONCE", 130)
 
     assert bootstrap_interval(a, b, n_resamples=500) == whole
     p_value = randomization_test(a, b, 2000).p_value

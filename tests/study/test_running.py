@@ -7,7 +7,7 @@ import pytest
 
 from ranksieve import limit_threads
 from ranksieve.rankers.registry import RANKERS
-from ranksieve.selectors._search.held_out import in_parallel
+from ranksieve.selectors._search.folds import in_parallel
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study.running import run_on_threads
 

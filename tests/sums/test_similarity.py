@@ -12,8 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse, stats
 
 from ranksieve import DataError, RankingData, limit_threads, make_ranking
-from ranksieve._kernels.pair_bits import count_by_bits
-from ranksieve._kernels.pair_sorting import count_by_sorting
+from ranksieve._kernels.pair_counts import count_by_bits, count_by_sorting
 from ranksieve.data import NonFiniteError
 from ranksieve.sums import similarity
 from ranksieve.sums.similarity import SIMILARITIES, Similarity, feature_similarity

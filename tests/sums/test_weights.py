@@ -9,6 +9,7 @@ from scipy import sparse
 from ranksieve import DataError, RankingData
 from ranksieve.engine import engine_of
 from ranksieve.selectors.filters.ig_chi import contingency
+from ranksieve.sums.checks import check_labels_differ, weight_of_rows
 from ranksieve.sums.densities import map_densities
 from ranksieve.sums.density_sums import Part
 from ranksieve.sums.file_order import file_order
@@ -24,7 +25,6 @@ from ranksieve.sums.gram import centered_gram
 from ranksieve.sums.held_out import measure_models
 from ranksieve.sums.importance import Importance, importance_sums
 from ranksieve.sums.inspection import inspect
-from ranksieve.sums.labels import check_labels_differ, weight_of_rows
 from ranksieve.sums.similarity import SIMILARITIES, Similarity
 from tests.repeating import repeat_queries
 

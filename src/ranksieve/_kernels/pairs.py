@@ -10,6 +10,10 @@ algorithm; with as many levels as documents they would take quadratic time.
 Rows of query q are ``query_ptr[q]:query_ptr[q + 1]``. ``levels`` (rows,) numbers the labels of each
 query from 0, ``n_levels`` (queries,) says how many there are; a query with a single level has no
 pairs and gets zeros.
+
+The Hessian of the squared hinge loss with respect to the scores is the Laplacian matrix of the
+graph of active pairs. :func:`curve_columns` multiplies it by all columns of a matrix at once: its
+Fenwick tree holds whole rows.
 """
 
 from typing import NamedTuple
@@ -200,3 +204,60 @@ def add_spread(X, degree, query_ptr, spread):
             for feature in range(n_features):
                 square = squares[feature] - sums[feature] * sums[feature] / total
                 spread[feature] += max(0.0, square)
+
+
+@part
+def _add_row(tree, place, row, origin):
+    """Add a row minus an origin at a 1-based position of a Fenwick tree; updates ``tree``."""
+    while place < tree.shape[0]:
+        for column in range(row.size):
+            tree[place, column] += row[column] - origin[column]
+        place += place & -place
+
+
+@part
+def _subtract_total(tree, place, weight, out):
+    """Subtract ``weight`` times the sum of positions 1 to ``place``; updates ``out``."""
+    while place > 0:
+        for column in range(out.size):
+            out[column] -= weight * tree[place, column]
+        place -= place & -place
+
+
+@kernel
+def curve_columns(X, weights, degree, pairs, curved):
+    """Multiply the scores' Hessian by the columns of X; updates ``curved`` (rows, columns).
+
+    ``weights`` (rows,) are the weights of the queries, ``degree`` (rows,) the number of active
+    partners times the weight. A query's first row is subtracted from its rows, so that a large
+    offset costs no digits.
+    """
+    query_ptr, levels, n_levels, order, reach = pairs
+    n_columns = X.shape[1]
+    space = np.empty((longest_query(query_ptr) + 1, n_columns))
+    for query in range(query_ptr.size - 1):
+        start, end, top = query_ptr[query], query_ptr[query + 1], n_levels[query]
+        for row in range(start, end):
+            for column in range(n_columns):
+                curved[row, column] = degree[row] * (X[row, column] - X[start, column])
+        if top == 1:
+            continue
+        tree = space[: top + 1]
+        tree[:] = 0.0
+        reached = start
+        for place in range(start, end):  # partners with lower labels
+            while reached < start + reach[place]:
+                partner = start + order[reached]
+                _add_row(tree, levels[partner] + 1, X[partner], X[start])
+                reached += 1
+            own = start + order[place]
+            _subtract_total(tree, np.int64(levels[own]), weights[own], curved[own])
+        tree[:] = 0.0
+        reached = end
+        for place in range(end - 1, start - 1, -1):  # partners with higher labels
+            while reached > start and start + reach[reached - 1] > place:
+                reached -= 1
+                partner = start + order[reached]
+                _add_row(tree, top - levels[partner], X[partner], X[start])
+            own = start + order[place]
+            _subtract_total(tree, top - 1 - levels[own], weights[own], curved[own])

@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranksieve._kernels.compiling import kernel, part
-from ranksieve._kernels.pair_bits import count_by_bits
-from ranksieve._kernels.pair_sorting import count_by_sorting, multiply_ranks
+from ranksieve._kernels.pair_counts import count_by_bits, count_by_sorting, multiply_ranks
 
 CONCORDANCE, TAU_A, TAU_B, SPEARMAN = range(4)
 BY_BITS, BY_SORTING, BY_RANKS = range(3)

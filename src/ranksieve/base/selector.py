@@ -1,4 +1,4 @@
-"""Base of all selectors."""
+"""Base of all selectors, and how their attributes get the excluded features back."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from collections.abc import Sized
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from textwrap import wrap
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from sklearn.feature_selection._base import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base.choices import Choices, make_choices
-from ranksieve.base.estimator import RankEstimator
-from ranksieve.base.fit_inputs import as_source
-from ranksieve.base.per_feature import PerFeature, restore_indices
+from ranksieve.base.estimator import RankEstimator, as_source
 from ranksieve.costs import AlignedCosts, FeatureCosts
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.feature_names import default_names
@@ -29,8 +27,39 @@ from ranksieve.engine import Source
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import FeatureCount, Features
 from ranksieve.progress import progress_bar
-from ranksieve.sums.labels import check_labels_differ
-from ranksieve.sums.magnitudes import sound_numbers
+from ranksieve.sums.checks import check_labels_differ, sound_numbers
+
+
+class PerFeature(NamedTuple):
+    """Layout of a fitted attribute with values per feature."""
+
+    axes: tuple[int, ...] = (0,)  # axes of the array that correspond to features
+    fill: float = np.nan  # value of excluded features
+
+    def widen(self, values: np.ndarray, choices: Choices) -> np.ndarray:
+        """Array with entries for all features, including excluded ones."""
+        for axis in self.axes:
+            shape = list(values.shape)
+            shape[axis] = choices.n_features_in
+            wide = np.full(shape, self.fill, dtype=values.dtype)
+            wide[(slice(None),) * axis + (choices.columns,)] = values
+            values = wide
+        return values
+
+
+def restore_indices(value: Any, columns: np.ndarray) -> Any:
+    """Replace indices of features in records, or lists of records, by those in the data."""
+    if isinstance(value, list):
+        return [restore_indices(item, columns) for item in value]
+    if hasattr(value, "_replace"):  # a named tuple
+        if "feature" in value._fields:
+            return value._replace(feature=int(columns[value.feature]))
+        if "features" in value._fields:
+            kept = columns[np.asarray(value.features, dtype=np.intp)]
+            is_tuple = isinstance(value.features, tuple)
+            return value._replace(features=tuple(kept.tolist()) if is_tuple else kept)
+    return value
+
 
 # Entries that replace {n_features_to_select} and {choices} in docstrings.
 _NUMBER = """

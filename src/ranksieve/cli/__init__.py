@@ -19,7 +19,7 @@ from ranksieve.cli.data import convert, evaluate, inspect
 from ranksieve.cli.export import export
 from ranksieve.cli.models import predict, train
 from ranksieve.cli.option_groups import with_option_groups
-from ranksieve.cli.quick_imports import import_quickly
+from ranksieve.cli.quick_start import import_quickly
 from ranksieve.cli.recommend import check, recommend
 from ranksieve.cli.reproduce import reproduce
 from ranksieve.cli.selection import select

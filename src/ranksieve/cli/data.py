@@ -19,7 +19,7 @@ from ranksieve.cli.options import (
     option,
     show_result,
 )
-from ranksieve.cli.rehearsal import rehearse
+from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.sources import check_output, missing_policy, open_training_data
 from ranksieve.text import on_one_line, printable, quantity
 
@@ -287,7 +287,7 @@ def evaluate(
 
     from ranksieve.data import DataError
     from ranksieve.datasets.opening import read_whole
-    from ranksieve.io.scores import read_scores
+    from ranksieve.io.letor import read_scores
     from ranksieve.metrics import evaluate as measure_ranking
     from ranksieve.metrics import parse_measure
     from ranksieve.progress import progress_bar

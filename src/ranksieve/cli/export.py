@@ -10,7 +10,7 @@ import typer
 
 from ranksieve.cli.option_groups import ReadingRows
 from ranksieve.cli.options import Format, option
-from ranksieve.cli.rehearsal import rehearse
+from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.settings import read_costs
 from ranksieve.cli.sources import open_for
 
@@ -98,7 +98,7 @@ def export(
     from ranksieve.export.targets.registry import find_target
     from ranksieve.export.verifying import measure
     from ranksieve.rankers import load_model
-    from ranksieve.report.formats.printing import show_sheets
+    from ranksieve.report.formats.terminal import show_sheets
     from ranksieve.report.sheets.export import export_sheets, targets_sheet
 
     if targets:

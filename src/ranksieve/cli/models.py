@@ -22,7 +22,7 @@ from ranksieve.cli.options import (
     Verify,
     option,
 )
-from ranksieve.cli.rehearsal import rehearse
+from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
 from ranksieve.cli.sources import (
     check_output,
@@ -104,7 +104,7 @@ def train(
     from ranksieve.metrics import get_convention
     from ranksieve.progress import progress_bar
     from ranksieve.rankers.registry import RANKERS
-    from ranksieve.report.formats.printing import show_sheets
+    from ranksieve.report.formats.terminal import show_sheets
     from ranksieve.report.sheets.evaluation import training_sheet
     from ranksieve.report.sheets.registry import registry_sheet
 
@@ -170,7 +170,7 @@ def predict(
     Writes one score per line, in the order of the data's rows, as evaluate expects them. Without
     --missing, missing values are treated as they were in the training data.
     """
-    from ranksieve.io.scores import write_scores
+    from ranksieve.io.letor import write_scores
     from ranksieve.progress import progress_bar
     from ranksieve.rankers import load_model
 

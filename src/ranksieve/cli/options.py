@@ -160,7 +160,7 @@ Seed = Annotated[
 
 def show_result(sheets: Sequence[Sheet], form: FormatName, document: str) -> None:
     """Print the tables of a result, or, as JSON, the whole result (``document``)."""
-    from ranksieve.report.formats.printing import show_sheets
+    from ranksieve.report.formats.terminal import show_sheets
 
     if form == "json":
         typer.echo(document)

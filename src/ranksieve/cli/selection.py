@@ -28,7 +28,7 @@ from ranksieve.cli.options import (
     option,
     show_result,
 )
-from ranksieve.cli.rehearsal import rehearse
+from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.settings import (
     allow_own_code,
     check_takes_costs,
@@ -138,7 +138,7 @@ def select(
     from ranksieve.datasets.opening import title_of
     from ranksieve.io.selection import write_selection
     from ranksieve.progress import progress_bar
-    from ranksieve.report.formats.printing import show_sheets
+    from ranksieve.report.formats.terminal import show_sheets
     from ranksieve.report.sheets.registry import registry_sheet
     from ranksieve.report.sheets.selection import Counted, selection_sheet
     from ranksieve.selectors.record import record_selection

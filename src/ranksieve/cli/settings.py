@@ -45,7 +45,7 @@ def choice_parameters(
 
     Features are separated by commas.
     """
-    from ranksieve.io.groups import read_groups
+    from ranksieve.io.small_tables import read_groups
 
     given: dict[str, Any] = {"include": _names(include), "exclude": _names(exclude)}
     given |= {"groups": None if groups is None else read_groups(groups), "count": count}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ranksieve._kernels.filling import QUERY_MEDIAN, QUERY_MIN, ZERO, fill_queries
+from ranksieve._kernels.rows import QUERY_MEDIAN, QUERY_MIN, ZERO, fill_queries
 from ranksieve.data.inputs import query_runs
 from ranksieve.threads import over_queries
 

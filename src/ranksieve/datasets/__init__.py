@@ -8,11 +8,10 @@ from ranksieve.public_names import export
 
 if TYPE_CHECKING:
     from ranksieve.datasets.collections import Collection, open_collection
-    from ranksieve.datasets.demo import demo_costs, load_demo
-    from ranksieve.datasets.demo_log import write_demo_log
+    from ranksieve.datasets.demo import demo_costs, load_demo, write_demo_log
+    from ranksieve.datasets.feature_plans import FeaturePlan, RankingTruth, draw_plan
     from ranksieve.datasets.fold_files import FoldFiles
     from ranksieve.datasets.planted import PlantedRanking, make_ranking
-    from ranksieve.datasets.planting import FeaturePlan, RankingTruth, draw_plan
 
 __all__ = [
     "open_collection",
@@ -36,11 +35,11 @@ _HOME = {
     "make_ranking": "ranksieve.datasets.planted",
     "load_demo": "ranksieve.datasets.demo",
     "demo_costs": "ranksieve.datasets.demo",
-    "write_demo_log": "ranksieve.datasets.demo_log",
+    "write_demo_log": "ranksieve.datasets.demo",
     "PlantedRanking": "ranksieve.datasets.planted",
-    "RankingTruth": "ranksieve.datasets.planting",
-    "FeaturePlan": "ranksieve.datasets.planting",
-    "draw_plan": "ranksieve.datasets.planting",
+    "RankingTruth": "ranksieve.datasets.feature_plans",
+    "FeaturePlan": "ranksieve.datasets.feature_plans",
+    "draw_plan": "ranksieve.datasets.feature_plans",
 }
 
 __getattr__, __dir__ = export(__name__, _HOME)

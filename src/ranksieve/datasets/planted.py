@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from ranksieve.data import RankingData
-from ranksieve.datasets.planting import FeaturePlan, RankingTruth, check_shares, draw_plan
+from ranksieve.datasets.feature_plans import FeaturePlan, RankingTruth, check_shares, draw_plan
 
 # Each further grade is rarer by this factor, as in the large public collections.
 _GRADE_RATIO = 0.35

@@ -56,8 +56,7 @@ reads each column of a query once, and matrix products take either order. In row
 view of the data, a shard is written as rows arrive, and a query is contiguous in memory.
 """
 
-from ranksieve.engine.base import Engine, Workers
-from ranksieve.engine.local import LocalEngine
+from ranksieve.engine.engines import Engine, LocalEngine, Workers
 from ranksieve.engine.sources import Source, engine_of, in_memory, total_weight, whole_block
 
 __all__ = [

@@ -19,8 +19,7 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
-from ranksieve.engine.base import Engine, Workers
-from ranksieve.engine.local import LocalWorkers
+from ranksieve.engine.engines import Engine, LocalWorkers, Workers
 from ranksieve.io.shards import Shards, open_shards
 from ranksieve.io.shards.files import Checks
 from ranksieve.threads import limit_threads

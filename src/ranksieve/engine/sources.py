@@ -1,15 +1,15 @@
-"""Choose the engine for a source."""
+"""Sources of data: their engines and blocks, and whether more of them fits into memory."""
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from ranksieve.data import Block, DataError, RankingData
-from ranksieve.engine.base import Engine
-from ranksieve.engine.local import LocalEngine
+from ranksieve.engine.engines import Engine, LocalEngine
 from ranksieve.io.shards import Shards
 
 Source = RankingData | Shards
@@ -91,3 +91,30 @@ def _view(data: RankingData, first: int, last: int) -> Block:
         weights,
         keeps_missing=data.keeps_missing,
     )
+
+
+_SHARE = 0.7  # fraction of the free memory that may be used
+
+
+def fits_in_memory(source: Source, n_bytes: int) -> bool:
+    """Whether ``n_bytes`` more fit into memory, on this machine or on the Dask workers."""
+    free = _free_on_workers(source) if isinstance(source, Shards) and source.client else _free()
+    return free is None or n_bytes <= _SHARE * free
+
+
+def _free() -> int | None:
+    """Bytes of memory that this process could still use; None if unknown."""
+    try:
+        with open("/proc/meminfo") as facts:
+            for line in facts:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def _free_on_workers(source: Shards) -> int | None:
+    workers = source.client.scheduler_info()["workers"].values()
+    limits = [worker["memory_limit"] for worker in workers]
+    return sum(limits) if limits and all(limits) else None

@@ -1,7 +1,8 @@
-"""LETOR / SVMlight text: ``label qid:ID index:value ... # comment``."""
+"""LETOR / SVMlight text, ``label qid:ID index:value ... # comment``, and scores of its lines."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,7 +12,15 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.io.collecting import group_by_query, rows_for
-from ranksieve.io.files import PathLike, as_paths, compressed_writer, replace_on_success, total_size
+from ranksieve.io.files import (
+    PathLike,
+    as_paths,
+    compressed_writer,
+    place_of,
+    read_numbered_lines,
+    replace_on_success,
+    total_size,
+)
 from ranksieve.io.letor_blocks import (
     Grammar,
     TextBlock,
@@ -20,6 +29,7 @@ from ranksieve.io.letor_blocks import (
     header_names,
     read_blocks,
 )
+from ranksieve.text import parse_number
 
 _QUERY_ID = re.compile(r"[^\s#\0]+")
 _ONE_LINE = re.compile(r"[^\s\0]([^\n\0]*[^\s\0])?")
@@ -198,3 +208,44 @@ def _lines(data: RankingData, query: str, start: int, end: int, first: int) -> I
                 raise DataError(f"document id {document!r} cannot be written to LETOR text")
             words.append("#docid = " + _check_writable(document, _ONE_LINE, "document id"))
         yield " ".join(words) + "\n"
+
+
+def read_scores(path: str | os.PathLike[str]) -> np.ndarray:
+    """Read one score per line, in the order of the data's lines.
+
+    A line is a number (svm_rank) or ends with it after query and document (RankLib). Empty lines
+    are skipped; ``.gz`` and ``.zst`` are decompressed.
+    """
+    path = Path(path)
+    scores: list[float] = []
+    number = 0
+    for number, line in read_numbered_lines(path):
+        words = line.split()
+        if words:
+            scores.append(_score(words, f"{path}:{number}"))
+    if not scores:
+        raise DataError(f"{place_of(path, number)}: no scores")
+    return np.array(scores)
+
+
+def _score(words: list[bytes], place: str) -> float:
+    if len(words) not in (1, 3):
+        raise DataError(f"{place}: expected one score per line, found {len(words)} words")
+    text = words[-1].decode("utf-8", "backslashreplace")
+    score = parse_number(text)
+    if score is None:
+        raise DataError(f"{place}: the score is not a number: {text[:40]!r}")
+    if not np.isfinite(score):
+        raise DataError(f"{place}: the score must be finite: {text[:40]!r}")
+    return score
+
+
+def write_scores(scores: np.ndarray, path: str | os.PathLike[str]) -> None:
+    """Write one score per line with all digits; an old file is replaced when this is complete.
+
+    The text is compressed if the name ends in ``.gz`` or ``.zst``.
+    """
+    path = Path(path)
+    lines = "".join(f"{score!r}\n" for score in np.asarray(scores, dtype=np.float64).tolist())
+    with replace_on_success(path) as temporary, compressed_writer(temporary) as stream:
+        stream.write(lines.encode())

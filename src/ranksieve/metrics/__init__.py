@@ -14,11 +14,10 @@ Examples
 """
 
 from ranksieve.metrics.conventions import CONVENTIONS, Convention, get_convention
-from ranksieve.metrics.evaluation import Evaluation, evaluate
+from ranksieve.metrics.evaluation import Evaluation, QueryScorer, evaluate, make_query_scorer
 from ranksieve.metrics.measures import ERR, MAP, MRR, NDCG, MeanNDCG, Measure, P, PairwiseError
 from ranksieve.metrics.parsing import parse_measure
 from ranksieve.metrics.ranking import Prepared, Ranking
-from ranksieve.metrics.scorers import QueryScorer, make_query_scorer
 
 __all__ = [
     "NDCG",

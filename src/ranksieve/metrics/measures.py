@@ -11,8 +11,7 @@ import numpy as np
 from ranksieve._kernels import measures as kernel
 from ranksieve.data import DataError
 from ranksieve.metrics.conventions import Convention, get_convention
-from ranksieve.metrics.levels import number_levels
-from ranksieve.metrics.ranking import Prepared
+from ranksieve.metrics.ranking import Prepared, number_levels
 from ranksieve.threads import over_queries
 
 _NO_CUTOFF = np.iinfo(np.int64).max

@@ -14,16 +14,15 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.io.records import get
 from ranksieve.rankers.base import Ranker
-from ranksieve.rankers.libraries import find_library_class, is_error_of_library, library_of
 from ranksieve.rankers.library import DatasetLibrary, Library
 from ranksieve.rankers.lightgbm_data import to_library_format
-from ranksieve.rankers.lightgbm_refits import LightGBMRefits
 from ranksieve.rankers.per_feature import reduce_parameters
-from ranksieve.rankers.refits import Refits
+from ranksieve.rankers.refits import LightGBMRefits, Refits
 from ranksieve.rankers.registry import make_ranker
+from ranksieve.rankers.tree_libraries import find_library_class, is_error_of_library, library_of
 from ranksieve.registry import OwnMethod
 from ranksieve.registry.foreign import adapter_of, changed_parameters, parameters_of
-from ranksieve.sums.magnitudes import check_magnitudes
+from ranksieve.sums.checks import check_magnitudes
 from ranksieve.threads import openmp_thread_count
 
 

@@ -13,12 +13,11 @@ from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of, total_weight
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, Ties
+from ranksieve.rankers.base import LinearRanker
 from ranksieve.rankers.boosting_rounds import Rounds
-from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import chunks
-from ranksieve.sums.columns import Columns
-from ranksieve.sums.measured import Measured, orient
+from ranksieve.sums.chunks import Columns, chunks
+from ranksieve.sums.held_out import Measured, orient
 
 # Weight of errors assumed for a perfect feature, so that alpha stays finite.
 _SMALLEST = 1e-10

@@ -1,4 +1,8 @@
-"""Base of all rankers: training with query ids, validation data and weights; model files."""
+"""Bases of rankers: training with query ids, validation data and weights; model files.
+
+:class:`Ranker` is the base of all rankers, :class:`LinearRanker` of those with one weight per
+feature.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +21,12 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.data.fitted import explain_missing_refusal, treat_missing_as_in_training
 from ranksieve.engine import Source
 from ranksieve.io.model import SavedModel, write_model
+from ranksieve.io.records import get_numbers
 from ranksieve.io.selection import PathLike, Selection
 from ranksieve.progress import progress_bar
 from ranksieve.rankers.refits import Refits
-from ranksieve.sums.labels import check_labels_differ
-from ranksieve.sums.magnitudes import sound_numbers
+from ranksieve.solvers.linear import linear_scores
+from ranksieve.sums.checks import check_labels_differ, sound_numbers
 from ranksieve.threads import limit_threads_for
 from ranksieve.values import plain_value
 
@@ -184,3 +189,29 @@ def _refuse(name: str, value: Any) -> NoReturn:
         f"parameter {name}={value!r} cannot be written to a file; set it to a name or a number "
         f"with set_params({name}=...)"
     )
+
+
+class LinearRanker(Ranker):
+    """A ranker whose score is a weighted sum of features; ``_train`` sets ``coef_``.
+
+    Attributes
+    ----------
+    coef_ : array of shape (features,)
+    """
+
+    coef_: np.ndarray
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Absolute weights, which are comparable only if features have similar scales."""
+        check_is_fitted(self)
+        return np.abs(self.coef_)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return linear_scores(X, self.coef_)
+
+    def _learned(self) -> dict[str, Any]:
+        return {"coef": self.coef_.tolist()}
+
+    def _relearn(self, learned: dict[str, Any]) -> None:
+        self.coef_ = get_numbers(learned, "coef", self.n_features_in_)

@@ -11,8 +11,8 @@ from ranksieve.choosing import EarlyStopping
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
-from ranksieve.sums.columns import Columns
-from ranksieve.sums.measured import Measured, orient
+from ranksieve.sums.chunks import Columns
+from ranksieve.sums.held_out import Measured, orient
 
 
 class GrowingModel(Measured):

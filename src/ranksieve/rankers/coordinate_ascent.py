@@ -17,12 +17,10 @@ from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of, total_weight
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, NotNegative, Seed, Ties
-from ranksieve.rankers.linear import LinearRanker
+from ranksieve.rankers.base import LinearRanker
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import chunks, vary_within_queries
-from ranksieve.sums.columns import Columns
-from ranksieve.sums.held_out import measure_models
-from ranksieve.sums.measured import Measured, orient
+from ranksieve.sums.chunks import Columns, chunks, vary_within_queries
+from ranksieve.sums.held_out import Measured, measure_models, orient
 
 _SHORTEST, _RELATIVE = 0.001, 0.05  # first step; fraction of the weight if that is smaller
 _LARGE = 2.0**100  # sum of weights above which all are scaled down

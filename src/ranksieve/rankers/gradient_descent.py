@@ -32,7 +32,7 @@ from ranksieve.solvers.gradient.networks import (
     first_weights,
     score_rows,
 )
-from ranksieve.sums.measured import orient
+from ranksieve.sums.held_out import orient
 from ranksieve.threads import limit_threads
 
 _NO_GAIN = np.finfo(np.float64).eps  # relative change of the objective that ends training

@@ -24,10 +24,9 @@ from ranksieve.rankers.lightgbm_data import (
     lightgbm_errors,
     to_library_format,
 )
-from ranksieve.rankers.lightgbm_refits import LightGBMRefits
-from ranksieve.rankers.lightgbm_text import load_booster
+from ranksieve.rankers.model_checks import load_booster
 from ranksieve.rankers.per_feature import LIGHTGBM, reduce_parameters
-from ranksieve.rankers.refits import Refits
+from ranksieve.rankers.refits import LightGBMRefits, Refits
 from ranksieve.registry import Method
 from ranksieve.threads import openmp_thread_count
 

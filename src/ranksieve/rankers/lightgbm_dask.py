@@ -23,7 +23,7 @@ from ranksieve.engine.dask import Stored
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import NDCG
 from ranksieve.rankers.lightgbm_data import dataset_of, to_library_format
-from ranksieve.sums.measured import Measured
+from ranksieve.sums.held_out import Measured
 
 _POLL = 1.0  # seconds between checks that all workers are alive
 _NAMES_OF_LEARNER = {"tree_learner", "tree", "tree_type", "tree_learner_type"}

@@ -13,7 +13,7 @@ from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Lambdas, Positive, Ties
-from ranksieve.rankers.linear import LinearRanker
+from ranksieve.rankers.base import LinearRanker
 from ranksieve.registry import Method
 from ranksieve.solvers.rankrls.ridge import RidgeRows, decompose
 from ranksieve.sums.held_out import measure_models

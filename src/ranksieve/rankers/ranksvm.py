@@ -12,11 +12,11 @@ import numpy as np
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.parameters import Count, Positive
-from ranksieve.rankers.linear import LinearRanker
+from ranksieve.rankers.base import LinearRanker
 from ranksieve.registry import Method
 from ranksieve.solvers.ranksvm.losses import Hinge, SquaredHinge
 from ranksieve.solvers.ranksvm.minimizers import CuttingPlanes, Newton, Solution, Solver
-from ranksieve.sums.labels import check_labels_differ
+from ranksieve.sums.checks import check_labels_differ
 
 # Grid of LETOR's runs of svm_rank.
 _STRUCT_C = (*(digit * 10.0**power for power in range(-5, 1) for digit in (1, 2, 5)), 10.0)

@@ -10,7 +10,7 @@ from ranksieve.recommendation.answer import (
 from ranksieve.recommendation.checking import Check, Drift, Helpful, check
 from ranksieve.recommendation.deciding import recommend
 from ranksieve.recommendation.evidence import Evidence
-from ranksieve.recommendation.loading import load_recommendation
+from ranksieve.recommendation.files import load_recommendation
 from ranksieve.recommendation.verdict import Verdict
 
 __all__ = [

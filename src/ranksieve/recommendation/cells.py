@@ -1,12 +1,17 @@
-"""Train a ranker on some features and rank the held-out queries; log the results."""
+"""The cells of a recommendation (its units of work), their ledger, and what requests them.
+
+A procedure is a generator that yields the cells whose results it needs, is sent a function that
+looks up results, and returns its answer. Several procedures run together, so that their next
+requests are computed in parallel, and a result that two of them need is computed once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,11 +20,11 @@ from ranksieve.engine.clock import work_seconds
 from ranksieve.io.record_log import RecordLog
 from ranksieve.io.records import check_kinds
 from ranksieve.metrics import evaluate
-from ranksieve.recommendation.division import Trial
+from ranksieve.recommendation.division import Division, TrainingSet, Trial
 from ranksieve.recommendation.evidence import are_features
 from ranksieve.registry import Method
 from ranksieve.study.cells import locate_errors
-from ranksieve.study.records import Record
+from ranksieve.study.ledger import Record
 from ranksieve.text import quantity
 
 
@@ -141,3 +146,65 @@ class RecommendationLog(RecordLog):
                 raise ValueError(f"part {part!r} should have {size} values")
             if not all(type(value) is float and isfinite(value) for value in by_query):
                 raise ValueError("a value is not a finite number")
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """A cell (a selection, or the training of a ranker) and the queries that it runs on."""
+
+    training: TrainingSet
+    cell: Any
+
+    @property
+    def method(self) -> Method:
+        """The method that works."""
+        method: Method = self.cell.method
+        return method
+
+    def key(self, fold: str = "") -> Record:
+        """Everything except the data that the result depends on."""
+        key: Record = self.cell.key(self.training.name)
+        return key
+
+    def run(self, division: Division) -> Record:
+        """Compute the result."""
+        result: Record = self.cell.run(division.trial(self.training))
+        return result
+
+
+Lookup = Callable[[PlannedCell], Record]
+Procedure = Generator[Sequence[PlannedCell], Lookup, T]
+
+
+def together(procedures: Iterable[Procedure[T]]) -> Procedure[list[T]]:
+    """Run procedures side by side and return the answer of each."""
+    running = dict(enumerate(procedures))
+    answers: list[Any] = [None] * len(running)
+    requests: dict[int, Sequence[PlannedCell]] = {}
+    lookup: Lookup | None = None
+    while running:
+        for number, procedure in list(running.items()):
+            try:
+                requests[number] = procedure.send(lookup)  # type: ignore[arg-type]
+            except StopIteration as end:
+                answers[number] = end.value
+                requests.pop(number, None)
+                del running[number]
+        if requests:
+            lookup = yield [cell for cells in requests.values() for cell in cells]
+    return answers
+
+
+def drive(procedure: Procedure[T], compute: Callable[[Sequence[PlannedCell]], Lookup]) -> T:
+    """Run a procedure to its end, computing the results that it requests."""
+    lookup: Any = None
+    while True:
+        try:
+            cells = procedure.send(lookup)
+        except StopIteration as end:
+            answer: T = end.value
+            return answer
+        lookup = compute(cells)

@@ -19,8 +19,7 @@ from ranksieve.io.typed import to_json_values
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.rankers.loading import load_model
 from ranksieve.recommendation.cells import query_values
-from ranksieve.recommendation.files import MODEL, MODEL_OF_ALL
-from ranksieve.recommendation.loading import load_answer
+from ranksieve.recommendation.files import MODEL, MODEL_OF_ALL, load_answer
 from ranksieve.recommendation.verdict import Verdict, percent
 from ranksieve.selectors import GreedyRankRLS
 from ranksieve.sums.importance import Importance

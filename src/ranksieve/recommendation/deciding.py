@@ -18,14 +18,16 @@ from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.progress import track
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.recommendation.answer import Recommendation
-from ranksieve.recommendation.asking import Lookup, PlannedCell, drive
-from ranksieve.recommendation.cells import RecommendationLog
-from ranksieve.recommendation.details import FeatureFacts, describe_features
+from ranksieve.recommendation.cells import Lookup, PlannedCell, RecommendationLog, drive
 from ranksieve.recommendation.division import Division, divide
 from ranksieve.recommendation.files import LEDGER, write_answer
-from ranksieve.recommendation.gathering import Effort, gather_evidence
-from ranksieve.recommendation.portfolio import default_selectors
-from ranksieve.recommendation.rules import Rule, RuleName
+from ranksieve.recommendation.findings import (
+    Effort,
+    FeatureFacts,
+    describe_features,
+    gather_evidence,
+)
+from ranksieve.recommendation.task import Rule, RuleName, default_selectors
 from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit, notes_about_time
 from ranksieve.recommendation.work import Work
 from ranksieve.study.members import find_method

@@ -1,4 +1,4 @@
-"""The procedure behind a recommendation: make candidates, evaluate them, choose one.
+"""The procedure behind a recommendation: search for candidates, choose one, and judge it.
 
 It runs once for each part of the queries, which is held out and then judges the choice, and once
 to find the features to recommend.
@@ -6,17 +6,18 @@ to find the features to recommend.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from ranksieve.recommendation.asking import Procedure, together
+from ranksieve.choosing import ROUNDING
+from ranksieve.data import DataError
+from ranksieve.recommendation.cells import Procedure, together
 from ranksieve.recommendation.division import Stage, TrainingSet
 from ranksieve.recommendation.pruning import pruning
-from ranksieve.recommendation.rules import ALL, NONE, Candidate
-from ranksieve.recommendation.searching import Search
-from ranksieve.recommendation.task import Task
+from ranksieve.recommendation.task import ALL, NONE, Candidate, Member, Task
 from ranksieve.sums.similarity import Similarity
 
 _MOST_TRIES, _FEW_TRIES = 16, 8  # limits on the sets tried to save costs: usually, for large data
@@ -137,3 +138,150 @@ def _substitutes(task: Task, training: TrainingSet) -> dict[int, list[int]]:
         near = [other for other in near if other != feature and other in task.allowed]
         found[feature] = near[:_MOST_SUBSTITUTES]
     return found
+
+
+_CLOSE = 1.12  # no size is tried between two that are within this factor
+_FEW_SIZES = 3  # number of sizes tried within a budget, if data is large
+
+
+class Search:
+    """Evaluates candidates of a stage on the choosing queries.
+
+    Parameters
+    ----------
+    task : Task
+    folds : sequence of (training set, part)
+        What to select and train on, and which part of the queries chooses.
+    weights : array of shape (queries,) or None
+        Weights of the choosing queries.
+
+    Attributes
+    ----------
+    base : array of shape (queries,)
+        Values with all features.
+    found : list of Candidate
+    """
+
+    def __init__(
+        self, task: Task, folds: Sequence[tuple[TrainingSet, str]], weights: np.ndarray | None
+    ) -> None:
+        self.task, self.folds, self.weights = task, folds, weights
+        self._found: dict[tuple[str, int], Candidate] = {}
+
+    @property
+    def found(self) -> list[Candidate]:
+        """All candidates evaluated so far."""
+        return list(self._found.values())
+
+    def is_enough(self, values: np.ndarray) -> bool:
+        """Whether values are nearly as good as those with all features."""
+        return self.task.rule.is_enough(values, self.base, self.weights)
+
+    @property
+    def _is_exhaustive(self) -> bool:
+        """Whether to look for the best candidate, not for the cheapest that is enough."""
+        return self.task.rule.name == "best" or self.task.rule.budget is not None
+
+    def run(self) -> Procedure[None]:
+        """Evaluate all features, no features, and the sets of selectors that may be chosen."""
+        task = self.task
+        fixed = {(ALL, len(task.allowed)): task.allowed}
+        if task.allows_none and not task.include:
+            fixed[NONE, 0] = ()
+        asked = [task.judged(self.folds, [own] * len(self.folds)) for own in fixed.values()]
+        values = yield from together(asked)
+        for (name, size), own in zip(fixed, values, strict=True):
+            self._found[name, size] = Candidate(
+                name, size, task.costs.total(fixed[name, size]), own
+            )
+        self.base = values[0]
+        if self._is_exhaustive:
+            yield from together([self._largest_first(member) for member in task.members])
+            if not any(task.rule.is_affordable(one.cost) for one in self.found):
+                raise DataError(f"the budget of {task.rule.budget:.4g} allows no feature: raise it")
+        else:
+            for member in task.members:
+                yield from self._cheapest(member)
+
+    def extend(self, chosen: Candidate) -> Procedure[None]:
+        """Evaluate the sizes that are fixed in advance; only some of them if data is large."""
+        if self._is_exhaustive or self.task.is_over():
+            return
+        least, members = 0, list(self.task.members)
+        if self.task.division.is_large:
+            least, members = chosen.size, [one for one in members if one.name == chosen.selector]
+        sizes = [size for size in self.task.sizes() if size >= least]
+        yield from together([self._judge_all(member, sizes[::-1]) for member in members])
+
+    def _cheapest(self, member: Member) -> Procedure[None]:
+        """Find the smallest size that is enough and costs less than the best candidate so far.
+
+        Bisects on a logarithmic scale between a size that is too small and one that is enough.
+        """
+        best, low = self._cheapest_enough(), self.task.least - 1
+        if best.cost <= 0 or self.task.is_over():
+            return
+        high = len(self.task.allowed)
+        if best.selector != ALL:
+            high = 1 + (yield from self._largest_below(member, best.cost))
+        if best.selector != ALL and high - 1 > low:
+            candidate = yield from self._judge(member, high - 1)
+            if not self.is_enough(candidate.values):
+                return  # no size of this selector saves anything
+            high -= 1
+        while high - low > 1 and high > _CLOSE * low and not self.task.is_over():
+            middle = min(high - 1, max(low + 1, round(sqrt(max(low, 1) * high))))
+            candidate = yield from self._judge(member, middle)
+            low, high = (low, middle) if self.is_enough(candidate.values) else (middle, high)
+
+    def _cheapest_enough(self) -> Candidate:
+        """Return the cheapest candidate that is enough; all features count as enough."""
+        enough = [one for one in self.found if one.selector == ALL or self.is_enough(one.values)]
+        return min(enough, key=lambda one: one.cost)
+
+    def _largest_below(self, member: Member, cost: float) -> Procedure[int]:
+        """Return a selector's largest size below a cost; ``least - 1`` if there is none."""
+        size = self.task.least - 1
+        while size + 1 < len(self.task.allowed):
+            paths = yield from self._paths(member, size + 1)
+            most = min(map(len, paths))
+            if most <= size:
+                return size
+            for more in range(size + 1, most + 1):
+                if self._cost(paths, more) >= cost - ROUNDING * cost:
+                    return size
+                size = more
+        return size
+
+    def _largest_first(self, member: Member) -> Procedure[None]:
+        """Evaluate sizes from the largest down, starting with the largest within the budget."""
+        sizes = self.task.sizes()
+        if self.task.rule.budget is not None:
+            paths = yield from self._paths(member, len(self.task.allowed) - 1)
+            most = min(map(len, paths))
+            sizes = sorted({most, *(size for size in sizes if size < most)} - {0})
+            sizes = sizes[-_FEW_SIZES:] if self.task.division.is_large else sizes
+        yield from self._judge_all(member, sizes[::-1])
+
+    def _judge_all(self, member: Member, sizes: Iterable[int]) -> Procedure[None]:
+        """Evaluate sizes in order until time is up, but at least the first one."""
+        for size in sizes:
+            yield from self._judge(member, size)
+            if self.task.is_over():
+                return
+
+    def _judge(self, member: Member, size: int) -> Procedure[Candidate]:
+        """Evaluate the first ``size`` features that a selector finds in each fold."""
+        if (member.name, size) not in self._found:
+            paths = yield from self._paths(member, size)
+            values = yield from self.task.judged(self.folds, [path[:size] for path in paths])
+            candidate = Candidate(member.name, size, self._cost(paths, size), values)
+            self._found[member.name, size] = candidate
+        return self._found[member.name, size]
+
+    def _paths(self, member: Member, size: int) -> Procedure[list[list[int]]]:
+        """Return a selector's order of at least ``size`` features in each fold."""
+        return together([self.task.path(member, training, size) for training, _ in self.folds])
+
+    def _cost(self, paths: Sequence[Sequence[int]], size: int) -> float:
+        return float(np.mean([self.task.costs.total(path[:size]) for path in paths]))

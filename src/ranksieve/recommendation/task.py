@@ -1,18 +1,108 @@
-"""The data, selectors, ranker, costs and rule that all runs of the procedure share."""
+"""The task of a recommendation: the rule that chooses, the selectors, the ranker and costs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ranksieve.costs import AlignedCosts
-from ranksieve.recommendation.asking import PlannedCell, Procedure
-from ranksieve.recommendation.cells import RankingCell
+from ranksieve.choosing import ROUNDING
+from ranksieve.costs import AlignedCosts, FeatureCosts
+from ranksieve.rankers.base import LinearRanker
+from ranksieve.rankers.gradient_descent import GradientRanker
+from ranksieve.recommendation.cells import PlannedCell, Procedure, RankingCell
 from ranksieve.recommendation.division import Division, TrainingSet
-from ranksieve.recommendation.rules import Rule
+from ranksieve.registry import Method
+from ranksieve.significance.samples import Sample
 from ranksieve.study.cells import SelectionCell
+from ranksieve.study.plan import Plan, make_study_selector
+
+ALL, NONE = "all", "none"
+"""Names of the candidates that need no selector: all features, and no features."""
+RuleName = Literal["half-margin", "safe", "one-se", "best"]
+RULES = ("half-margin", "safe", "one-se", "best")
+
+
+class Candidate(NamedTuple):
+    """The first ``size`` features of a selector, selected in each of the choosing folds.
+
+    Attributes
+    ----------
+    selector : str
+    size : int
+    cost : float
+        Mean cost over the folds.
+    values : array of shape (queries,)
+        Value of each choosing query.
+    """
+
+    selector: str
+    size: int
+    cost: float
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Chooses a candidate from the values of the choosing queries.
+
+    Attributes
+    ----------
+    name : {"half-margin", "safe", "one-se", "best"}
+        The first three choose the cheapest candidate that is enough: its mean loss is at most half
+        the margin; its loss plus one standard error is within the margin; or its loss is within one
+        standard error. ``"best"`` chooses the candidate with the best mean.
+    margin : float
+        Largest acceptable loss, relative to the mean with all features.
+    budget : float or None
+        Largest cost. With a budget, the best candidate within it is chosen.
+    """
+
+    name: RuleName = "half-margin"
+    margin: float = 0.01
+    budget: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.name not in RULES:
+            raise ValueError(f"rule must be one of {', '.join(RULES)}, got {self.name!r:.60}")
+        if not 0 < self.margin < 1:
+            raise ValueError(f"margin must lie between 0 and 1, got {self.margin!r:.60}")
+        if self.budget is not None and not self.budget >= 0:
+            raise ValueError(f"budget must be at least 0, got {self.budget!r:.60}")
+
+    def is_enough(self, values: np.ndarray, base: np.ndarray, weights: np.ndarray | None) -> bool:
+        """Whether values are nearly as good as those with all features."""
+        loss = Sample.of(base - values, weights)
+        allowed = self.margin * Sample.of(base, weights).mean
+        if self.name == "half-margin":
+            return loss.mean <= allowed / 2 + ROUNDING
+        if self.name == "safe":
+            return loss.mean + loss.error <= allowed + ROUNDING
+        return self.name == "one-se" and loss.mean <= loss.error + ROUNDING
+
+    def is_affordable(self, cost: float) -> bool:
+        """Whether a cost is within the budget."""
+        return self.budget is None or cost <= self.budget * (1 + ROUNDING)
+
+    def choose(
+        self, candidates: Sequence[Candidate], base: np.ndarray, weights: np.ndarray | None
+    ) -> Candidate:
+        """Choose the cheapest affordable candidate that is enough, or else the best one.
+
+        With a budget, always choose the best. Of equally cheap candidates, the better one wins.
+        """
+        affordable = [one for one in candidates if self.is_affordable(one.cost)]
+        enough = [one for one in affordable if self.is_enough(one.values, base, weights)]
+
+        def mean(one: Candidate) -> float:
+            return Sample.of(one.values, weights).mean
+
+        if enough and self.budget is None:
+            return min(enough, key=lambda one: (round(one.cost, 9), -mean(one), one.size))
+        return max(affordable, key=lambda one: (round(mean(one), 12), -one.cost, -one.size))
+
 
 _FIRST = 60  # number of features first requested from a selector
 _STEP = 1.5  # factor between sizes
@@ -108,3 +198,48 @@ class Task:
         parts = [part for _, part in folds]
         values = [lookup(cell)["values"][part] for cell, part in zip(cells, parts, strict=True)]
         return np.concatenate([np.asarray(of_part) for of_part in values])
+
+
+_BY_COST = ", by cost"
+
+
+def default_selectors(ranker: Method, with_costs: bool) -> dict[str, dict[str, Any]]:
+    """Return the default selectors for a ranker: name -> parameters.
+
+    The best selector comes first; later ones are only tried with sets that cost less. Linear
+    rankers and networks get methods that judge a feature given the others; all other rankers get
+    methods that suit trees, and one that weighs costs if there are any. docs/recommend.md gives the
+    reasons and measurements.
+    """
+    if issubclass(ranker.kind, (LinearRanker, GradientRanker)):
+        return {"greedy-rankrls": {}, "elimination": {}, "gas-e": {}}
+    if with_costs:
+        return {"cegb": {}, "sized-trees": {}, "greedy-rankrls": {}}
+    return {"sized-trees": {}, "bt-influence": {}, "greedy-rankrls": {}}
+
+
+def members_of(
+    plan: Plan, costs: FeatureCosts | None, keeps_missing: bool
+) -> tuple[list[Member], list[str]]:
+    """Return the selectors of a plan, with costs if they use any, and notes on omitted ones."""
+    members, notes = [], []
+    for name in plan.selectors:
+        method, settings = plan.method(name), plan.settings(name)
+        if keeps_missing and not plan.make_selector(name).takes_missing:
+            notes.append(f"{name} was left out: it takes no missing values.")
+            continue
+        shown = name
+        if costs is not None and method.takes_costs and "costs" not in settings:
+            shown, settings = name + _BY_COST, settings | {"costs": costs.to_record()}
+        members.append(_member(plan, shown, method, settings))
+    return members, notes
+
+
+def _member(plan: Plan, name: str, method: Method, settings: Mapping[str, Any]) -> Member:
+    seed = plan.seed if method.is_seeded else None
+
+    def make(k: int) -> SelectionCell:
+        return SelectionCell(method, dict(settings), {}, seed, k, plan.inside)
+
+    make_study_selector(method, 1, dict(settings), plan.inside)  # fail early
+    return Member(name, make)

@@ -7,8 +7,8 @@ from math import inf
 from time import monotonic
 from typing import Any
 
-from ranksieve.recommendation.asking import PlannedCell
-from ranksieve.study.records import Record
+from ranksieve.recommendation.cells import PlannedCell
+from ranksieve.study.ledger import Record
 
 _TO_SEARCH = 0.7  # share of a run's time; the rest is for selecting and judging the choice
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ranksieve._version import __version__
-from ranksieve.base.feature_lists import listed_features
+from ranksieve.base.choices import listed_features
 from ranksieve.costs import FeatureCosts
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.joining import concatenate, with_features_of
@@ -20,17 +20,13 @@ from ranksieve.io.selection import SelectedFeature, Selection, write_selection
 from ranksieve.metrics import get_convention
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.recommendation.answer import Recommendation
-from ranksieve.recommendation.asking import PlannedCell, Procedure, together
-from ranksieve.recommendation.cells import RankingCell
+from ranksieve.recommendation.cells import PlannedCell, Procedure, RankingCell, together
 from ranksieve.recommendation.checking import reference_of
-from ranksieve.recommendation.details import FeatureFacts
 from ranksieve.recommendation.division import Division, TrainingSet
 from ranksieve.recommendation.files import MODEL, MODEL_OF_ALL, SELECTION
-from ranksieve.recommendation.fronts import points_of
-from ranksieve.recommendation.portfolio import members_of
+from ranksieve.recommendation.findings import FeatureFacts, points_of
 from ranksieve.recommendation.procedure import Choice, run_stage
-from ranksieve.recommendation.rules import ALL, Candidate, Rule
-from ranksieve.recommendation.task import Task
+from ranksieve.recommendation.task import ALL, Candidate, Rule, Task, members_of
 from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit
 from ranksieve.recommendation.verdict import Verdict
 from ranksieve.selectors._search.checkpoint import fingerprint

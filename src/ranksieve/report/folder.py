@@ -11,10 +11,8 @@ from matplotlib.axes import Axes
 from ranksieve.io.files import make_directory
 from ranksieve.io.records import write_text
 from ranksieve.report.figures import write_figure
-from ranksieve.report.formats.csv_text import to_csv
-from ranksieve.report.formats.json_text import to_json
 from ranksieve.report.formats.latex import to_latex
-from ranksieve.report.formats.markdown import escape, to_markdown
+from ranksieve.report.formats.plain_text import escape, to_csv, to_json, to_markdown
 from ranksieve.report.sheets.sheet import Sheet
 from ranksieve.text import file_stem, on_one_line
 

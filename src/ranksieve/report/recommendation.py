@@ -9,11 +9,10 @@ from ranksieve.recommendation.answer import Recommendation
 from ranksieve.report.candidates import selectors_of
 from ranksieve.report.figures import describe_front, plot_front
 from ranksieve.report.folder import Drawing, write_drawing, write_table
-from ranksieve.report.formats.markdown import escape
+from ranksieve.report.formats.plain_text import escape
 from ranksieve.report.formats.terminal import show, to_terminal
 from ranksieve.report.page.recommendation import write_recommendation_page
-from ranksieve.report.sheets.recommendation import recommendation_sheets
-from ranksieve.report.sheets.recommendation_evidence import evidence_sheets
+from ranksieve.report.sheets.recommendation import evidence_sheets, recommendation_sheets
 
 
 def write_recommendation(answer: Recommendation, directory: Path, *, figures: bool = True) -> None:

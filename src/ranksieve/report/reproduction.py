@@ -11,7 +11,7 @@ import numpy as np
 from ranksieve.io.records import write_text
 from ranksieve.report.figures import describe_path_scores, plot_mean_paths, plot_path_scores
 from ranksieve.report.folder import Drawing, embed, link_table, write_drawing, write_table
-from ranksieve.report.formats.markdown import escape
+from ranksieve.report.formats.plain_text import escape
 from ranksieve.report.sheets.reproduction import further_sheets, reproduction_sheets
 from ranksieve.report.study import draw_curves, write_data_figures
 from ranksieve.reproduction import Reproduction

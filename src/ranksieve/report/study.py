@@ -32,13 +32,17 @@ from ranksieve.report.figures import (
 )
 from ranksieve.report.figures.studies import enough_of
 from ranksieve.report.folder import Drawing, embed, write_drawing, write_table
-from ranksieve.report.formats.markdown import escape
+from ranksieve.report.formats.plain_text import escape
 from ranksieve.report.formats.terminal import show, to_terminal
 from ranksieve.report.page.study import write_study_page
 from ranksieve.report.sheets.sheet import Sheet
-from ranksieve.report.sheets.study_features import features_sheet
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, folds_sheet
-from ranksieve.report.sheets.study_selections import cost_sheet, selected_sheet, stability_sheet
+from ranksieve.report.sheets.study_selections import (
+    cost_sheet,
+    features_sheet,
+    selected_sheet,
+    stability_sheet,
+)
 from ranksieve.report.sheets.study_statistics import pairs_sheet, statistics_sheet
 from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV, Importance
 from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilter

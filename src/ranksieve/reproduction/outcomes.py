@@ -1,10 +1,16 @@
-"""Our numbers next to published ones, and the results of one method."""
+"""Our numbers next to published ones, the results of a method, and best numbers of features."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
+
+import numpy as np
+
+from ranksieve.study import Outcomes, StudyResult
+from ranksieve.study.comparison import compare_pairs
+from ranksieve.study.results import BASE
 
 
 class Number(NamedTuple):
@@ -56,3 +62,130 @@ class MethodOutcome:
     n_features: Sequence[float]
     chosen: Sequence[Mapping[str, Any]] = ()
     models: Sequence[Any] = ()
+
+
+LEVEL = 0.05  # significance level, as in the papers
+
+
+class Against(NamedTuple):
+    """Difference to another selector, its p-value (paired t-test), and that adjusted by Holm."""
+
+    difference: float
+    p_value: float
+    adjusted: float
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The number of features at which a selector is best, and its value there.
+
+    Attributes
+    ----------
+    k : int
+    value : float
+        Mean test value over folds of the study's first measure.
+    against : dict of str to Against
+        Comparison with every other selector, each at its best number of features, on the test
+        queries; p-values are adjusted for all pairs of selectors with all rankers.
+    """
+
+    k: int
+    value: float
+    against: dict[str, Against] = field(default_factory=dict)
+
+    @property
+    def better_than(self) -> list[str]:
+        """Selectors (including all features) that are significantly worse."""
+        return [
+            name
+            for name, other in self.against.items()
+            if other.adjusted < LEVEL and other.difference > 0
+        ]
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best numbers of features of a selector with a ranker.
+
+    Attributes
+    ----------
+    selector, ranker : str
+    published : int or None
+        Number of features that the paper prints.
+    base : float
+        Test value with all features.
+    by_validation : Peak
+        Largest mean over folds on validation queries; the fewest features if tied.
+    by_test : Peak
+        The same on test queries, which cannot be used for a choice in practice.
+    """
+
+    selector: str
+    ranker: str
+    published: int | None
+    base: float
+    by_validation: Peak
+    by_test: Peak
+
+    def as_dict(self) -> dict[str, Any]:
+        """Convert to JSON values."""
+        return asdict(self)
+
+
+def find_bests(
+    study: StudyResult, published: Mapping[tuple[str, str], Mapping[str, int]], collection: str
+) -> list[Best]:
+    """Find the best numbers of features of each selector, except all features, by ranker.
+
+    Parameters
+    ----------
+    study : StudyResult
+        A study with all features as one of the selectors.
+    published : mapping
+        Selector and ranker -> collection -> number of features.
+    collection : str
+        Name of the collection in the paper; empty if unknown.
+    """
+    measure = study.measures[0]
+    by_validation = _find_peaks(study, validation_mean)
+    by_test = _find_peaks(study, lambda tested: tested.mean(measure))
+    return [
+        Best(
+            selector,
+            ranker,
+            published.get((selector, ranker), {}).get(collection),
+            study.run(BASE, ranker).chosen.mean(measure),
+            peak,
+            by_test[selector, ranker],
+        )
+        for (selector, ranker), peak in by_validation.items()
+        if selector != BASE
+    ]
+
+
+def _find_peaks(
+    study: StudyResult, quality: Callable[[Outcomes], float]
+) -> dict[tuple[str, str], Peak]:
+    """Find where the quality of each selector is largest, and compare the selectors there."""
+    measure = study.measures[0]
+    peaks, runs = {}, {}
+    for ranker in study.rankers:
+        for run in study.of_ranker(ranker):
+            k = _first_best({k: quality(tested) for k, tested in run.by_k.items()})
+            peaks[run.selector, ranker] = Peak(k, run.by_k[k].mean(measure))
+            runs[run.selector, ranker] = replace(run, chosen=run.by_k[k])
+    for pair in compare_pairs(replace(study, runs=runs), measure):
+        one, other = peaks[pair.selector, pair.ranker], peaks[pair.base, pair.ranker]
+        one.against[pair.base] = Against(pair.difference, pair.p_value, pair.adjusted)
+        other.against[pair.selector] = Against(-pair.difference, pair.p_value, pair.adjusted)
+    return peaks
+
+
+def validation_mean(tested: Outcomes) -> float:
+    """Return the mean validation value over folds and seeds."""
+    return float(np.mean([outcome.validation for seed in tested.outcomes for outcome in seed]))
+
+
+def _first_best(values: Mapping[int, float]) -> int:
+    """Return the number of features with the largest value; the smallest if tied."""
+    return min(values, key=lambda k: (-round(values[k], 12), k))

@@ -1,9 +1,14 @@
-"""A paper as a value: its published numbers and its protocol."""
+"""A paper as a value: its published numbers and its protocol.
+
+read_on_folds and read_means read published tables from the CSV files in papers/.
+"""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ranksieve.data import DataError
@@ -13,9 +18,9 @@ from ranksieve.significance import unified_rank
 if TYPE_CHECKING:
     import numpy as np
 
-    from ranksieve.reproduction.curves import Curves, Finding
-    from ranksieve.reproduction.features import Features
+    from ranksieve.reproduction.statements import Curves, Features, Finding
     from ranksieve.study import StudyFold
+
 
 FOUR_DIGITS = 0.00005  # tolerance for numbers that are printed with four decimals
 
@@ -275,3 +280,27 @@ def check_known(what: str, known: Collection[str], names: Sequence[str]) -> None
         if name not in known:
             others = f"its {what}s are {listed}" if known else f"it has no {what}s to choose from"
             raise ValueError(f"{what} {name!r} is not in this paper; {others}")
+
+
+def read_on_folds(name: str) -> OnFolds:
+    """Read a table whose columns are folds."""
+    tables: dict[str, dict[str, dict[str, tuple[float, ...]]]] = {}
+    for collection, method, measure, *folds in _rows(name)[1:]:
+        values = tables.setdefault(collection, {}).setdefault(method, {})
+        values[measure] = tuple(map(float, folds))
+    return tables
+
+
+def read_means(name: str) -> Means:
+    """Read a table whose columns are measures."""
+    tables: dict[str, dict[str, dict[str, float]]] = {}
+    (_, _, *measures), *rows = _rows(name)
+    for collection, method, *values in rows:
+        means = dict(zip(measures, map(float, values), strict=True))
+        tables.setdefault(collection, {})[method] = means
+    return tables
+
+
+def _rows(name: str) -> list[list[str]]:
+    text = (Path(__file__).parent / "papers" / f"{name}.csv").read_text(encoding="ascii")
+    return list(csv.reader(text.splitlines()))

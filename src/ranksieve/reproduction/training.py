@@ -12,7 +12,7 @@ from ranksieve.data import RankingData
 from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.reproduction.paper import FoldAtHand, PaperMethod, TrainedMethod
-from ranksieve.selectors._search.fits import Fit
+from ranksieve.selectors._search.paths import Fit
 from ranksieve.selectors.embedded.fsmrank import fsmrank_path
 from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
 from ranksieve.selectors.registry import SELECTORS

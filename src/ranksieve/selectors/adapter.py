@@ -13,7 +13,7 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.parameters import FeatureCount
 from ranksieve.rankers.base import Ranker
-from ranksieve.rankers.libraries import is_of_library
+from ranksieve.rankers.tree_libraries import is_of_library
 from ranksieve.registry.foreign import (
     adapter_of,
     copy_of,
@@ -22,7 +22,7 @@ from ranksieve.registry.foreign import (
     tags_of,
     takes_missing,
 )
-from ranksieve.selectors._search.parts import HeldOutSelector
+from ranksieve.selectors._search.held_out import HeldOutSelector
 from ranksieve.text import quantity
 
 _NUMBERS = ("n_features_to_select", "k", "max_features")

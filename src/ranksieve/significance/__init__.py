@@ -9,23 +9,30 @@ Differences of at most 1e-11 of the largest value are rounding errors and count 
 
 from __future__ import annotations
 
-from ranksieve.significance.bootstrap import bootstrap_interval
 from ranksieve.significance.claims import Claim, claim_chains, claim_non_inferiority, claim_sequence
 from ranksieve.significance.intervals import (
     Interval,
     NonInferiority,
+    bootstrap_interval,
     non_inferiority,
     student_interval,
 )
 from ranksieve.significance.power import queries_needed, showable_margin
-from ranksieve.significance.probabilities import (
+from ranksieve.significance.stability import (
     false_selections_bound,
+    jaccard,
+    kuncheva,
     near_copies,
+    nogueira,
     selection_probabilities,
 )
-from ranksieve.significance.risk import geo_risk, t_risk, u_risk
-from ranksieve.significance.stability import jaccard, kuncheva, nogueira
-from ranksieve.significance.summaries import relative_improvement, unified_rank
+from ranksieve.significance.summaries import (
+    geo_risk,
+    relative_improvement,
+    t_risk,
+    u_risk,
+    unified_rank,
+)
 from ranksieve.significance.tests import (
     Comparison,
     WinTieLoss,

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ranksieve.significance.inputs import weighted_pairs
 from ranksieve.significance.intervals import check_margin, non_inferiority
-from ranksieve.significance.samples import Sample
+from ranksieve.significance.samples import Sample, weighted_pairs
 
 
 class Claim(NamedTuple):

@@ -9,9 +9,8 @@ import numpy as np
 from scipy import special
 
 from ranksieve.data import DataError
-from ranksieve.significance.inputs import paired_differences, weighted_pairs
 from ranksieve.significance.intervals import check_margin, fieller_bound
-from ranksieve.significance.samples import Sample
+from ranksieve.significance.samples import Sample, paired_differences, weighted_pairs
 
 
 def queries_needed(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from ranksieve.significance.inputs import Alternative, runs_of
+from ranksieve.significance.samples import Alternative, runs_of
 
 
 def exact_wilcoxon(differences: np.ndarray, alternative: Alternative) -> tuple[float, float]:

@@ -1,4 +1,7 @@
-"""Numbers that summarize tables of results."""
+"""Numbers that summarize results: relative improvement, unified rank, and risk measures.
+
+In risk measures, losses of queries count more than gains.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,16 @@ from typing import Any
 
 import numpy as np
 import scipy
+from scipy import special
 
 from ranksieve.data import DataError
-from ranksieve.significance.inputs import finite_column, finite_table
+from ranksieve.significance.samples import (
+    Sample,
+    finite_column,
+    finite_table,
+    paired_differences,
+    ratio_of,
+)
 
 
 def relative_improvement(a: Any, b: Any) -> float:
@@ -69,3 +79,133 @@ def unified_rank(values: Any) -> np.ndarray:
     table = finite_table(values, "cell", "cells")
     ranks = scipy.stats.rankdata(-table, method="min", axis=0)
     return (len(table) + 1 - ranks).sum(axis=1) / len(table)
+
+
+def u_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
+    r"""Mean difference over queries, with losses weighted by ``1 + alpha`` (URisk).
+
+    .. math:: U = \frac{1}{n} \sum_q \delta_q, \qquad
+              \delta_q = \begin{cases} d_q & d_q \ge 0 \\ (1 + \alpha)\, d_q & d_q < 0 \end{cases}
+
+    for the differences ``d = a - b`` on n queries.
+
+    Parameters
+    ----------
+    a, b : arrays of shape (queries,)
+        Values of the method and of the baseline; larger is better.
+    alpha : float
+        Additional weight of losses; with 0 it is the mean difference.
+
+    Returns
+    -------
+    float
+        Negative if the weighted losses exceed the gains.
+
+    References
+    ----------
+    - L. Wang, P. N. Bennett, K. Collins-Thompson. Robust ranking models via risk-sensitive
+      optimization. SIGIR 2012.
+
+    Examples
+    --------
+    >>> from ranksieve.significance import u_risk
+    >>> method, baseline = [0.5, 0.75, 0.25, 0.5], [0.25, 0.25, 0.5, 0.5]
+    >>> u_risk(method, baseline, alpha=0), u_risk(method, baseline, alpha=3)
+    (0.125, -0.0625)
+    """
+    return _weighted_differences(a, b, alpha).mean
+
+
+def t_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
+    r"""URisk divided by its standard error (TRisk), which approximately follows Student's t.
+
+    .. math:: T = \frac{U}{s / \sqrt{n}}
+
+    with the standard deviation s of the weighted differences on n queries; see :func:`u_risk`.
+
+    Parameters
+    ----------
+    a, b : arrays of shape (queries,)
+        Values of the method and of the baseline; larger is better.
+    alpha : float
+        Additional weight of losses; with 0 it is the t of :func:`paired_t_test`.
+
+    Returns
+    -------
+    float
+        Below -2, the risk is significant at a level of about .05; above 2, the reward is. Infinite
+        if all weighted differences are equal, or 0 if they are 0.
+
+    References
+    ----------
+    - B. T. Dincer, C. Macdonald, I. Ounis. Hypothesis testing for the risk-sensitive evaluation of
+      retrieval systems. SIGIR 2014.
+
+    Examples
+    --------
+    >>> from ranksieve.significance import t_risk
+    >>> round(t_risk([0.5, 0.75, 0.25, 0.5], [0.25, 0.25, 0.5, 0.5], alpha=1), 4)
+    0.2928
+    """
+    weighed = _weighted_differences(a, b, alpha)
+    return ratio_of(weighed.mean, weighed.error)
+
+
+def geo_risk(values: Any, alpha: float = 1.0) -> np.ndarray:
+    r"""Quality and risk of several methods, each compared with all of them (GeoRisk).
+
+    .. math:: G_i = \sqrt{\frac{S_i}{n}\, \Phi\!\left(\frac{Z_i}{n}\right)}, \qquad
+              Z_i = \sum_q (1 + \alpha\, [x_{iq} < e_{iq}])
+              \frac{x_{iq} - e_{iq}}{\sqrt{e_{iq}}}, \qquad
+              e_{iq} = \frac{S_i T_q}{N}
+
+    for the values x of the methods on n queries, their sums S over queries, T over methods and N
+    over both; :math:`\Phi` is the normal distribution. No method is the baseline: e is the expected
+    value of a method with that mean on a query of that difficulty.
+
+    Parameters
+    ----------
+    values : array of shape (methods, queries)
+        Not negative; larger is better.
+    alpha : float
+        Additional weight of values below the expectation.
+
+    Returns
+    -------
+    array of shape (methods,)
+        Larger is better. Values change with the methods that are compared.
+
+    References
+    ----------
+    - B. T. Dincer, C. Macdonald, I. Ounis. Risk-sensitive evaluation and learning to rank using
+      multiple baselines. SIGIR 2016.
+
+    Examples
+    --------
+    >>> from ranksieve.significance import geo_risk
+    >>> steady, moody = [0.5, 0.5, 0.5, 0.5], [1.0, 0.0, 0.9, 0.1]
+    >>> [round(value, 4) for value in geo_risk([steady, moody], alpha=2).tolist()]
+    [0.463, 0.389]
+    """
+    _check_alpha(alpha)
+    table = finite_table(values, "query", "queries")
+    if (table < 0).any():
+        raise DataError("values has negative numbers, which GeoRisk does not allow")
+    total = table.sum()
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / (total or 1.0)
+    excess = table - expected
+    z = np.divide(excess, np.sqrt(expected), out=np.zeros_like(excess), where=expected > 0)
+    z_risk = np.where(z < 0, (1 + alpha) * z, z).mean(axis=1)
+    return np.sqrt(table.mean(axis=1) * special.ndtr(z_risk))
+
+
+def _weighted_differences(a: Any, b: Any, alpha: float) -> Sample:
+    """Differences a - b, losses times ``1 + alpha``."""
+    _check_alpha(alpha)
+    values = paired_differences(a, b).values
+    return Sample(np.where(values < 0, (1 + alpha) * values, values))
+
+
+def _check_alpha(alpha: float) -> None:
+    if not 0 <= alpha < np.inf:
+        raise ValueError(f"alpha must be 0 or more, got {alpha}")

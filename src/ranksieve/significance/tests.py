@@ -9,7 +9,7 @@ import scipy
 
 from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
-from ranksieve.significance.inputs import (
+from ranksieve.significance.samples import (
     Alternative,
     check_alternative,
     finite_column,

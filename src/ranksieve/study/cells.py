@@ -16,9 +16,9 @@ from ranksieve.engine.memo import sharing
 from ranksieve.metrics import evaluate
 from ranksieve.registry import Method, OwnMethod, describe
 from ranksieve.significance.samples import Sample
+from ranksieve.study.ledger import Record
 from ranksieve.study.plan import Plan, make_study_selector
 from ranksieve.study.protocols import StudyFold
-from ranksieve.study.records import Record
 from ranksieve.text import quantity
 
 

@@ -1,4 +1,4 @@
-"""The ledger: the file of finished results of a study."""
+"""The ledger: the file of finished results of a study, and the checks of its lines."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ranksieve.data import DataError
-from ranksieve.io.record_log import RecordLog
-from ranksieve.study.records import Record, check_against_fold, check_head, check_record
+from ranksieve.io.record_log import RecordLog, key_of
+from ranksieve.io.records import check_kinds
 
 
 class Ledger(RecordLog):
@@ -71,3 +71,146 @@ class Ledger(RecordLog):
                 check_against_fold(cell, result, fold)
             except ValueError as error:
                 raise ValueError(f"{where} does not match it: {error}") from None
+
+
+Record = dict[str, Any]
+
+_HEAD = dict(
+    format=str,
+    version=int,
+    ranksieve=str,
+    protocol=str,
+    measures=list,
+    tune=str,
+    convention=str,
+    scale=str,
+    missing=str,
+    folds=list,
+)
+# Keys of the cells and of their results.
+_OF_FOLD = dict(fold=str)
+_FOLD = dict(fingerprint=str, train=int, vali=int, test=list, features=list, file_order=dict)
+_OF_SELECTION = dict(fold=str, selector=str, parameters=dict, seed=object, k=int)
+_SELECTION = dict(features=list, seconds=float)
+_OF_TRAINING = dict(fold=str, ranker=str, parameters=dict, grid=list, seed=object, features=list)
+_TRAINING = dict(
+    parameters=dict, validation=float, validation_error=float, test=dict, seconds=float
+)
+_ROUNDING = 1e-9
+
+
+def check_head(head: Any) -> None:
+    """Raise a ValueError unless ``head`` is a valid first line."""
+    check_kinds(head, _HEAD)
+    for name in ("measures", "folds"):
+        if not head[name] or not all(type(text) is str for text in head[name]):
+            raise ValueError(f"{name!r} should be a list of texts")
+
+
+def check_record(cell: Any, result: Any, measures: list[str]) -> None:
+    """Raise a ValueError unless a line is a valid fold, or a cell with its result.
+
+    Parameters
+    ----------
+    cell, result : Any
+        Values read from a line.
+    measures : list of str
+        Measures of the study.
+    """
+    if not isinstance(cell, dict):
+        raise ValueError("a cell should be an object")
+    if cell.keys() == _OF_FOLD.keys():
+        check_kinds(cell, _OF_FOLD)
+        _check_fold(result)
+    elif "selector" in cell:
+        check_kinds(cell, _OF_SELECTION)
+        _check_seed(cell["seed"])
+        check_kinds(result, _SELECTION)
+        _check_features(result["features"])
+        _check_number(result, "seconds", 0.0)
+    else:
+        check_kinds(cell, _OF_TRAINING)
+        _check_seed(cell["seed"])
+        _check_features(cell["features"])
+        _check_training(result, measures)
+
+
+def check_against_fold(cell: Record, result: Record, fold: Record) -> None:
+    """Raise a ValueError if a cell does not fit its fold; each was checked before."""
+    features = result["features"] if "selector" in cell else cell["features"]
+    if max(features) >= len(fold["features"]):
+        raise ValueError(f"feature {max(features)} of {len(fold['features'])}, numbered from 0")
+    for measure, values in result.get("test", {}).items():
+        if len(values) != len(fold["test"]):
+            raise ValueError(
+                f"{len(values)} values of {measure} for {len(fold['test'])} test queries"
+            )
+
+
+def _check_fold(result: Any) -> None:
+    # Weights are recorded only if queries have weights.
+    weights = {"weights": list} if isinstance(result, dict) and "weights" in result else {}
+    check_kinds(result, _FOLD | weights)
+    for role in ("train", "vali"):
+        if result[role] < 1:
+            raise ValueError(f"{role!r} should be a number of queries, not {result[role]}")
+    if not result["test"] or not all(type(query) in (int, str) for query in result["test"]):
+        raise ValueError("'test' should be a list of queries")
+    if weights and not _are_weights(result["weights"], len(result["test"])):
+        raise ValueError("'weights' should have a weight above 0 for each test query")
+    if not result["features"] or not all(type(name) is str for name in result["features"]):
+        raise ValueError("'features' should be a list of names")
+    for measure, columns in result["file_order"].items():
+        if type(columns) is not list or len(columns) != 2:
+            raise ValueError(f"'file_order' should have two lists of values of {measure}")
+        for values in columns:
+            _check_values(values, measure, "file_order")
+            if len(values) != len(result["test"]):
+                raise ValueError(f"'file_order' should have a value of {measure} for each query")
+
+
+def _are_weights(weights: list[Any], n_queries: int) -> bool:
+    return len(weights) == n_queries and all(_is_number(w, _TINY, _FAR) for w in weights)
+
+
+def _check_training(result: Any, measures: list[str]) -> None:
+    check_kinds(result, _TRAINING)
+    key_of(result["parameters"])  # raises an error for NaN and infinity
+    _check_number(result, "seconds", 0.0)
+    _check_number(result, "validation")
+    _check_number(result, "validation_error", 0.0)
+    if result["test"].keys() != set(measures):
+        raise ValueError(f"'test' should have {', '.join(measures)}")
+    for measure, values in result["test"].items():
+        _check_values(values, measure, "test")
+
+
+def _check_values(values: Any, measure: str, name: str) -> None:
+    # The name of a measure may set another value for queries without relevant documents.
+    low, high = (-_FAR, _FAR) if "empty" in measure else (-_ROUNDING, 1 + _ROUNDING)
+    if type(values) is not list or not all(_is_number(value, low, high) for value in values):
+        raise ValueError(f"{name!r} should have a list of values of {measure}")
+
+
+def _check_features(features: list[Any]) -> None:
+    if not features or not all(type(feature) is int and feature >= 0 for feature in features):
+        raise ValueError("'features' should be a list of whole numbers")
+    if len(set(features)) != len(features):
+        raise ValueError("'features' lists a feature twice")
+
+
+def _check_seed(seed: Any) -> None:
+    if seed is not None and (type(seed) is not int or seed < 0):
+        raise ValueError(f"'seed' should be a whole number or null, not {seed!r:.40}")
+
+
+_TINY, _FAR = 5e-324, 1.7e308
+
+
+def _check_number(record: Record, name: str, low: float = -_FAR) -> None:
+    if not _is_number(record[name], low, _FAR):
+        raise ValueError(f"{name!r} should be a number, not {record[name]!r:.40}")
+
+
+def _is_number(value: Any, low: float, high: float) -> bool:
+    return type(value) is float and low <= value <= high

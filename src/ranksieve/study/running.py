@@ -11,8 +11,8 @@ from typing import Any
 from ranksieve.data import DataError
 from ranksieve.progress import listen
 from ranksieve.study.cells import Cell
+from ranksieve.study.ledger import Record
 from ranksieve.study.protocols import StudyFold
-from ranksieve.study.records import Record
 from ranksieve.threads import are_few_rows, limit_blas_threads, limit_threads, thread_count
 
 _KEPT = "Finished work is kept; run the same command again to resume it."

@@ -26,9 +26,8 @@ from ranksieve.io.shards import Shards
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.progress import track
 from ranksieve.selectors._search.checkpoint import fingerprint
-from ranksieve.study.assembly import assemble
 from ranksieve.study.cells import Cell, check_takes_missing
-from ranksieve.study.layout import Layout
+from ranksieve.study.layout import Layout, assemble
 from ranksieve.study.ledger import Ledger
 from ranksieve.study.plan import Plan, reimport_estimators
 from ranksieve.study.plan_files import LEDGER, PLAN, data_facts, read_plan, write_plan

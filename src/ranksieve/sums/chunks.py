@@ -1,11 +1,12 @@
-"""Divide blocks into chunks of whole queries, with functions that many statistics need."""
+"""Parts of a block: chunks of whole queries, single features, weights, and what varies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from ranksieve.data import Block
 from ranksieve.data.inputs import query_runs
@@ -105,3 +106,18 @@ def count_varying(block: Block, counted: np.ndarray) -> np.ndarray:
 def varying_columns(block: Block) -> np.ndarray:
     """Mask of the columns that vary within some query of positive weight; missing is a value."""
     return count_varying(block, weights_of(block) > 0) > 0
+
+
+class Columns:
+    """Single features of an array or CSR matrix, as float64.
+
+    A CSR matrix is converted to CSC once, to find them quickly.
+    """
+
+    def __init__(self, X: Any) -> None:
+        self._is_sparse = sparse.issparse(X)
+        self._X = X.tocsc() if self._is_sparse else X
+
+    def __getitem__(self, feature: int) -> np.ndarray:
+        column = self._X[:, [feature]].toarray()[:, 0] if self._is_sparse else self._X[:, feature]
+        return np.ascontiguousarray(column, dtype=np.float64)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft, rfftfreq
 
-from ranksieve._kernels.densities import add_kernel_sums, add_to_grids
+from ranksieve._kernels.classes import add_kernel_sums, add_to_grids
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.sums.chunks import chunks, row_weights_of

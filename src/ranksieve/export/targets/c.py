@@ -14,8 +14,7 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.export.forms import LinearModel
-from ranksieve.export.targets.preorder import to_preorder
-from ranksieve.export.targets.target import Artifact, Job, Target
+from ranksieve.export.targets.target import Artifact, Job, Target, to_preorder
 
 _FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-pedantic", "-ffp-contract=off")
 

@@ -11,8 +11,15 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.export.forms import LinearModel, zero_for_missing
-from ranksieve.export.targets.preorder import Preorder, from_preorder, to_preorder
-from ranksieve.export.targets.target import Artifact, Job, Target, listed
+from ranksieve.export.targets.target import (
+    Artifact,
+    Job,
+    Preorder,
+    Target,
+    from_preorder,
+    listed,
+    to_preorder,
+)
 
 _RUN = 200  # rows that are also scored by the slow function of the file
 

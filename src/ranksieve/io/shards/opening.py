@@ -10,10 +10,9 @@ from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
 from ranksieve.io.files import PathLike, read_file
 from ranksieve.io.records import locate_errors
-from ranksieve.io.shards.files import Checks
+from ranksieve.io.shards.files import Checks, check_sizes
 from ranksieve.io.shards.format import MANIFEST, Manifest, is_file_name
 from ranksieve.io.shards.shards import Shards, Verify
-from ranksieve.io.shards.verifying import check_sizes
 
 
 def open_shards(

@@ -13,9 +13,8 @@ from ranksieve.data import Block, DataError, RankingData
 from ranksieve.data.feature_names import default_names, numbers
 from ranksieve.data.inputs import as_weights, check_query_weights, take_columns
 from ranksieve.data.missing import Missing, count_missing
-from ranksieve.io.shards.files import Checks, ShardFiles
+from ranksieve.io.shards.files import Checks, ShardFiles, verify_files
 from ranksieve.io.shards.format import Manifest
-from ranksieve.io.shards.verifying import verify_files
 from ranksieve.progress import track
 
 Verify = bool | Literal["first-read"]

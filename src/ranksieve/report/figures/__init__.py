@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from ranksieve.report.figures.curves import describe_curves, plot_curves
 from ranksieve.report.figures.densities import describe_class_densities, plot_class_densities
-from ranksieve.report.figures.files import FIGURE_FORMATS, check_format, write_figure
 from ranksieve.report.figures.frequency import (
     describe_selection_frequency,
     plot_selection_frequency,
@@ -19,6 +18,7 @@ from ranksieve.report.figures.front import describe_front, plot_front
 from ranksieve.report.figures.importance import describe_importance, plot_importance
 from ranksieve.report.figures.paths import describe_path_scores, plot_mean_paths, plot_path_scores
 from ranksieve.report.figures.similarity import describe_similarity, plot_similarity
+from ranksieve.report.figures.style import FIGURE_FORMATS, check_format, write_figure
 from ranksieve.report.figures.times import describe_quality_and_time, plot_quality_and_time
 
 __all__ = [

@@ -8,17 +8,18 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ranksieve.data import DataError
-from ranksieve.report.figures.names import format_name
-from ranksieve.report.figures.scales import cut_below, number_ticks
 from ranksieve.report.figures.studies import base_of, enough_of, measure_of, runs_of, style_of
 from ranksieve.report.figures.style import (
     ALL_FEATURES,
+    cut_below,
     draw_all_features,
     draw_rings,
     finish,
+    format_name,
     legend_above,
     margin_label,
     new_axes,
+    number_ticks,
 )
 from ranksieve.significance import bootstrap_interval
 from ranksieve.study.comparison import LEVEL, MARGIN

@@ -13,13 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve.base import RankSelector
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
-from ranksieve.report.figures.names import check_shown, format_name
 from ranksieve.report.figures.style import (
     LABEL_SIZE,
     LETTER,
     SMALL_SIZE,
     WIDTH,
+    check_shown,
     finish,
+    format_name,
     legend_style,
     line_style,
     new_figure,

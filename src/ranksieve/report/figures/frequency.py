@@ -8,9 +8,17 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ranksieve.data import DataError
-from ranksieve.report.figures.names import check_shown, format_name, width_of
 from ranksieve.report.figures.studies import runs_of
-from ranksieve.report.figures.style import COLOR_MAP, LETTER, finish, finish_color_bar, new_axes
+from ranksieve.report.figures.style import (
+    COLOR_MAP,
+    LETTER,
+    check_shown,
+    finish,
+    finish_color_bar,
+    format_name,
+    new_axes,
+    width_of,
+)
 from ranksieve.study.results import RANDOM, Outcomes, Run, StudyResult
 from ranksieve.text import every, quantity
 

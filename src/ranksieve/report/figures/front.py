@@ -15,17 +15,17 @@ from ranksieve.report.candidates import (
     selected_points,
     selectors_of,
 )
-from ranksieve.report.figures.names import format_name
-from ranksieve.report.figures.scales import number_ticks
 from ranksieve.report.figures.style import (
     ALL_FEATURES,
     draw_all_features,
     draw_rings,
     finish,
+    format_name,
     legend_above,
     line_style,
     margin_label,
     new_axes,
+    number_ticks,
 )
 
 _RECOMMENDED, _SHOWN, _NOT_SHOWN = "recommended", "shown", "not shown"

@@ -9,8 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ranksieve.data import DataError
-from ranksieve.report.figures.names import check_shown, names_of
-from ranksieve.report.figures.style import finish, line_style, new_axes
+from ranksieve.report.figures.style import check_shown, finish, line_style, names_of, new_axes
 from ranksieve.text import every
 
 _MOST_NAMED = 30

@@ -11,8 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from ranksieve.metrics import parse_measure
-from ranksieve.report.figures.names import names_of, width_of
-from ranksieve.report.figures.scales import number_ticks, positions_with_room
 from ranksieve.report.figures.style import (
     HEIGHT,
     LETTER,
@@ -22,7 +20,11 @@ from ranksieve.report.figures.style import (
     finish,
     legend_above,
     line_style,
+    names_of,
     new_axes,
+    number_ticks,
+    positions_with_room,
+    width_of,
 )
 from ranksieve.text import quantity
 

@@ -12,14 +12,16 @@ from matplotlib.patches import Rectangle
 from scipy.cluster.hierarchy import fcluster
 
 from ranksieve.data import DataError
-from ranksieve.report.figures.names import LONGEST, names_of, width_of
 from ranksieve.report.figures.style import (
     COLOR_MAP,
     LETTER,
+    LONGEST,
     WIDTH,
     finish,
     finish_color_bar,
+    names_of,
     new_axes,
+    width_of,
 )
 from ranksieve.report.trees import branches_of, leaves_of, tree_of
 from ranksieve.text import quantity

@@ -1,15 +1,86 @@
-"""How all figures look: sizes for one column of a page, colors, dashes, markers and text."""
+"""What all figures share: names that fit, sizes, colors, legends, scales, and files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+from unicodedata import east_asian_width
 
+import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colorbar import Colorbar
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
-from ranksieve.report.figures.names import width_of
+from ranksieve.data import DataError
+from ranksieve.io.files import replace_on_success
+from ranksieve.text import on_one_line
+
+LONGEST = 24
+"""Longest name in characters, so that enough of the fixed width remains for the figure."""
+_NO_GLYPH = ("Glyph .* missing from", "Matplotlib currently does not support .* natively")
+
+
+def format_name(name: str, longest: int = LONGEST) -> str:
+    r"""Format a name for matplotlib: without formulas, on one line, its middle left out if long.
+
+    Examples
+    --------
+    >>> print(format_name("$5 or $6"), format_name("abc\x1b"))
+    \$5 or \$6 abc\x1b
+    >>> format_name("one_two_three_four", 11)
+    'one_...four'
+    """
+    return _shorten(on_one_line(name), longest).replace("$", r"\$")
+
+
+def names_of(names: Sequence[str] | None, n_features: int, longest: int = LONGEST) -> list[str]:
+    """Names of features to draw, by default numbers; raises a DataError for a wrong number."""
+    if names is None:
+        return [str(number) for number in range(1, n_features + 1)]
+    if len(names) != n_features:
+        raise DataError(f"there are {len(names)} names but {n_features} features")
+    return [format_name(str(name), longest) for name in names]
+
+
+def check_shown(n_shown: int | None) -> None:
+    """Raise a ValueError unless there are features to show."""
+    if n_shown is not None and n_shown < 1:
+        raise ValueError(f"n_shown must be at least 1, got {n_shown}")
+
+
+def width_of(name: str) -> int:
+    """Width of a drawn name in characters; wide ones, as of East Asian scripts, count twice."""
+    seen = name.replace(r"\$", "$")
+    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in seen)
+
+
+def _shorten(name: str, longest: int) -> str:
+    if width_of(name) <= longest:
+        return name
+    half = (longest - 3) // 2
+    return f"{_start(name, half)}...{_start(name[::-1], half)[::-1]}"
+
+
+def _start(name: str, longest: int) -> str:
+    """First characters of a name that fit."""
+    while width_of(name) > longest:
+        name = name[: max(len(name) - (width_of(name) - longest + 1) // 2, 0)]
+    return name
+
+
+@contextmanager
+def tolerate_missing_glyphs() -> Iterator[None]:
+    """Context manager that silences warnings about glyphs that the font lacks."""
+    with warnings.catch_warnings():
+        for message in _NO_GLYPH:
+            warnings.filterwarnings("ignore", message)
+        yield
+
 
 WIDTH, HEIGHT = 3.5, 2.6  # inches: one column of a two-column page
 LABEL_SIZE, SMALL_SIZE = 8.0, 7.0  # points: of axis labels, and the smallest text there is
@@ -114,3 +185,73 @@ def finish_color_bar(bar: Colorbar, label: str) -> None:
     bar.set_label(label, fontsize=LABEL_SIZE)
     bar.ax.tick_params(labelsize=SMALL_SIZE)
     bar.outline.set_linewidth(0.5)
+
+
+_WIDE = 10.0  # ratio of the numbers of features from which their scale is logarithmic
+
+
+def cut_below(ax: Axes, low: float, high: float) -> None:
+    """Limit the space below these values to the distance between them.
+
+    A few features in random order rank so badly that all other lines would look the same.
+    """
+    if ax.dataLim.y0 < low - (high - low) < low:
+        ax.set_ylim(low - (high - low))
+
+
+def number_ticks(ax: Axes, ks: Sequence[int]) -> None:
+    """Ticks at the numbers of features, with a number where there is room.
+
+    Their scale is logarithmic if they are of several magnitudes.
+    """
+    if ks[-1] >= _WIDE * ks[0]:
+        ax.set_xscale("log")
+    shown = positions_with_room(ax, ks, (len(str(ks[-1])) + 1) * SMALL_SIZE * 0.6 / 72)
+    if shown[-1] != len(ks) - 1:
+        shown[max(1, len(shown) - 1) :] = [len(ks) - 1]
+    ax.set_xticks([ks[index] for index in shown], [str(ks[index]) for index in shown])
+    ax.set_xticks(ks, minor=True)
+    ax.xaxis.set_minor_formatter(NullFormatter())
+
+
+def positions_with_room(ax: Axes, ks: Sequence[int], room: float) -> list[int]:
+    """Positions of numbers of features, from the first, that are at least ``room`` inches apart."""
+    positions = np.log(ks) if ax.get_xscale() == "log" else np.array(ks, dtype=float)
+    if len(ks) > 1:
+        width = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted()).width
+        low, high = ax.dataLim.intervalx if ax.has_data() else (ks[0], ks[-1])
+        span = np.log(high / low) if ax.get_xscale() == "log" else high - low
+        positions *= width / max(span, positions[-1] - positions[0])
+    shown = [0]
+    for index in range(1, len(ks)):
+        if positions[index] - positions[shown[-1]] >= room:
+            shown.append(index)
+    return shown
+
+
+FIGURE_FORMATS = (".pdf", ".png", ".svg")
+
+
+def write_figure(ax: Axes, path: str | Path) -> None:
+    """Write the figure of some Axes to a file in the format of its suffix (pdf, png or svg).
+
+    Text stays text in vector formats, and the same figure gives the same bytes.
+    """
+    path = Path(path)
+    check_format(path)
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    kind = path.suffix[1:].lower()
+    no_date = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind)
+    with (
+        mpl.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "ranksieve"}),
+        replace_on_success(path) as temporary,
+        tolerate_missing_glyphs(),
+    ):
+        figure.savefig(temporary, format=kind, dpi=300, metadata=no_date)
+
+
+def check_format(path: Path) -> None:
+    """Raise a ValueError unless the suffix is that of a format for figures."""
+    if path.suffix.lower() not in FIGURE_FORMATS:
+        raise ValueError(f"{path}: the name of a figure must end in {', '.join(FIGURE_FORMATS)}")

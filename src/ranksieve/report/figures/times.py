@@ -8,12 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from ranksieve.choosing import pareto_front
-from ranksieve.report.figures.names import format_name
 from ranksieve.report.figures.studies import base_of, measure_of, runs_of, style_of
 from ranksieve.report.figures.style import (
     ALL_FEATURES,
     draw_all_features,
     finish,
+    format_name,
     legend_above,
     new_axes,
 )

@@ -8,8 +8,7 @@ from dataclasses import replace
 from math import ceil
 from unicodedata import normalize
 
-from ranksieve.report.formats.folding import fold
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, fold
 from ranksieve.text import on_one_line
 
 _WIDTH = 74  # width of an article's page, in digits of small print

@@ -1,8 +1,9 @@
-"""Print tables on a terminal."""
+"""Print tables on a terminal, or on standard output in any other format."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rich.cells import cell_len
@@ -10,8 +11,11 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ranksieve.report.formats.folding import GAP, fold
-from ranksieve.report.sheets.sheet import Column, Entry, Sheet
+from ranksieve.report.formats import FormatName
+from ranksieve.report.formats.html import to_html
+from ranksieve.report.formats.latex import to_latex
+from ranksieve.report.formats.plain_text import to_csv, to_json, to_markdown
+from ranksieve.report.sheets.sheet import GAP, Column, Entry, Sheet, fold
 from ranksieve.text import on_one_line
 
 _TEXT_WIDTH = 20  # minimum width of a column of wrapped text
@@ -136,3 +140,33 @@ def _table(sheet: Sheet, layouts: Sequence[_Layout], block: Sequence[int]) -> Ta
         for row in group:
             table.add_row(*(layouts[index].laid_out(row[index]) for index in block))
     return table
+
+
+TEXT_FORMATS: dict[str, Callable[[Sheet], str]] = {
+    "markdown": to_markdown,
+    "latex": to_latex,
+    "html": to_html,
+    "csv": to_csv,
+    "json": to_json,
+}
+"""Functions that turn a sheet into text; the terminal's format depends on its width."""
+
+
+def show_sheets(sheets: Sequence[Sheet], form: FormatName = "terminal") -> None:
+    """Print sheets on standard output.
+
+    Parameters
+    ----------
+    sheets : sequence of Sheet
+    form : {"terminal", "markdown", "latex", "html", "csv", "json"}
+        Several sheets are separated by empty lines; in JSON they are an array.
+    """
+    if form == "terminal":
+        for number, sheet in enumerate(sheets):
+            if number:
+                show(Text())
+            show(to_terminal(sheet))
+    elif form == "json":
+        sys.stdout.write(to_json(*sheets))
+    else:
+        sys.stdout.write("\n".join(TEXT_FORMATS[form](sheet) for sheet in sheets))

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ranksieve.io.records import PathLike
-from ranksieve.report.page.charts.bars import Bar, draw_bars
-from ranksieve.report.page.charts.heat_map import draw_heat_map
-from ranksieve.report.page.charts.panels import Panel, draw_panels
+from ranksieve.report.page.charts.bars import Bar, Panel, draw_bars, draw_panels
+from ranksieve.report.page.charts.cells import draw_heat_map
 from ranksieve.report.page.page import (
     MOST_FEATURES,
     Chart,

@@ -72,7 +72,7 @@ class Chart:
     Attributes
     ----------
     svg : Markup
-        One or several ``svg`` elements, as :func:`ranksieve.report.page.svg.drawing` makes them.
+        One or several ``svg`` elements, made by :func:`ranksieve.report.page.charts.svg.drawing`.
     caption : str
         Sentences that explain the figure.
     table : Table

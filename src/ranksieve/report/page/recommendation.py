@@ -1,20 +1,36 @@
-"""The page of a recommendation, with the most important results first."""
+"""The page of a recommendation, with the most important results first.
+
+Sections about the evidence are in recommendation_evidence.py.
+"""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from ranksieve.recommendation.answer import Recommendation
+from ranksieve.recommendation.answer import FrontPoint, KeptFeature, Recommendation
 from ranksieve.recommendation.verdict import Verdict as Claim
 from ranksieve.recommendation.verdict import percent
-from ranksieve.report.page.charts.margin import draw_margin
-from ranksieve.report.page.page import Page, Verdict, write_page
+from ranksieve.report.candidates import all_features, is_recommended, selectors_of
+from ranksieve.report.page.charts.bars import Panel, draw_margin, draw_panels
+from ranksieve.report.page.charts.curves import Curve, Level, draw_curves
+from ranksieve.report.page.charts.svg import color_class
+from ranksieve.report.page.page import (
+    MOST_FEATURES,
+    Chart,
+    Page,
+    Section,
+    Table,
+    Verdict,
+    first_rows,
+    write_page,
+)
 from ranksieve.report.page.recommendation_evidence import (
     alike_section,
     alone_section,
@@ -22,11 +38,13 @@ from ranksieve.report.page.recommendation_evidence import (
     queries_section,
     work_section,
 )
-from ranksieve.report.page.recommendation_features import (
-    dropped_section,
-    front_section,
-    kept_section,
+from ranksieve.report.sheets.recommendation import (
+    dropped_sheet,
+    front_sheet,
+    kept_sheet,
+    substitutes_text,
 )
+from ranksieve.text import quantity
 
 
 def write_recommendation_page(answer: Recommendation, path: Path) -> None:
@@ -120,3 +138,153 @@ def _provenance(answer: Recommendation) -> Iterator[tuple[str, str]]:
         "recommendation.json has the answer, evidence.json what it rests on, tables/ all tables, "
         "model.json the ranker on the features to keep. ranksieve check tests them on new data.",
     )
+
+
+_MARGINS = 8  # margins below all features at which lines are cut off
+
+
+def kept_section(answer: Recommendation) -> Section | None:
+    """Loss without each feature, its cost, its stability, and possible substitutes."""
+    if not answer.kept:
+        return None
+    alone = None if answer.evidence is None else answer.evidence.alone
+    shown = answer.kept[:MOST_FEATURES]
+    names = [answer.feature_names[kept.feature] for kept in shown]
+    # Only the nearest, because shortening a label with several would mix up their numbers.
+    nearest = [replace(kept, substitutes=kept.substitutes[:1]) for kept in shown]
+    texts = [substitutes_text(kept, answer) for kept in nearest]
+    svg = draw_panels(
+        names,
+        _panels(answer, shown),
+        texts if any(texts) else [],
+        "could be replaced by",
+        f"{quantity(len(names), 'feature')} to keep, with what is known of each",
+    )
+    sheet = kept_sheet(answer, alone)
+    caption = " ".join(sheet.notes).replace(
+        "substitutes: features", "could be replaced by: the nearest of the features"
+    )
+    if len(answer.kept) > len(shown):
+        caption = f"The first {len(shown)} of {len(answer.kept):,} features. {caption}"
+    pruned = "; then pruned by cost" if answer.is_pruned else ""
+    lead = f"Selected by {answer.selector}, in the order of selection{pruned}."
+    if not answer.dropped:
+        lead = "All features: no smaller set was good enough."
+    table = Table(replace(first_rows(sheet, 200), notes=()))
+    return Section("Features to keep", lead, [Chart(svg, caption, table)])
+
+
+def _panels(answer: Recommendation, shown: list[KeptFeature]) -> list[Panel]:
+    panels = []
+    if any(kept.loss is not None for kept in shown):
+        panels.append(_losses(shown))
+    if answer.has_costs:
+        costs = [kept.cost for kept in shown]
+        panels.append(Panel("cost", costs, [f"{cost:.4g}" for cost in costs], css="s1", width=60))
+    if any(kept.stability is not None for kept in shown):
+        shares = [kept.stability for kept in shown]
+        labels = ["" if share is None else f"{share:.2f}" for share in shares]
+        panels.append(Panel("stability", shares, labels, css="s2", width=60))
+    if answer.evidence is not None:
+        values = [answer.evidence.alone.values[kept.feature] for kept in shown]
+        labels = [f"{value:.3f}" for value in values]
+        panels.append(Panel("ranks alone", values, labels, css="s6", width=60))
+    return panels
+
+
+def _losses(shown: list[KeptFeature]) -> Panel:
+    ends = [
+        None if kept.lower is None or kept.upper is None else (kept.lower, kept.upper)
+        for kept in shown
+    ]
+    labels = ["" if kept.loss is None else f"{100 * kept.loss:+z.2f}%" for kept in shown]
+    tips = [
+        "" if pair is None else f"{label}\n95% interval {pair[0]:+.2%} to {pair[1]:+.2%}"
+        for label, pair in zip(labels, ends, strict=True)
+    ]
+    values = [kept.loss for kept in shown]
+    return Panel("loss without it", values, labels, ends, width=170, tips=tips)
+
+
+def dropped_section(answer: Recommendation) -> Section | None:
+    """Features to drop, each with the reason."""
+    if not answer.dropped:
+        return None
+    alone = None if answer.evidence is None else answer.evidence.alone
+    sheet = first_rows(dropped_sheet(answer, alone), MOST_FEATURES)
+    lead = "Features that are not needed, each with the reason."
+    return Section("Features to drop", lead, [Table(sheet, ("cost", "alone"))])
+
+
+def front_section(answer: Recommendation) -> Section | None:
+    """Quality against cost of all candidates."""
+    selectors = selectors_of(answer)
+    if not selectors:
+        return None
+    claim, whole = answer.claim, all_features(answer)
+    curves = [_curve(answer, name, color_class(n)) for n, name in enumerate(selectors)]
+    curves += [
+        _curve(answer, name, "s-", label)
+        for name, label in (("none", "no features"), ("all", "all features"))
+        if answer.selector == name
+    ]
+    cost = "cost" if answer.has_costs else "number of features"
+    low = whole.value * (1 - _MARGINS * claim.margin)
+    svg = draw_curves(
+        curves,
+        f"{claim.measure} against {cost}",
+        cost,
+        claim.measure,
+        Level(f"all ({whole.value:.4f})", whole.value, claim.margin * whole.value),
+        floor=min([low, *(curve.y[curve.marked] for curve in curves if curve.marked is not None)]),
+        is_log=False if answer.has_costs else None,
+    )
+    caption = (
+        f"Each point is a set of features that was tried, on queries that neither selected nor "
+        f"trained. The dashed line is all {quantity(whole.size, 'feature')}, and the band below it "
+        f"the {percent(claim.margin)} that may be lost. The ring is the recommended set."
+    )
+    if any(point.is_shown is not None for point in answer.front):
+        caption += (
+            " Filled points are shown to lose less than the margin; hollow ones are not, or were "
+            "not tested."
+        )
+    if any(y < low for curve in curves for y in curve.y):
+        caption += " Lines are cut off far below the band; the table has all sets."
+    lead = "What every set that was tried costs, and how well it ranks."
+    return Section(
+        f"Quality against {cost}", lead, [Chart(svg, caption, Table(front_sheet(answer)))]
+    )
+
+
+def _curve(answer: Recommendation, selector: str, css: str, name: str = "") -> Curve:
+    points = [point for point in answer.front if point.selector == selector]
+    chosen = [
+        index
+        for index, point in enumerate(points)
+        if is_recommended(point, answer) or selector == "none"
+    ]
+    return Curve(
+        name or selector,
+        [point.cost for point in points],
+        [point.value for point in points],
+        [_tip(answer, point, index in chosen) for index, point in enumerate(points)],
+        css,
+        chosen[0] if chosen else None,
+        hollow=[index for index, point in enumerate(points) if not point.is_shown],
+    )
+
+
+def _tip(answer: Recommendation, point: FrontPoint, is_chosen: bool) -> str:
+    lines = [f"{point.selector}, {quantity(point.size, 'feature')}"]
+    if answer.has_costs:
+        lines.append(f"cost {point.cost:.4g}")
+    lines.append(f"{answer.claim.measure} {point.value:.4f}")
+    if isfinite(point.lower):
+        lines.append(
+            f"{100 * point.change:+.2f}% against all (lower bound {100 * point.lower:+.2f}%)"
+        )
+    if point.is_shown is not None:
+        margin = percent(answer.claim.margin)
+        lines.append(f"{'' if point.is_shown else 'not '}shown to lose less than {margin}")
+    return "\n".join([*lines, *(["recommended"] if is_chosen else [])])

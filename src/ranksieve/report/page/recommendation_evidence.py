@@ -9,12 +9,11 @@ import numpy as np
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.evidence import Evidence
 from ranksieve.report.page.charts.bars import Bar, draw_bars
-from ranksieve.report.page.charts.heat_map import draw_heat_map
-from ranksieve.report.page.charts.queries import draw_gains
-from ranksieve.report.page.charts.selections import Taken, draw_selections
+from ranksieve.report.page.charts.cells import Taken, draw_heat_map, draw_selections
+from ranksieve.report.page.charts.curves import draw_gains
 from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
 from ranksieve.report.sheets.inspection import similar_sheet
-from ranksieve.report.sheets.recommendation_evidence import (
+from ranksieve.report.sheets.recommendation import (
     alone_sheet,
     count_chosen,
     parts_sheet,

@@ -1,12 +1,16 @@
-"""The page of a study, with the most important results first."""
+"""The page of a study, with the main result first, in a sentence.
+
+Sections about quality are in study_comparison.py, those about features in study_features.py.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ranksieve.report.page.page import Page, write_page
+from ranksieve.report.page.page import Page, Verdict, write_page
 from ranksieve.report.page.study_comparison import (
     cost_section,
     curves_section,
@@ -19,10 +23,11 @@ from ranksieve.report.page.study_features import (
     selections_section,
     similarity_section,
 )
-from ranksieve.report.page.study_verdict import find_enough, study_verdict
 from ranksieve.report.sheets.study_captions import setting_of
+from ranksieve.significance import Claim
+from ranksieve.study.comparison import LEVEL, MARGIN, claim_enough, enough_features
 from ranksieve.study.first_fold import FirstFold
-from ranksieve.study.results import StudyResult
+from ranksieve.study.results import BASE, Outcomes, StudyResult
 from ranksieve.text import quantity
 
 
@@ -91,3 +96,152 @@ _SETTINGS = {
     "scale": "Scaling of features",
     "choose": "Rule that chose numbers of features",
 }
+
+
+@dataclass(frozen=True)
+class Enough:
+    """A selection that is shown to be enough, or comes closest to it.
+
+    Attributes
+    ----------
+    selector, ranker : str
+    k : int
+        Number of features.
+    tested : Outcomes
+    claim : Claim
+        Claim that it loses less than the margin, at a level corrected for all combinations.
+    """
+
+    selector: str
+    ranker: str
+    k: int
+    tested: Outcomes
+    claim: Claim
+
+
+def corrected_level(result: StudyResult) -> float:
+    """Level of each selector with each ranker, so that ``LEVEL`` holds for all together."""
+    return 1 - (1 - LEVEL) / max(1, len(_candidates(result)))
+
+
+def find_enough(result: StudyResult) -> list[Enough]:
+    """For each selector and ranker the fewest features that are shown to be enough, fewest first.
+
+    Every number of features is tested at a level corrected for the number of selectors and
+    rankers (Bonferroni), because the best one is reported; sizes are tested from the largest
+    down.
+    """
+    level = corrected_level(result)
+    found = []
+    for selector, ranker in _candidates(result):
+        k = enough_features(result, selector, ranker, result.main_measure, level)
+        if k is not None and k < len(result.feature_names):
+            found.append(_tested(result, selector, ranker, k, level))
+    return sorted(found, key=lambda one: (one.k, -one.claim.change))
+
+
+def _closest(result: StudyResult) -> Enough | None:
+    """Selection with the largest lower bound, if nothing is shown."""
+    level = corrected_level(result)
+    tried = [
+        _tested(result, selector, ranker, k, level)
+        for selector, ranker in _candidates(result)
+        for k in result.run(selector, ranker).by_k
+        if k < len(result.feature_names)
+    ]
+    return max(tried, key=lambda one: one.claim.lower, default=None)
+
+
+def _candidates(result: StudyResult) -> list[tuple[str, str]]:
+    return [
+        (selector, ranker)
+        for selector, ranker in result.runs
+        if selector in result.selecting and (BASE, ranker) in result.runs
+    ]
+
+
+def _tested(result: StudyResult, selector: str, ranker: str, k: int, level: float) -> Enough:
+    tested = result.run(selector, ranker).by_k[k]
+    claim = claim_enough(result, tested, ranker, result.main_measure, level)
+    return Enough(selector, ranker, k, tested, claim)
+
+
+def study_verdict(result: StudyResult, found: list[Enough]) -> Verdict:
+    """Say which selector needs how few features, for which ranker; or that nothing is shown.
+
+    Parameters
+    ----------
+    result : StudyResult
+    found : list of Enough
+        Result of :func:`find_enough`.
+    """
+    candidates = _candidates(result)
+    measure, n_features = result.main_measure, len(result.feature_names)
+    all_features = f"all {quantity(n_features, 'feature')}"
+    if not candidates:
+        return Verdict(
+            "Nothing can be shown: the study has no selector to compare with all features.",
+            is_shown=False,
+        )
+    if not found:
+        return _nothing_shown(result, f"{MARGIN:.0%} of the {measure} of {all_features}")
+    best = found[0]
+    return Verdict(
+        f"{quantity(best.k, 'feature')} selected by {best.selector} "
+        f"{'is' if best.k == 1 else 'are'} enough for {best.ranker}: shown to lose less than "
+        f"{MARGIN:.0%} of the {measure} of {all_features}.",
+        True,
+        _facts(best, measure, n_features),
+        [*_other_rankers(result, found), _describe_tests(result)],
+    )
+
+
+def _nothing_shown(result: StudyResult, allowed: str) -> Verdict:
+    closest = _closest(result)
+    facts = (
+        [] if closest is None else _facts(closest, result.main_measure, len(result.feature_names))
+    )
+    notes = []
+    if closest is not None:
+        notes.append(
+            f"The numbers above are those of what comes closest: {closest.selector} with "
+            f"{quantity(closest.k, 'feature')} and {closest.ranker}. That nothing is shown does "
+            "not mean that quality is lost: with more test queries, smaller losses can be ruled "
+            "out."
+        )
+    return Verdict(
+        f"No selection is shown to be enough: none is shown to lose less than {allowed}, with "
+        f"{' or '.join(result.rankers)}.",
+        False,
+        facts,
+        [*notes, _describe_tests(result)],
+    )
+
+
+def _facts(one: Enough, measure: str, n_features: int) -> list[tuple[str, str]]:
+    return [
+        ("features", f"{one.k} of {n_features:,}"),
+        (f"{measure} with them", f"{one.claim.value:.4f}"),
+        (f"{measure} with all", f"{one.claim.base:.4f}"),
+        ("change", f"{one.claim.change:+.1%}"),
+        ("lower bound", f"{one.claim.lower:+.1%}"),
+    ]
+
+
+def _other_rankers(result: StudyResult, found: list[Enough]) -> Iterator[str]:
+    for ranker in result.rankers:
+        own = [one for one in found if one.ranker == ranker]
+        if ranker != found[0].ranker and (BASE, ranker) in result.runs:
+            fewest = f"{own[0].k} by {own[0].selector}" if own else "nothing is shown"
+            yield f"For {ranker}: {fewest}."
+
+
+def _describe_tests(result: StudyResult) -> str:
+    candidates = len(_candidates(result))
+    n_queries = quantity(result.n_queries, "test query", "test queries")
+    return (
+        f"Non-inferiority tests on {n_queries}, at the {1 - LEVEL:.0%} level after Bonferroni's "
+        f"correction for {quantity(candidates, 'combination')} of a selector and a ranker. To "
+        "choose features for production by a single decision, which is tested once, use "
+        "ranksieve recommend."
+    )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from ranksieve.report.page.charts.bars import Bar, draw_bars
-from ranksieve.report.page.charts.curves import Curve, Level, draw_curves
-from ranksieve.report.page.charts.matrix import Difference, draw_matrix
-from ranksieve.report.page.charts.queries import draw_gains
+from ranksieve.report.page.charts.cells import Difference, draw_matrix
+from ranksieve.report.page.charts.curves import Curve, Level, draw_curves, draw_gains
+from ranksieve.report.page.charts.svg import color_class
 from ranksieve.report.page.page import Chart, Section, Table
-from ranksieve.report.page.svg import color_class
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, queries_sheet
 from ranksieve.report.sheets.study_selections import cost_sheet, stability_sheet
 from ranksieve.report.sheets.study_statistics import pairs_sheet

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from ranksieve.report.page.charts.bars import Bar, draw_bars
-from ranksieve.report.page.charts.heat_map import draw_heat_map
-from ranksieve.report.page.charts.selections import Taken, draw_selections
+from ranksieve.report.page.charts.cells import Taken, draw_heat_map, draw_selections
 from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
 from ranksieve.report.page.study_comparison import css_classes_of
 from ranksieve.report.sheets.inspection import similar_sheet
 from ranksieve.report.sheets.sheet import Entry, Sheet
-from ranksieve.report.sheets.study_features import features_sheet
-from ranksieve.report.sheets.study_selections import selected_sheet
+from ranksieve.report.sheets.study_selections import features_sheet, selected_sheet
 from ranksieve.report.trees import order_by_similarity
 from ranksieve.study.first_fold import FirstFold, count_taken, rank_features
 from ranksieve.study.results import Outcomes, StudyResult

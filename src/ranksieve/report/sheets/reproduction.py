@@ -10,13 +10,11 @@ from typing import Any, Literal
 from ranksieve.report.sheets.reproduction_numbers import (
     METHOD,
     SOURCE,
+    best_numbers_sheet,
     difference_cell,
     folds_sheet,
     improvements_sheet,
     means_sheet,
-)
-from ranksieve.report.sheets.reproduction_study import (
-    best_numbers_sheet,
     pairs_sheet,
     printed_numbers_sheet,
     statements_sheet,

@@ -1,4 +1,4 @@
-"""Sheets of the selected features of a study, their stability, and seconds."""
+"""Sheets of the features that a study selects: on each fold, how often, how stable, seconds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from ranksieve.study.comparison import (
     share_of_random_below,
     stability_of,
 )
-from ranksieve.study.results import BASE, RANDOM, Outcome, Run, StudyResult, are_resamples
+from ranksieve.study.first_fold import FirstFold, count_taken, rank_features
+from ranksieve.study.results import BASE, RANDOM, Outcome, Outcomes, Run, StudyResult, are_resamples
+from ranksieve.text import quantity
 
 _WIDE = 24  # maximum characters of parameters that do not wrap
 
@@ -222,3 +224,79 @@ def _seconds(value: float) -> Entry:
     """Format seconds with at least three digits, but no digits below milliseconds."""
     digits = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3
     return Entry(value, f".{digits}f")
+
+
+def features_sheet(
+    result: StudyResult, seen: FirstFold | None = None, kept: Outcomes | None = None
+) -> Sheet:
+    """How often each feature is selected, how well it ranks alone, and similar features.
+
+    Parameters
+    ----------
+    result : StudyResult
+    seen : FirstFold, optional
+        Without it, importance and similarity are left out.
+    kept : Outcomes, optional
+        The recommended selection.
+
+    Returns
+    -------
+    Sheet
+        A row for each feature, those selected most often first.
+    """
+    counts = count_taken(result)
+    n_selections = sum(
+        len(run.chosen.selections)
+        for (name, _), run in result.runs.items()
+        if name in result.selecting
+    )
+    names = list(map(str, result.feature_names))
+    kept_shares = None if kept is None else kept.shares(len(names))
+
+    def share(feature: int) -> float | None:
+        return counts[feature] / n_selections if n_selections else None
+
+    fields: Fields[int] = {
+        name_column("feature"): lambda feature: Entry(names[feature]),
+        Column("kept", only_csv=kept is None): lambda feature: Entry(
+            None if kept_shares is None else float(kept_shares[feature]), ".0%"
+        ),
+        Column("selected", only_csv=not n_selections): lambda feature: Entry(share(feature), ".0%"),
+        Column("importance", only_csv=seen is None): lambda feature: Entry(
+            None if seen is None else float(seen.importance[feature]), ".4f"
+        ),
+        text_column("similar", "most similar", only_csv=seen is None): (
+            lambda feature: Entry(None if seen is None else _similar_features(seen, feature, names))
+        ),
+    }
+    return Sheet.of_items(
+        "features",
+        f"Features of {result.title}",
+        setting_of(result),
+        fields,
+        [rank_features(result, None if seen is None else seen.importance)],
+        [*_feature_notes(seen, kept, n_selections)],
+    )
+
+
+def _similar_features(seen: FirstFold, feature: int, names: Sequence[str]) -> str | None:
+    near = [f"{names[other]} ({alike:.2f})" for other, alike in seen.similar_to(feature)]
+    return ", ".join(near) or None
+
+
+def _feature_notes(seen: FirstFold | None, kept: Outcomes | None, n_selections: int) -> list[str]:
+    notes = []
+    if kept is not None:
+        notes.append("kept: share of the folds (and seeds) in which the selection above has it.")
+    if n_selections:
+        notes.append(
+            f"selected: share of {quantity(n_selections, 'selection')}, by all selectors with all "
+            "rankers on all folds and seeds, that has it."
+        )
+    if seen is not None:
+        notes.append(
+            f"importance: mean {seen.measure} of the training queries of {seen.fold} if they are "
+            "ranked by this feature alone, in its better direction. most similar: with the "
+            "absolute value of the mean over queries of Spearman's coefficient, if at least 0.5."
+        )
+    return notes

@@ -28,9 +28,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from ranksieve.reproduction.paper import Paper, PaperMethod, Tolerance
+from ranksieve.reproduction.paper import Paper, PaperMethod, Tolerance, read_means
 from ranksieve.reproduction.papers import rankers
-from ranksieve.reproduction.published import read_means
 from ranksieve.reproduction.training import train_fsmrank
 from ranksieve.study.results import BASE, RANDOM
 

@@ -14,17 +14,19 @@ from __future__ import annotations
 
 from functools import partial
 
-from ranksieve.reproduction.curves import (
+from ranksieve.reproduction.paper import FeatureStatement, Paper, PaperMethod, Statement
+from ranksieve.reproduction.statements import (
     below_all,
     best_gains,
+    blocks_at_least,
     gains_at,
     gains_of_best,
     no_more_gain,
     reaches,
+    two_blocks_hold,
     values_at,
+    weak_alone,
 )
-from ranksieve.reproduction.features import blocks_at_least, two_blocks_hold, weak_alone
-from ranksieve.reproduction.paper import FeatureStatement, Paper, PaperMethod, Statement
 from ranksieve.study.results import BASE, RANDOM
 
 _GAS = ("gas-e", "gas-l")

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ranksieve.reproduction.paper import FOUR_DIGITS, Paper, PaperMethod, Tolerance
-from ranksieve.reproduction.published import read_on_folds
+from ranksieve.reproduction.paper import FOUR_DIGITS, Paper, PaperMethod, Tolerance, read_on_folds
 from ranksieve.reproduction.training import train_full_rankrls, train_greedy_rankrls
 
 GREEDY, FULL, RANKSVM = "greedy RankRLS", "RankRLS", "RankSVM"

@@ -21,9 +21,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ranksieve.reproduction.paper import FOUR_DIGITS, Means, OnFolds, Paper, PaperMethod, Tolerance
+from ranksieve.reproduction.paper import (
+    FOUR_DIGITS,
+    Means,
+    OnFolds,
+    Paper,
+    PaperMethod,
+    Tolerance,
+    read_means,
+    read_on_folds,
+)
 from ranksieve.reproduction.papers import fs_ed, greedy_rankrls
-from ranksieve.reproduction.published import read_means, read_on_folds
 from ranksieve.reproduction.training import train_ranker
 from ranksieve.study.results import BASE
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve.base import Choices, RankSelector
 from ranksieve.engine import Source
 from ranksieve.metrics import Measure
-from ranksieve.selectors._search.greedy import Step, spread_steps
+from ranksieve.selectors._search.paths import Step, spread_steps
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import SIMILARITIES, Similarity
 

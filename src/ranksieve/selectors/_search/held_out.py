@@ -1,166 +1,147 @@
-"""Train rankers on some features and evaluate them on held-out queries."""
+"""Bases of the selectors that use held-out queries, and how queries are held out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from numbers import Integral
-from typing import Any, NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from ranksieve.base.estimator import RankEstimator
-from ranksieve.data import DataError, RankingData
-from ranksieve.data.inputs import check_query_weights
-from ranksieve.engine import whole_block
-from ranksieve.metrics import Convention, Measure
-from ranksieve.progress import track
-from ranksieve.rankers.base import Ranker
-from ranksieve.selectors._search.checkpoint import Checkpoint
-from ranksieve.selectors._search.parts import counted_queries
-from ranksieve.splits import Split, query_parts
-from ranksieve.sums.measured import Measured
-from ranksieve.threads import are_few_rows, limit_blas_threads, limit_threads, ordered_map
+from ranksieve.base import Choices, RankSelector
+from ranksieve.data import DataError
+from ranksieve.data.fitted import SCALE_FIRST
+from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.metrics import Measure, get_convention, parse_measure
+from ranksieve.parameters import ConventionChoice, FeatureCount, Seed, Share, Ties
+from ranksieve.solvers.rankrls.model import Products
+from ranksieve.solvers.rankrls.ridge import RidgeRows
+from ranksieve.sums.density_sums import Part
+from ranksieve.sums.held_out import Measured
 
-Subset = tuple[int, ...]
+_LARGE_BLOCKS = 2**22  # bytes; larger blocks suit many quick rounds
 
-
-class Fold(NamedTuple):
-    """Queries to train on, and held-out queries to evaluate on."""
-
-    train: RankingData
-    test: RankingData
-
-
-def make_folds(data: RankingData, cv: Any, random_state: Any) -> list[Fold]:
-    """Make folds over queries.
-
-    ``cv`` is a number of parts, each held out once; ``"leave-query-out"``; splits, whose training
-    and test queries are used; or pairs of training and test queries as 0-based positions.
-    """
-    counted = counted_queries(data)
-    n_queries = len(counted)
-    if isinstance(cv, (str, Integral)):
-        if n_queries < 2:
-            raise DataError("cannot hold out the only query: pass an eval_set")
-        if cv == "leave-query-out":
-            parts = query_parts(n_queries, n_queries, shuffle=False)
-        else:
-            parts = query_parts(n_queries, min(int(cv), n_queries), random_state=random_state)
-        pairs = [(counted[np.setdiff1d(np.arange(n_queries), p)], counted[p]) for p in parts]
-    else:
-        pairs = [_as_pair(split, data.n_queries) for split in cv]
-    if not pairs:
-        raise DataError("cv has no folds")
-    for train, test in pairs:
-        if len(np.intersect1d(train, test)):
-            raise DataError(
-                "cv: a query is in both the training part and the held-out part of a fold"
-            )
-    folds = [Fold(data.take_queries(train), data.take_queries(test)) for train, test in pairs]
-    for number, fold in enumerate(folds):
-        for part in fold:
-            check_query_weights(part.query_weights, f"cv: in fold {number}, the weights")
-    return folds
+_VALIDATION = """
+    measure : str or Measure
+        Measure by which subsets are compared.
+    validation_fraction : float
+        Fraction of the queries to hold out if ``fit`` gets no ``eval_set``.
+    convention : str or Convention
+        Convention of the measure; see :mod:`ranksieve.metrics`.
+    ties : {"average", "stable"}
+        How the measure treats documents of equal score.
+"""
 
 
-def _as_pair(split: Any, n_queries: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positions of the training and test queries of a split or pair."""
-    try:
-        train, test = (split.train, split.test) if isinstance(split, Split) else split
-        pair = np.asarray(train), np.asarray(test)
-        if all(p.dtype.kind in "iu" and p.min() >= 0 and p.max() < n_queries for p in pair):
-            return pair
-    except (TypeError, ValueError):
-        pass
-    raise DataError(
-        "cv: a fold should be a split, or a pair of lists of training and test queries, numbered "
-        f"from 0 to {n_queries - 1}; got {split!r:.60}"
-    )
+class HeldOutSelector(RankSelector):
+    """Base of selectors that use held-out queries, which ``_choose`` gets as ``eval_set``."""
 
-
-class FoldValues:
-    """Values of a measure on held-out queries, for rankers trained on subsets of the features.
-
-    Parameters
-    ----------
-    ranker : Ranker
-        Untrained ranker. Copies of it are trained, each with its own random numbers.
-    folds : sequence of Fold
-    measure, convention
-        Measure to evaluate, and its convention; values are negated if smaller is better.
-    known : Checkpoint
-        Results so far; no subset is trained twice.
-    """
-
-    def __init__(
+    def fit(
         self,
-        ranker: Ranker,
-        folds: Sequence[Fold],
-        measure: Measure,
-        convention: Convention | str,
-        known: Checkpoint,
-    ) -> None:
-        self.ranker = ranker
-        self.folds = list(folds)
-        self.known = known
-        self.n_trained = 0
-        self._sign = 1.0 if measure.greater_is_better else -1.0
-        tests = (whole_block(fold.test) for fold in self.folds)
-        self._measured = [Measured(test, measure, convention) for test in tests]
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        eval_set: Any = None,
+        *,
+        eval_qid: Any = None,
+        eval_group: Any = None,
+        sample_weight: Any = None,
+    ) -> Any:
+        """Select features.
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows to train on, in the largest fold."""
-        return max(fold.train.n_rows for fold in self.folds)
-
-    @property
-    def weights(self) -> np.ndarray:
-        """Weights of the held-out queries of all folds."""
-        return np.concatenate([measured.weights for measured in self._measured])
-
-    def values(self, subsets: Sequence[Subset]) -> list[np.ndarray]:
-        """Value of each held-out query, for each subset of features."""
-        keys = [tuple(sorted(subset)) for subset in subsets]
-        missing = [key for key in dict.fromkeys(keys) if key not in self.known]
-        advance = track("Subsets", len(missing))
-        tasks = [(key, number) for key in missing for number in range(len(self.folds))]
-        parts: list[np.ndarray] = []
-        results = in_parallel(self._train_and_judge, tasks, self.ranker, self.n_rows)
-        for (key, number), part in zip(tasks, results, strict=True):
-            parts.append(part)
-            if number == len(self.folds) - 1:
-                self.known.add(key, [np.concatenate(parts)])
-                self.n_trained += 1
-                parts = []
-                advance(1)
-        return [self.known[key][0] for key in keys]
-
-    def _train_and_judge(self, task: tuple[Subset, int]) -> np.ndarray:
-        """Train on a subset of the features of a fold, and evaluate on its held-out queries."""
-        subset, number = task
-        fold = self.folds[number]
-        ranker = self.ranker._for_features(subset, fold.train.n_features)
-        ranker.fit(fold.train.take_features(list(subset)))
-        return self.judge(ranker.predict(fold.test.take_features(list(subset))), number)
-
-    def judge(self, scores: np.ndarray, number: int) -> np.ndarray:
-        """Value of the measure for each held-out query of a fold, given scores."""
-        measured = self._measured[number]
-        return self._sign * measured.prepared.per_query(measured.ranking(scores))
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in :meth:`ranksieve.base.RankSelector.fit`.
+        eval_set : tuple (X, y, qid), RankingData, opened shards, or list [(X, y)], optional
+            Held-out queries, with their own weights if they have any. Without it, some queries of
+            the data are held out.
+        eval_qid, eval_group : list of one array, optional
+            For a list [(X, y)], as LightGBM and XGBoost take it: the query of each row of X, or the
+            number of rows of each query, one after the other.
+        """
+        held_out = {"eval_set": eval_set, "eval_qid": eval_qid, "eval_group": eval_group}
+        return self._fit(X, y, qid, sample_weight, **held_out)
 
 
-def in_parallel(
-    function: Callable[[Any], Any], items: Iterable[Any], method: RankEstimator, n_rows: int
-) -> Iterable[Any]:
-    """Apply a function to items in parallel, each on one thread; yield results in order.
+@dataclass(eq=False, repr=False)
+class SubsetSelector(HeldOutSelector):
+    """Base of selectors that compare subsets of the features by a measure of held-out queries."""
 
-    One after the other if it fits a method on so few rows that threads would take longer.
+    _shared_docs: ClassVar[dict[str, str]] = {"validation": _VALIDATION}
+    steps_in_python = True
+
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    measure: str | Measure = "ndcg@10"
+    validation_fraction: Share = 0.25
+    convention: ConventionChoice = "standard"
+    ties: Ties = "average"
+    random_state: Seed = 0
+    verbose: bool = False
+
+    def _measuring_workers(self, statistic: type[Measured], held_out: Part) -> Workers:
+        """Start workers that evaluate models on held-out queries."""
+        convention = get_convention(self.convention, self.ties)
+        parameters = parse_measure(self.measure), convention, held_out.queries
+        engine = engine_of(held_out.source, smallest=_LARGE_BLOCKS)
+        return engine.start(statistic, *parameters)
+
+
+SUBSETS_OF_ONE_SIZE = (
+    "it searches subsets of exactly k features, which groups of different sizes may not fill."
+)
+
+
+class FreeFeatures(NamedTuple):
+    """Features among which a search for subsets of one size may choose."""
+
+    start: list[int]  # included features that vary; all subsets contain them
+    candidates: np.ndarray  # other features that vary
+    k: int  # number of candidates to choose
+    constant: list[int]  # features that do not vary, selected if there are too few candidates
+
+
+def free_features(choices: Choices, varies: np.ndarray) -> FreeFeatures:
+    """Divide features for a search, given which of them vary within queries."""
+    start = [feature for feature in choices.include if varies[feature]]
+    others = np.setdiff1d(np.arange(len(varies)), choices.include)
+    candidates = others[varies[others]]
+    k = choices.k - len(choices.include)
+    constant = others[~varies[others]][: max(0, k - len(candidates))].tolist()
+    return FreeFeatures(start, candidates, k - len(constant), constant)
+
+
+def hold_out(
+    source: Source, eval_set: Source | None, fraction: float, random_state: Any
+) -> tuple[Part, Part]:
+    """Return training and held-out queries: all and ``eval_set``, or a random division.
+
+    Without an ``eval_set``, a fraction of the queries is held out, but at least one query.
     """
+    if eval_set is not None:
+        return Part(source), Part(eval_set)
+    counted = counted_queries(source)
+    n_queries = len(counted)
+    if n_queries < 2:
+        raise DataError("cannot hold out the only query: pass an eval_set")
+    n_held_out = min(max(1, round(fraction * n_queries)), n_queries - 1)
+    held_out = np.zeros(source.n_queries, dtype=bool)
+    order = check_random_state(random_state).permutation(n_queries)
+    held_out[counted[order[:n_held_out]]] = True
+    return Part(source, ~held_out), Part(source, held_out)
 
-    def on_one_thread(item: Any) -> Any:
-        with limit_threads(1):
-            return function(item)
 
-    is_one_by_one = method.steps_in_python and are_few_rows(n_rows)
-    with limit_blas_threads(1):
-        yield from (map if is_one_by_one else ordered_map)(on_one_thread, items)
+def counted_queries(source: Source) -> np.ndarray:
+    """Positions of the queries whose weight is not 0."""
+    weights = source.query_weights
+    return np.arange(source.n_queries) if weights is None else np.flatnonzero(weights)
+
+
+def training_products(part: Part) -> Products:
+    """Products of all features on some queries, from which RankRLS fits any subset."""
+    with engine_of(part.source).start(RidgeRows, part.queries) as workers:
+        xx, xy = workers.sum("gram")
+    if not np.isfinite(xx).all():
+        raise DataError(f"some features are too large to multiply; {SCALE_FIRST}")
+    return Products(xx, xy, 0.0)  # the squared labels are not needed

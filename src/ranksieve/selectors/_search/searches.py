@@ -9,7 +9,7 @@ import numpy as np
 
 from ranksieve.base import Choices
 from ranksieve.choosing import ROUNDING, EarlyStopping, first_of_best
-from ranksieve.selectors._search.fits import Fit, standard_error
+from ranksieve.selectors._search.paths import Fit, standard_error
 from ranksieve.selectors._search.spending import Spending, errors_for_cost
 from ranksieve.solvers.rankrls.backfitting import BackfittedModel
 from ranksieve.solvers.rankrls.groups import GroupModel

@@ -11,7 +11,7 @@ from ranksieve.base import Choices
 from ranksieve.choosing import ROUNDING
 from ranksieve.costs import AlignedCosts
 from ranksieve.data import DataError
-from ranksieve.selectors._search.fits import Fit
+from ranksieve.selectors._search.paths import Fit
 
 
 class Spending(NamedTuple):

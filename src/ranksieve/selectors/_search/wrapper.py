@@ -21,8 +21,8 @@ from ranksieve.parameters import ConventionChoice, FeatureCount, NotNegative, Se
 from ranksieve.rankers import RankRLS, as_ranker
 from ranksieve.rankers.base import Ranker, is_repeatable
 from ranksieve.selectors._search.checkpoint import Checkpoint, fingerprint
-from ranksieve.selectors._search.held_out import Fold, FoldValues, make_folds
-from ranksieve.selectors._search.parts import HeldOutSelector
+from ranksieve.selectors._search.folds import Fold, FoldValues, make_folds
+from ranksieve.selectors._search.held_out import HeldOutSelector
 from ranksieve.sums.chunks import varying_columns
 
 

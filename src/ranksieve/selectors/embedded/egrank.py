@@ -13,7 +13,7 @@ from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive
 from ranksieve.registry import Method
-from ranksieve.selectors._search.linear import EmbeddedSelector
+from ranksieve.selectors._search.embedded import EmbeddedSelector
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 
 _GROW = 1.5  # factor of the rate after a step that was short enough

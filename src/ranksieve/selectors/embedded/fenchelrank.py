@@ -11,7 +11,7 @@ from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive
 from ranksieve.registry import Method
-from ranksieve.selectors._search.linear import EmbeddedSelector
+from ranksieve.selectors._search.embedded import EmbeddedSelector
 from ranksieve.solvers.ranksvm.mean_loss import MeanLoss, mean_loss
 
 _EQUAL = 1e-9  # relative difference up to which slopes are equal

@@ -13,13 +13,13 @@ from ranksieve.data import DataError
 from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, NotNegative, Positive
 from ranksieve.registry import Method
+from ranksieve.selectors._search.embedded import EmbeddedSelector
 from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice
-from ranksieve.selectors._search.linear import EmbeddedSelector
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 from ranksieve.solvers.ranksvm.penalties import Weighted
 from ranksieve.solvers.ranksvm.sparse_newton import SparseNewton
+from ranksieve.sums.checks import check_labels_differ
 from ranksieve.sums.importance import Importance
-from ranksieve.sums.labels import check_labels_differ
 from ranksieve.sums.similarity import Similarity
 
 GRID = {"lambda1": (1.0, 0.1, 0.01, 0.001, 0.0001), "lambda2": (0.1, 0.01, 0.001, 0.0001, 0.00001)}

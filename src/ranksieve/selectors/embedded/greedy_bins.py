@@ -10,20 +10,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
 
 from ranksieve.base import Choices
-from ranksieve.base.feature_lists import feature_indices
+from ranksieve.base.choices import feature_indices
 from ranksieve.data.feature_names import default_names
 from ranksieve.engine import Source
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, Features, Positive, Seed
 from ranksieve.rankers import as_ranker
 from ranksieve.registry import Method
-from ranksieve.selectors._search.fits import Fit, expand_groups, path_steps
+from ranksieve.selectors._search.folds import make_teacher, teacher_scores
 from ranksieve.selectors._search.leave_query_out import LeaveQueryOutSelector, group_products
+from ranksieve.selectors._search.paths import Fit, expand_groups, path_steps
 from ranksieve.selectors._search.searches import Bounds, forward
-from ranksieve.selectors._search.teacher import make_teacher, teacher_scores
-from ranksieve.solvers.rankrls.binned import BinnedRows
+from ranksieve.solvers.rankrls.binned import BinnedRows, Bins, bins_of, make_bins
 from ranksieve.solvers.rankrls.groups import GroupModel
-from ranksieve.sums.bins import Bins, bins_of, make_bins
-from ranksieve.sums.columns import Columns
+from ranksieve.sums.chunks import Columns
 
 
 class StepFunction(NamedTuple):
@@ -34,7 +33,7 @@ class StepFunction(NamedTuple):
     feature : int
     bounds : array
         Inner edges of its bins, or the codes of a category; see
-        :class:`ranksieve.sums.bins.Bins`.
+        :class:`ranksieve.solvers.rankrls.binned.Bins`.
     weights : array
         Weight of each bin.
     is_category : bool

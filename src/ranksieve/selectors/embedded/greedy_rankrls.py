@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices
 from ranksieve.engine import Source, engine_of
-from ranksieve.engine.memory import fits_in_memory
+from ranksieve.engine.sources import fits_in_memory
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import (
     ConventionChoice,
@@ -29,16 +29,22 @@ from ranksieve.parameters import (
 from ranksieve.rankers.rankrls import LAMS
 from ranksieve.registry import Method
 from ranksieve.selectors._search import searches
-from ranksieve.selectors._search.backfitting import backfit
-from ranksieve.selectors._search.fits import Fit, check_two_queries, expand_groups, path_steps
-from ranksieve.selectors._search.leave_query_out import LeaveQueryOutSelector, group_products
+from ranksieve.selectors._search.leave_query_out import (
+    LeaveQueryOutSelector,
+    backfit,
+    group_products,
+)
+from ranksieve.selectors._search.paths import Fit, check_two_queries, expand_groups, path_steps
 from ranksieve.selectors._search.searches import Bounds
 from ranksieve.selectors._search.spending import ways_to_spend
 from ranksieve.solvers.linear import linear_scores
 from ranksieve.solvers.rankrls.groups import GroupModel
 from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel
-from ranksieve.solvers.rankrls.replay import ReplayedLeaveQueryOut
-from ranksieve.solvers.rankrls.residuals import LeaveQueryOut, MeasuredLeaveQueryOut
+from ranksieve.solvers.rankrls.residuals import (
+    LeaveQueryOut,
+    MeasuredLeaveQueryOut,
+    ReplayedLeaveQueryOut,
+)
 from ranksieve.threads import limit_blas_threads
 
 _BLOCK = 2**22  # bytes; calling a worker costs as much as a pass over a tenth of this

@@ -14,8 +14,8 @@ from ranksieve.base import RankEstimator
 from ranksieve.data import DataError
 from ranksieve.data.fitted import check_rows
 from ranksieve.parameters import Count, Positive, Seed
-from ranksieve.selectors._search.gradient import StandardizedLoss, standardized_loss
-from ranksieve.sums.labels import check_labels_differ
+from ranksieve.selectors._search.embedded import StandardizedLoss, standardized_loss
+from ranksieve.sums.checks import check_labels_differ
 
 
 @dataclass(eq=False, repr=False)

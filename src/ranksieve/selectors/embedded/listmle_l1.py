@@ -9,8 +9,7 @@ import numpy as np
 from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.registry import Method
-from ranksieve.selectors._search.gradient import standardized_loss
-from ranksieve.selectors._search.linear import ProximalSelector
+from ranksieve.selectors._search.embedded import ProximalSelector, standardized_loss
 
 
 class SparseListMLE(ProximalSelector):

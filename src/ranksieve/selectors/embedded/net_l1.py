@@ -13,8 +13,11 @@ from ranksieve.base import Choices, PerFeature
 from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive, Seed, Share
 from ranksieve.registry import Method
-from ranksieve.selectors._search.gradient import standardized_loss
-from ranksieve.selectors._search.linear import EmbeddedSelector, ProximalSelector
+from ranksieve.selectors._search.embedded import (
+    EmbeddedSelector,
+    ProximalSelector,
+    standardized_loss,
+)
 from ranksieve.solvers import proximal
 from ranksieve.solvers.gradient.networks import Weights, first_weights, score_rows
 

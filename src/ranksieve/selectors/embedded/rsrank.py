@@ -12,8 +12,12 @@ from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive, Seed, Share
 from ranksieve.registry import Method
-from ranksieve.selectors._search.gradient import StandardizedLoss, standardized_loss
-from ranksieve.selectors._search.linear import EmbeddedSelector, ProximalSelector
+from ranksieve.selectors._search.embedded import (
+    EmbeddedSelector,
+    ProximalSelector,
+    StandardizedLoss,
+    standardized_loss,
+)
 from ranksieve.solvers.proximal import RowPenalty
 
 _LEAST = 1e-6  # length of a first step that only breaks ties

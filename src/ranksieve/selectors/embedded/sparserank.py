@@ -10,7 +10,7 @@ import numpy as np
 from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.registry import Method
-from ranksieve.selectors._search.linear import ProximalSelector
+from ranksieve.selectors._search.embedded import ProximalSelector
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 
 

@@ -9,14 +9,14 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve._kernels.densities import pairwise_divergence
+from ranksieve._kernels.classes import pairwise_divergence
 from ranksieve.base import Choices, PerFeature, RankSelector
 from ranksieve.engine import Source
 from ranksieve.parameters import FeatureCount, Seed, Share
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceChoice, ImportanceFilter
-from ranksieve.selectors._search.greedy import best_first
-from ranksieve.selectors._search.parts import HeldOutSelector, counted_queries, hold_out
+from ranksieve.selectors._search.held_out import HeldOutSelector, counted_queries, hold_out
+from ranksieve.selectors._search.paths import best_first
 from ranksieve.sums.densities import map_densities
 from ranksieve.sums.density_sums import Densities, Part
 from ranksieve.sums.grades import grades_of

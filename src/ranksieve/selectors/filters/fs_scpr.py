@@ -21,17 +21,15 @@ from ranksieve.selectors._search.clustering import (
     ClusterFilter,
     Clustering,
     best_by_silhouette,
+    bisecting_kmeans,
     cluster_counts,
     dense_ranks,
-)
-from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice
-from ranksieve.selectors._search.spectral import (
-    bisecting_kmeans,
     eigengap,
     embedding,
     normalized_laplacian,
     similarity_graph,
 )
+from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice
 from ranksieve.sums.importance import Importance
 from ranksieve.sums.similarity import Similarity
 

@@ -13,7 +13,7 @@ from ranksieve.base import Choices
 from ranksieve.parameters import FeatureCount
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice, SimilarityFilter
-from ranksieve.selectors._search.greedy import Step, scored_steps
+from ranksieve.selectors._search.paths import Step, scored_steps
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import Similarity
 

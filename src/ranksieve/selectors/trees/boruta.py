@@ -15,7 +15,7 @@ from ranksieve.engine import Source, in_memory
 from ranksieve.parameters import Count, FeatureCount, Share
 from ranksieve.progress import track
 from ranksieve.registry import Method
-from ranksieve.selectors._search.greedy import scored_steps
+from ranksieve.selectors._search.paths import scored_steps
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
 from ranksieve.significance import holm
 from ranksieve.sums.grades import varying_features

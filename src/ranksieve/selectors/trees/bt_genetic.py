@@ -11,7 +11,7 @@ from ranksieve.choosing import first_of_best
 from ranksieve.parameters import Count, Weight
 from ranksieve.progress import track
 from ranksieve.registry import Method
-from ranksieve.selectors._search.parts import FreeFeatures
+from ranksieve.selectors._search.held_out import FreeFeatures
 from ranksieve.selectors.trees.bt_influence import TREE_GRID
 from ranksieve.selectors.trees.subset_trials import (
     Features,

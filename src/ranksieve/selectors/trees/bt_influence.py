@@ -14,7 +14,7 @@ from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, NotNegative, P
 from ranksieve.rankers import LambdaMART
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import SimilarityChoice, SimilarityFilter
-from ranksieve.selectors._search.greedy import Step, best_sum_first
+from ranksieve.selectors._search.paths import Step, best_sum_first
 from ranksieve.selectors.filters.gas import GAS
 from ranksieve.sums.grades import varying_features
 from ranksieve.sums.importance import Quality

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 from ranksieve.parameters import Count, Share
 from ranksieve.progress import track
 from ranksieve.registry import Method
-from ranksieve.selectors._search.parts import FreeFeatures
+from ranksieve.selectors._search.held_out import FreeFeatures
 from ranksieve.selectors.trees.bt_influence import TREE_GRID
 from ranksieve.selectors.trees.subset_trials import (
     Features,

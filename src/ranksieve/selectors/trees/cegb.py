@@ -24,7 +24,7 @@ from ranksieve.rankers.lightgbm_data import (
     lightgbm_errors,
 )
 from ranksieve.registry import Method
-from ranksieve.selectors._search.greedy import scored_steps, spread_steps
+from ranksieve.selectors._search.paths import scored_steps, spread_steps
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
 from ranksieve.sums.grades import varying_features
 from ranksieve.threads import limit_threads_for

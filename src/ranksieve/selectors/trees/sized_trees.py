@@ -19,9 +19,9 @@ from ranksieve.metrics import Measure, evaluate, parse_measure
 from ranksieve.parameters import ConventionChoice
 from ranksieve.rankers import LambdaMART
 from ranksieve.registry import Method
-from ranksieve.selectors._search.held_out import Fold, make_folds
+from ranksieve.selectors._search.folds import Fold, make_folds
+from ranksieve.selectors._search.held_out import counted_queries
 from ranksieve.selectors._search.lists import ListMember, ListsSelector
-from ranksieve.selectors._search.parts import counted_queries
 from ranksieve.sums.chunks import vary_within_queries
 from ranksieve.sums.grades import varying_features
 

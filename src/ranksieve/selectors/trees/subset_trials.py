@@ -19,7 +19,7 @@ from ranksieve.data import Block
 from ranksieve.engine import Source
 from ranksieve.rankers import LambdaMART
 from ranksieve.rankers.lightgbm_data import to_library_format
-from ranksieve.selectors._search.parts import (
+from ranksieve.selectors._search.held_out import (
     SUBSETS_OF_ONE_SIZE,
     FreeFeatures,
     SubsetSelector,
@@ -29,7 +29,7 @@ from ranksieve.selectors._search.parts import (
 from ranksieve.selectors.trees.bt_influence import TreeSelector, shares
 from ranksieve.sums.density_sums import Part
 from ranksieve.sums.grades import varying_features
-from ranksieve.sums.measured import Measured
+from ranksieve.sums.held_out import Measured
 
 Features = tuple[int, ...]
 TrialFunction = Callable[[Features], "Trial"]

@@ -18,7 +18,7 @@ from ranksieve.metrics import parse_measure
 from ranksieve.parameters import Count, Positive
 from ranksieve.progress import track
 from ranksieve.registry import Method
-from ranksieve.selectors._search.parts import (
+from ranksieve.selectors._search.held_out import (
     SUBSETS_OF_ONE_SIZE,
     FreeFeatures,
     SubsetSelector,

@@ -18,7 +18,7 @@ from ranksieve.rankers import LambdaMART
 from ranksieve.rankers.adapter import untrained_ranker
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
-from ranksieve.selectors._search.held_out import make_folds
+from ranksieve.selectors._search.folds import make_folds
 from ranksieve.selectors._search.lists import ListMember, ListsSelector, RankedList
 from ranksieve.significance.samples import Sample
 from ranksieve.sums.grades import varying_features

@@ -18,10 +18,9 @@ from ranksieve.progress import track
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.refits import Refits
 from ranksieve.registry import Method
-from ranksieve.selectors._search.fits import Fit, best_fit, standard_error
-from ranksieve.selectors._search.greedy import Step
-from ranksieve.selectors._search.held_out import Fold, FoldValues, in_parallel
+from ranksieve.selectors._search.folds import Fold, FoldValues, in_parallel
 from ranksieve.selectors._search.importances import Kind, importances
+from ranksieve.selectors._search.paths import Fit, Step, best_fit, standard_error
 from ranksieve.selectors._search.wrapper import WrapperSelector, varying_groups
 
 _ROUNDING = 1e-6  # of the largest importance: a difference in which equal features may differ

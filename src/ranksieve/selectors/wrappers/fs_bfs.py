@@ -19,14 +19,14 @@ from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, FeatureCount, NotNegative, Ties
 from ranksieve.progress import track
 from ranksieve.registry import Method
-from ranksieve.selectors._search.greedy import Step
+from ranksieve.selectors._search.paths import Step
 from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, CombinationTrials, Node
 from ranksieve.selectors.wrappers.fs_bfs_search import BestFirstSearch, Promise
 from ranksieve.solvers.linear import linear_scores
+from ranksieve.sums.checks import weight_of_rows
 from ranksieve.sums.gram import GramSums, centered_gram
+from ranksieve.sums.held_out import orient
 from ranksieve.sums.importance import importance_sums
-from ranksieve.sums.labels import weight_of_rows
-from ranksieve.sums.measured import orient
 
 
 class Subset(NamedTuple):

@@ -15,9 +15,8 @@ from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers
 from ranksieve.parameters import AtLeastTwo, Count
 from ranksieve.registry import Method
-from ranksieve.selectors._search.nsga2 import Members
-from ranksieve.selectors._search.pareto import ParetoSelector
-from ranksieve.selectors._search.parts import counted_queries, hold_out, training_products
+from ranksieve.selectors._search.held_out import counted_queries, hold_out, training_products
+from ranksieve.selectors._search.pareto import Members, ParetoSelector
 from ranksieve.solvers.rankrls.model import Products
 from ranksieve.sums.density_sums import Part
 from ranksieve.sums.held_out import MeasuredModels

@@ -13,9 +13,8 @@ from ranksieve.choosing import first_of_best
 from ranksieve.engine import Source, Workers
 from ranksieve.parameters import NotNegative
 from ranksieve.registry import Method
-from ranksieve.selectors._search.nsga2 import Members
-from ranksieve.selectors._search.pareto import ParetoSelector
-from ranksieve.selectors._search.parts import hold_out, training_products
+from ranksieve.selectors._search.held_out import hold_out, training_products
+from ranksieve.selectors._search.pareto import Members, ParetoSelector
 from ranksieve.solvers.rankrls.model import Products
 from ranksieve.sums.held_out import MeasuredModels
 

@@ -13,9 +13,8 @@ from ranksieve.data import RankingData
 from ranksieve.parameters import Count
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
-from ranksieve.selectors._search.fits import Fit, best_fit, expand_groups
-from ranksieve.selectors._search.greedy import Step
-from ranksieve.selectors._search.held_out import Fold, FoldValues
+from ranksieve.selectors._search.folds import Fold, FoldValues
+from ranksieve.selectors._search.paths import Fit, Step, best_fit, expand_groups
 from ranksieve.selectors._search.searches import Bounds, backward, floating, forward
 from ranksieve.selectors._search.wrapper import WrapperSelector, varying_groups
 

@@ -19,9 +19,9 @@ from ranksieve.parameters import Count, FeatureCount, Seed, Weight
 from ranksieve.progress import track
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import SimilarityChoice
-from ranksieve.selectors._search.greedy import scored_steps
-from ranksieve.selectors._search.held_out import in_parallel
-from ranksieve.selectors._search.parts import counted_queries
+from ranksieve.selectors._search.folds import in_parallel
+from ranksieve.selectors._search.held_out import counted_queries
+from ranksieve.selectors._search.paths import scored_steps
 from ranksieve.selectors._search.wrapper import varying_groups
 from ranksieve.selectors.registry import SELECTORS, make_method
 from ranksieve.significance import false_selections_bound, near_copies, selection_probabilities

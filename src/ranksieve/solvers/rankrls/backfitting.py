@@ -22,7 +22,7 @@ from ranksieve._kernels.backfitting import (
 )
 from ranksieve.data import Block
 from ranksieve.engine import Workers
-from ranksieve.solvers.rankrls.rotation import error_sums
+from ranksieve.solvers.rankrls.centered_rows import error_sums
 from ranksieve.sums.chunks import row_weights_of, weights_of
 
 _AT_A_TIME = 4096  # candidates whose products are transposed at a time

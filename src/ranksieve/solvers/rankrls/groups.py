@@ -29,7 +29,7 @@ from scipy.linalg import cholesky, solve_triangular
 from ranksieve._kernels.group_errors import Groups, add_group_errors
 from ranksieve.data import Block
 from ranksieve.engine import Workers
-from ranksieve.solvers.rankrls.rotation import CenteredPiece, CenteredRows, error_sums
+from ranksieve.solvers.rankrls.centered_rows import CenteredPiece, CenteredRows, error_sums
 
 
 class Fitted(NamedTuple):

@@ -111,7 +111,7 @@ class Model:
 
 
 class ReplayedModel(Model):
-    """The same model on :class:`ranksieve.solvers.rankrls.replay.ReplayedLeaveQueryOut`."""
+    """The same model on :class:`ranksieve.solvers.rankrls.residuals.ReplayedLeaveQueryOut`."""
 
     def _start(self) -> None:
         self._history = np.empty((0, len(self.xy)))
@@ -134,7 +134,7 @@ class SampledModel:
 
     Parameters
     ----------
-    workers : Workers of :class:`ranksieve.solvers.rankrls.replay.ReplayedLeaveQueryOut`
+    workers : Workers of :class:`ranksieve.solvers.rankrls.residuals.ReplayedLeaveQueryOut`
     lam : float
         Regularization.
     """

@@ -10,7 +10,7 @@ import numpy as np
 from ranksieve.data import Block
 from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.ranking import ColumnSums
-from ranksieve.solvers.rankrls.rotation import CenteredRows
+from ranksieve.solvers.rankrls.centered_rows import CenteredRows
 
 _BATCH = 2**16  # numbers at a time when queries are left out: 0.5 MB, which fit into the cache
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ranksieve._kernels.pairs import ActivePairs, add_spread, count_active, order_active, sum_active
 from ranksieve.data import Block
-from ranksieve.metrics.levels import number_levels
+from ranksieve.metrics.ranking import number_levels
 from ranksieve.sums.chunks import CHUNK, row_weights_of, weights_of
 
 

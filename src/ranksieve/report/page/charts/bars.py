@@ -1,4 +1,4 @@
-"""Draw horizontal bars with names and numbers."""
+"""Draw horizontal bars: one for each name, several for each feature, a change with its interval."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ranksieve.report.formats.html import element
-from ranksieve.report.page.svg import Scale, drawing, line, short_text, text, width_of
+from ranksieve.report.page.charts.svg import Scale, drawing, line, short_text, text, width_of
 
 _LEFT, _WIDTH = 220.0, 760.0
 _ROW, _BAR = 20.0, 12.0
@@ -58,3 +58,186 @@ def draw_bars(bars: Sequence[Bar], title: str) -> Markup:
         )
         parts.append(text(end + 6, y + _ROW / 2 + 4, bar.label, class_="soft"))
     return drawing(_WIDTH, _ROW * len(bars) + 2, *parts, title=title)
+
+
+_PANEL_LEFT, _PANEL_TEXT, _PANEL_GAP = 200.0, 190.0, 28.0
+_PANEL_ROW, _PANEL_BAR, _PANEL_TOP = 22.0, 10.0, 26.0
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A quantity to show for all features.
+
+    Attributes
+    ----------
+    name : str
+        Heading above the bars.
+    values : sequence of float or None
+        None if there is no bar.
+    labels : sequence of str
+        Numbers printed beside the bars.
+    ends : sequence of (float, float) or None
+        Ends of intervals, drawn as whiskers.
+    css : str
+        CSS class of the color; bars below zero have the color for bad values.
+    width : float
+        Width of the bars in pixels, without the numbers.
+    tips : sequence of str
+        Text shown for each bar.
+    most : float
+        Minimum upper end of the scale, so that panels with the same value can be compared.
+    """
+
+    name: str
+    values: Sequence[float | None]
+    labels: Sequence[str]
+    ends: Sequence[tuple[float, float] | None] | None = None
+    css: str = "s0"
+    width: float = 90.0
+    tips: Sequence[str] = ()
+    most: float = 0.0
+
+
+def draw_panels(
+    names: Sequence[str], panels: Sequence[Panel], texts: Sequence[str], heading: str, title: str
+) -> Markup:
+    """Draw the panels side by side, with a text for each feature at the right.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the features.
+    panels : sequence of Panel
+    texts : sequence of str
+        Texts at the right; empty for none.
+    heading : str
+        Heading of the texts.
+    title : str
+    """
+    x = left = min(_PANEL_LEFT, 16 + max(map(width_of, names)))
+    height = _PANEL_TOP + _PANEL_ROW * len(names)
+    parts = [_panel_label(left - 10, row, name, left - 12, "end") for row, name in enumerate(names)]
+    for panel in panels:
+        numbers = 10 + max(map(width_of, panel.labels), default=0.0)
+        parts.append(text(x, 14, panel.name, class_="soft"))
+        parts += _panel_bars(panel, x, height)
+        parts += [
+            text(x + panel.width + 8, _middle(row) + 4, label, class_="soft")
+            for row, label in enumerate(panel.labels)
+        ]
+        x += max(panel.width + numbers, width_of(panel.name)) + _PANEL_GAP
+    if texts:
+        parts.append(text(x, 14, heading, class_="soft"))
+        parts += [_panel_label(x, row, text, _PANEL_TEXT) for row, text in enumerate(texts) if text]
+        x += _PANEL_TEXT
+    return drawing(x, height + 4, *parts, title=title)
+
+
+def _middle(row: int) -> float:
+    return _PANEL_TOP + (row + 0.5) * _PANEL_ROW
+
+
+def _panel_label(x: float, row: int, text: str, room: float, anchor: str = "start") -> Markup:
+    return short_text(x, _middle(row) + 4, text, room, anchor)
+
+
+def _panel_bars(panel: Panel, left: float, bottom: float) -> list[Markup]:
+    ends = panel.ends or [None] * len(panel.values)
+    reached = [value for value in panel.values if value is not None]
+    reached += [end for pair in ends if pair is not None for end in pair]
+    low, high = min([0.0, *reached]), max([panel.most, *reached, 0.0])
+    across = Scale(low, high if high > low else low + 1.0, left, left + panel.width)
+    parts = [line(across(0), _PANEL_TOP, across(0), bottom, "grid")]
+    for row, (value, pair) in enumerate(zip(panel.values, ends, strict=True)):
+        if value is None:
+            continue
+        start, end = sorted((across(0), across(value)))
+        css = panel.css if value >= 0 else "s-"
+        tip = panel.tips[row] if panel.tips else None
+        y = _middle(row)
+        where = {
+            "x": start,
+            "y": y - _PANEL_BAR / 2,
+            "width": max(end - start, 0.5),
+            "height": _PANEL_BAR,
+        }
+        parts.append(element("rect", **where, class_=f"fill {css}", data_tip=tip))
+        if pair is not None:
+            parts += _whiskers(across(pair[0]), across(pair[1]), y)
+    return parts
+
+
+def _whiskers(low: float, high: float, y: float) -> list[Markup]:
+    return [
+        line(low, y, high, y, "whisker"),
+        line(low, y - 3, low, y + 3, "whisker"),
+        line(high, y - 3, high, y + 3, "whisker"),
+    ]
+
+
+_MARGIN_WIDTH, _MARGIN_HEIGHT = 480.0, 78.0
+_MARGIN_LINE, _MARGIN_BAND = (
+    36.0,
+    18.0,
+)  # pixels: middle of the interval, and half of the height of the band
+
+
+def draw_margin(
+    change: float, interval: tuple[float, float], bound: float, margin: float, is_shown: bool
+) -> Markup:
+    """Draw a relative change, its interval, and the one-sided bound that is tested.
+
+    Parameters
+    ----------
+    change : float
+        Relative to all features.
+    interval : (float, float)
+        Two-sided.
+    bound : float
+        Lower bound, which must lie above minus the margin.
+    margin : float
+    is_shown : bool
+        Whether the bound lies above it.
+    """
+    low, high = min(interval[0], bound, -1.5 * margin), max(interval[1], 0.5 * margin)
+    across = Scale(low, high, 60, _MARGIN_WIDTH - 60)
+    css = "good" if is_shown else "bad"
+    start, end = across(bound), across(interval[1])
+    edge, zero = across(-margin), across(0)
+    top, height = _MARGIN_LINE - _MARGIN_BAND, 2 * _MARGIN_BAND
+    parts = [
+        element("rect", x=0, y=top, width=edge, height=height, class_="bad", fill_opacity="0.18"),
+        element(
+            "rect", x=edge, y=top, width=_MARGIN_WIDTH - edge, height=height,
+            class_="good", fill_opacity="0.14",
+        ),
+        line(zero, top, zero, top + height, "base"),
+        line(across(interval[0]), _MARGIN_LINE, end, _MARGIN_LINE, "whisker"),
+        element(
+            "rect", x=start, y=_MARGIN_LINE - 3, width=max(2.0, end - start), height=6, class_=css
+        ),
+        element("circle", cx=across(change), cy=_MARGIN_LINE, r=6, class_=css),
+        _below(edge, f"margin -{100 * margin:.3g}%"),
+        *([_below(zero, "as with all")] if zero - edge > 130 else []),
+        _above(across(change), f"{100 * change:+.3g}%", "strong"),
+        _above(start, f"bound {100 * bound:+.3g}%", "", across(change)),
+    ]  # fmt: skip
+    word = "inside" if is_shown else "beyond"
+    ends = " to ".join(f"{100 * end:+.3g}%" for end in interval)
+    title = (
+        f"A change of {100 * change:+.3g}%, {ends}; "
+        f"its lower bound of {100 * bound:+.3g}% is {word} the margin of {100 * margin:.3g}%"
+    )
+    return drawing(_MARGIN_WIDTH, _MARGIN_HEIGHT, *parts, title=title)
+
+
+def _below(x: float, label: str) -> Markup:
+    return text(x, _MARGIN_LINE + _MARGIN_BAND + 16, label, "middle", class_="soft")
+
+
+def _above(x: float, label: str, css: str, beside: float | None = None) -> Markup:
+    """Write a label above the line, to the left of another label if that is near."""
+    anchor, room = "middle", width_of(label)
+    if beside is not None and beside - x < room:
+        anchor, x = "end", min(x + 8, beside - 28)
+    return text(x, _MARGIN_LINE - _MARGIN_BAND - 6, label, anchor, class_=css or "soft")

@@ -1,14 +1,15 @@
-"""Draw curves of quality against the number or cost of features."""
+"""Draw curves: quality against the number or cost of features, and sorted gains of queries."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from markupsafe import Markup
 
 from ranksieve.report.formats.html import element
-from ranksieve.report.page.svg import (
+from ranksieve.report.page.charts.svg import (
     SMALL,
     Scale,
     decimals_of,
@@ -17,6 +18,7 @@ from ranksieve.report.page.svg import (
     padded,
     path,
     short_text,
+    shorten,
     spread_labels,
     text,
     width_of,
@@ -217,3 +219,71 @@ def _names(
         parts.append(path([(x, y), (x + 16, y)], css))
         parts.append(short_text(x + 22, y + SMALL / 3, name, _LABELS - 46))
     return parts
+
+
+_GAINS_WIDTH, _GAINS_HEIGHT, _GAINS_TOP = 216.0, 140.0, 44.0
+_MOST_POINTS = 90  # more cannot be distinguished
+
+
+def draw_gains(
+    differences: Sequence[tuple[str, str, np.ndarray]],
+    title: str,
+    width: float = _GAINS_WIDTH,
+) -> Markup:
+    """Draw the differences of each method, the largest gain at the left, on a common scale.
+
+    Parameters
+    ----------
+    differences : sequence of (str, str, array)
+        Name of the method, CSS class of its color, and the differences of all queries.
+    title : str
+        Description of the chart, which precedes the name.
+    width : float
+        Width of each chart in pixels.
+    """
+    largest = max((float(np.abs(values).max()) for _, _, values in differences), default=0.0)
+    down = Scale(-(largest or 1.0), largest or 1.0, _GAINS_HEIGHT, _GAINS_TOP)
+    charts = [_draw_gains_of_one(*one, down, title, width) for one in differences]
+    return element("div", *charts, class_="multiples")
+
+
+def _draw_gains_of_one(
+    name: str, css: str, values: np.ndarray, down: Scale, title: str, width: float
+) -> Markup:
+    ordered = np.sort(values)[::-1]
+    shown = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), _MOST_POINTS)).round())
+    across = Scale(0, max(len(ordered) - 1, 1), 0, width)
+    points = [(across(index), float(ordered[int(index)])) for index in shown]
+    won, lost = int((values > 0).sum()), int((values < 0).sum())
+    parts = [
+        element("circle", cx=5, cy=10, r=5, class_=f"fill {css}"),
+        text(16, 14, shorten(name, width - 16), class_="strong"),
+        _area([(x, max(y, 0.0)) for x, y in points], down, "good"),
+        _area([(x, min(y, 0.0)) for x, y in points], down, "bad"),
+        line(0, down(0), width, down(0), "grid"),
+        text(0, _GAINS_TOP - 12, _describe_end(won, float(ordered[0]), "won"), class_="soft"),
+        text(
+            width,
+            _GAINS_TOP - 12,
+            _describe_end(lost, float(ordered[-1]), "lost"),
+            "end",
+            class_="soft",
+        ),
+    ]
+    summary = f"{title}: {name}. {won:,} queries gain, {lost:,} lose"
+    return drawing(width, _GAINS_HEIGHT + 4, *parts, title=summary)
+
+
+def _describe_end(n_queries: int, value: float, what: str) -> str:
+    """Describe the number of queries and their largest difference."""
+    return f"{n_queries:,} {what}" + (f" ({value:+.2f})" if n_queries else "")
+
+
+def _area(points: list[tuple[float, float]], down: Scale, css: str) -> Markup:
+    """Draw the area between the points and zero."""
+    inside = [(x, y) for x, y in points if y]
+    if not inside:
+        return Markup()
+    edge = [(x, down(y)) for x, y in inside]
+    zero = down(0)
+    return path([(edge[0][0], zero), *edge, (edge[-1][0], zero)], css, closed=True)

@@ -1,0 +1,183 @@
+"""The interface of engines, and the engine of this process.
+
+Blocks of :class:`LocalEngine` are views of arrays, or memory maps of shards larger than memory.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from ranksieve.data import Block, NonFiniteError
+from ranksieve.progress import track
+from ranksieve.threads import limit_blas_threads, limit_threads, ordered_map, thread_count
+
+
+class Engine(ABC):
+    """Owns the blocks of a source."""
+
+    @abstractmethod
+    def start(self, statistic: type, *parameters: Any) -> Workers:
+        """Make ``statistic(block, *parameters)`` for each block."""
+
+
+class Workers(ABC):
+    """Instances of a statistic, one per block; see :mod:`ranksieve.engine`."""
+
+    def __init__(self, statistic: type, n_blocks: int) -> None:
+        self.n_blocks = n_blocks
+        self._title = getattr(statistic, "title", statistic.__name__)
+
+    def sum(self, method: str, *arguments: Any) -> Any:
+        """Sum over blocks, in block order, of the results of ``method(*arguments)``."""
+        results = self._track_progress(method, arguments)
+        total = _copy_result(next(results))
+        for result in results:
+            total = _add_results(total, result)
+        return total
+
+    def collect(self, method: str, *arguments: Any) -> list[Any]:
+        """List, in block order, of the results of ``method(*arguments)``."""
+        return list(self._track_progress(method, arguments))
+
+    def _track_progress(self, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+        advance = track(self._title, self.n_blocks)
+        for result in self._results(method, arguments):
+            advance(1)
+            yield result
+
+    @abstractmethod
+    def _results(self, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+        """Yield the results of all instances, in block order."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release the instances and their memory."""
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _copy_result(result: Any) -> Any:
+    """Copy of a result, so that adding others to it does not change arrays of an instance."""
+    if isinstance(result, tuple):
+        return tuple(_copy_result(part) for part in result)
+    return np.array(result) if isinstance(result, np.ndarray) else result
+
+
+def _add_results(total: Any, result: Any) -> Any:
+    """Sum of two results; arrays of ``total`` are updated in place."""
+    if isinstance(total, tuple):
+        return tuple(_add_results(a, b) for a, b in zip(total, result, strict=True))
+    if isinstance(total, np.ndarray):
+        total += result
+        return total
+    return total + result
+
+
+_QUICK = 0.003  # seconds per block
+
+
+class LocalEngine(Engine):
+    """Works on blocks in this process, several at a time.
+
+    Parameters
+    ----------
+    blocks : sequence of callables
+        Each opens one block. A block is opened when its statistic is made, so that blocks of shards
+        need not exist at the same time.
+    check : callable, optional
+        Called when a block has a value that is not finite; raises an error that names its row and
+        feature as users know them.
+    """
+
+    def __init__(
+        self, blocks: Sequence[Callable[[], Block]], check: Callable[[], None] | None = None
+    ) -> None:
+        self.blocks, self.check = list(blocks), check
+
+    def start(self, statistic: type, *parameters: Any) -> LocalWorkers:
+        """Make ``statistic(block, *parameters)`` for each block."""
+        return LocalWorkers(self.blocks, statistic, parameters, self.check)
+
+
+class LocalWorkers(Workers):
+    """Instances in this process, called by threads.
+
+    Each instance is called by one thread at a time. With several blocks, statistics are limited to
+    one thread each, so that threads do not start threads; with a single block, the statistic may
+    use all threads.
+    """
+
+    def __init__(
+        self,
+        blocks: Sequence[Callable[[], Block]],
+        statistic: type,
+        parameters: tuple[Any, ...],
+        check: Callable[[], None] | None = None,
+    ) -> None:
+        super().__init__(statistic, len(blocks))
+        self._check = check
+        self._n_threads = min(thread_count(), len(blocks))
+        self._quick: set[str] = set()
+        self._pool = ThreadPoolExecutor(self._n_threads)
+        try:
+            self._instances = list(self._map(lambda open_: statistic(open_(), *parameters), blocks))
+        except BaseException:
+            self.close()
+            raise
+
+    def _results(self, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+        def answer(instances: Sequence[Any]) -> list[Any]:
+            return [getattr(instance, method)(*arguments) for instance in instances]
+
+        # Passing a block to a thread takes about as long as a quick method. So once a method is
+        # known to be quick, each thread gets its share of the blocks at once. Results of slow
+        # methods, which may be large, are added up as they arrive.
+        n = len(self._instances)
+        size = -(-n // self._n_threads) if method in self._quick else 1
+        start = time.perf_counter()
+        for answers in self._map(
+            answer, [self._instances[first : first + size] for first in range(0, n, size)]
+        ):
+            yield from answers
+        if (time.perf_counter() - start) * self._n_threads < _QUICK * n:
+            self._quick.add(method)
+        else:
+            self._quick.discard(method)
+
+    def _map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        try:
+            yield from self._map_on_threads(function, items)
+        except NonFiniteError:
+            if self._check is not None:
+                self._check()
+            raise
+
+    def _map_on_threads(
+        self, function: Callable[[Any], Any], items: Sequence[Any]
+    ) -> Iterator[Any]:
+        if self._n_threads == 1:
+            with limit_blas_threads(thread_count()):
+                yield from map(function, items)
+            return
+
+        def alone(item: Any) -> Any:
+            with limit_threads(1):
+                return function(item)
+
+        with limit_blas_threads(1):  # its threads would compete with ours
+            yield from ordered_map(alone, items, self._pool)
+
+    def close(self) -> None:
+        """Release the instances and their memory."""
+        self._instances = []
+        self._pool.shutdown()

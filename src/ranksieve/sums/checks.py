@@ -1,0 +1,136 @@
+"""Check data for training: labels that differ within queries, features of a moderate size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ranksieve.data import Block, DataError, RankingData
+from ranksieve.data.fitted import SCALE_FIRST
+from ranksieve.engine import Source, engine_of, whole_block
+from ranksieve.sums.chunks import vary_within_queries, weights_of
+
+
+class Labels:
+    """Statistic: number of queries whose rankings can differ in quality."""
+
+    title = "Labels"
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+    def counts(self) -> tuple[int, int, int]:
+        """Number of queries with two documents or more, with different labels, and with weight."""
+        differ = vary_within_queries(self.block.y, self.block.query_ptr)
+        counted = differ & (weights_of(self.block) > 0)
+        several = np.diff(self.block.query_ptr) >= 2
+        return int(np.sum(several)), int(np.sum(differ)), int(np.sum(counted))
+
+    def weight_of_several(self) -> float:
+        """Weight of the queries with two documents or more."""
+        return float(weights_of(self.block)[np.diff(self.block.query_ptr) >= 2].sum())
+
+    def weight_of_rows(self) -> float:
+        """Number of rows, each as often as its query counts."""
+        return float(weights_of(self.block) @ np.diff(self.block.query_ptr))
+
+
+def weight_of_rows(source: Source) -> float:
+    """Number of rows, each as often as its query counts."""
+    if source.query_weights is None:
+        return source.n_rows
+    with engine_of(source).start(Labels) as workers:
+        return float(workers.sum("weight_of_rows"))
+
+
+def check_labels_differ(source: Source) -> None:
+    """Raise a DataError unless some query has documents with different labels."""
+    if isinstance(source, RankingData):  # check the labels without the engine
+        several, differ, counted = Labels(whole_block(source)).counts()
+    else:
+        with engine_of(source).start(Labels) as workers:
+            several, differ, counted = workers.sum("counts")
+    if several == 0:
+        raise DataError(
+            "no query has two documents, so there is nothing to rank; check that qid has the "
+            "query of each row"
+        )
+    if differ == 0:
+        raise DataError(
+            "all documents of each query have equal labels, so every ranking is as good as any "
+            "other and features cannot be compared"
+        )
+    if counted == 0:
+        raise DataError("all queries whose documents have different labels have weight 0")
+
+
+_LARGE, _SMALL = 1e18, 1e-18  # beyond these, products of squares may overflow or underflow
+
+
+class Magnitudes:
+    """Statistic: the largest absolute value of each feature."""
+
+    title = "Magnitudes"
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+    def largest(self) -> np.ndarray:
+        """Largest absolute value of each feature, (features,)."""
+        X = self.block.X
+        if self.block.is_sparse:
+            high, low = X.nanmax(axis=0).toarray().ravel(), X.nanmin(axis=0).toarray().ravel()
+        else:
+            high, low = np.fmax.reduce(X, axis=0), np.fmin.reduce(X, axis=0)
+        return np.maximum(high, -low)
+
+
+def check_magnitudes(source: Source, what: str) -> None:
+    """Raise a DataError if a feature is so large or small that it may be the cause of ``what``."""
+    with engine_of(source).start(Magnitudes) as workers:
+        largest = np.max(workers.collect("largest"), axis=0)
+    extreme = (largest > _LARGE) | ((largest > 0) & (largest < _SMALL))
+    for feature in np.flatnonzero(extreme)[:1]:
+        name, value = source.feature_names[feature], largest[feature]
+        raise DataError(
+            f"{what}: feature {str(name)!r} has values as {'large' if value > 1 else 'small'} as "
+            f"{value:.0e}; {SCALE_FIRST}"
+        )
+
+
+@contextmanager
+def sound_numbers(source: Source, estimator: Any) -> Iterator[None]:
+    """Context manager that explains failures of training by features of extreme size.
+
+    Checking all values takes a pass over the data, so it is done only after a failure.
+    """
+    try:
+        yield
+    except (ArithmeticError, LookupError, np.linalg.LinAlgError, ValueError) as error:
+        if not isinstance(error, DataError) and _is_about_numbers(error):
+            check_magnitudes(source, f"the computation failed ({error})")
+        raise
+    learned = [value for name, value in vars(estimator).items() if name.endswith("_")]
+    if not _all_finite(learned):
+        check_magnitudes(source, "training gave values that are not finite")
+
+
+def _is_about_numbers(error: Exception) -> bool:
+    """Whether an error comes from a computation, not from a parameter."""
+    message = str(error).lower()
+    return type(error) is not ValueError or any(word in message for word in ("inf", "nan"))
+
+
+def _all_finite(values: Iterable[Any]) -> bool:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            if not _all_finite(value):
+                return False
+        elif isinstance(value, (float, np.ndarray)):
+            numbers = np.asarray(value)
+            if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+                return False
+    return True
