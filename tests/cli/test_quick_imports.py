@@ -17,7 +17,7 @@ assert "sklearn" in sys.modules
 
 LEFT_OUT = """
 unused = {"pandas", "scipy.stats", "sklearn.feature_selection", "sklearn.metrics"}
-unused |= {"numpy.f2py", "numpy.testing"}
+unused |= {"numpy.f2py", "numpy.testing", "narwhals", "scipy.fft", "scipy.spatial"}
 assert not unused & set(sys.modules), unused & set(sys.modules)
 """
 
@@ -50,6 +50,18 @@ from scipy.special import expit
 assert expit is scipy.special.expit and scipy.special is sys.modules["scipy.special"]
 """
 
+NARWHALS = """
+from sklearn.utils import validation
+if hasattr(validation, "nw"):  # not in older versions
+    import polars
+    from sklearn.utils import _safe_indexing
+    frame = polars.DataFrame({"a": [1, 2], "b": [3, 4]})
+    assert _safe_indexing(frame, [1]).rows() == [(2, 4)]
+    import narwhals.stable.v2
+    assert validation.nw.from_native is narwhals.stable.v2.from_native
+    assert narwhals.stable.v2 is sys.modules["narwhals.stable.v2"]
+"""
+
 SCIPY_STATS = """
 from scipy.stats._distn_infrastructure import rv_frozen
 from scipy.stats import norm
@@ -70,7 +82,7 @@ assert sklearn.feature_selection.SelectKBest is SelectKBest
 assert repr(pickle.loads(pickle.dumps(GAS(c=0.5)))) == "GAS(c=0.5)"
 """
 
-ALONE = [PANDAS, SCIPY_STATS, FEATURE_SELECTION]
+ALONE = [PANDAS, NARWHALS, SCIPY_STATS, FEATURE_SELECTION]
 
 # Each in a copy of the process, so that none finds what another has imported.
 EACH_ALONE = f"""

@@ -3,7 +3,7 @@
 In the first command after installation, :func:`rehearse` compiles kernels while data is read.
 
 :func:`import_quickly` imports scipy and scikit-learn without the modules that a command does not
-use. scikit-learn imports pandas, ``scipy.stats`` and ``scipy.special`` for functions that are
+use. scikit-learn imports pandas, narwhals, ``scipy.stats`` and ``scipy.special`` for functions that are
 rarely called; it and scipy import all of numpy to copy its names; ``sklearn.feature_selection``
 imports half of scikit-learn in addition to the mixin of selectors. That takes longer than most
 commands. The command line, which has its own process, avoids it; if ranksieve is used as a library,
@@ -98,10 +98,13 @@ def _little_data() -> RankingData:
     return make_ranking(6, docs_per_query=5, n_informative=3, n_noise=9, random_state=0)[0]
 
 
-# Module -> modules that it need not load.
+# Module -> modules that it need not load, packages before their modules.
 _UNUSED = {
     "scipy._lib.array_api_compat.numpy": ("numpy.f2py", "numpy.testing"),
-    "sklearn": ("pandas", "scipy.stats", "scipy.special", "numpy.f2py", "numpy.testing"),
+    "sklearn": (
+        *("pandas", "narwhals", "narwhals.stable", "narwhals.stable.v2"),
+        *("scipy.stats", "scipy.special", "numpy.f2py", "numpy.testing"),
+    ),
 }
 
 
@@ -127,7 +130,9 @@ class _Loader(SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         unused = [
-            name for name in _UNUSED[self.name] if name not in sys.modules and find_spec(name)
+            name
+            for name in _UNUSED[self.name]
+            if name not in sys.modules and find_spec(name.partition(".")[0])
         ]
         with _replace_modules(*map(_LazyModule, unused)):
             super().exec_module(module)
@@ -158,13 +163,14 @@ def _replace_modules(*modules: ModuleType) -> Iterator[None]:
     """Context manager in which import statements find these modules instead of the real ones."""
     places: list[tuple[dict[str, Any], str, ModuleType]] = []
     for module in modules:
-        places.append((sys.modules, module.__name__, module))
+        found: list[tuple[dict[str, Any], str]] = [(sys.modules, module.__name__)]
         package, _, name = module.__name__.rpartition(".")
         # Packages that import their modules on first use look among their own names.
         if package in sys.modules and name not in vars(sys.modules[package]):
-            places.append((vars(sys.modules[package]), name, module))
-    for place, name, module in places:
-        place[name] = module
+            found.append((vars(sys.modules[package]), name))
+        for place, key in found:
+            place[key] = module
+            places.append((place, key, module))
     try:
         yield
     finally:

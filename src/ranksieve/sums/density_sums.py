@@ -9,7 +9,6 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft, rfftfreq
 
 from ranksieve._kernels.classes import add_kernel_sums, add_to_grids
 from ranksieve.data import Block
@@ -242,6 +241,8 @@ def _smooth(trained: np.ndarray, held_out: np.ndarray, grid: Grid, widths: np.nd
     padding keeps every node eight bandwidths from the values beyond the other end. The result is
     exact up to about 1e-14 of the largest density.
     """
+    from scipy.fft import irfft, next_fast_len, rfft, rfftfreq  # slow to import
+
     margin = int(np.ceil(MARGIN * np.nanmax(widths) / grid.step))
     length = next_fast_len(grid.n_nodes + margin, real=True)
     frequency = 2 * np.pi * rfftfreq(length, grid.step)

@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.spatial.distance import cdist
 from sklearn.utils._param_validation import Interval
 
 from ranksieve.base import PerFeature
@@ -211,7 +210,7 @@ class FSSCPR(ClusterFilter):
 
         def cluster(k: int) -> tuple[np.ndarray, np.ndarray]:
             Y = embedding(vectors, k)
-            return cdist(Y, Y), bisect(Y, k)
+            return _distances(Y), bisect(Y, k)
 
         return best_by_silhouette(numbers, cluster)
 
@@ -253,10 +252,16 @@ def biased_pagerank(graph: np.ndarray, p: np.ndarray, alpha: float) -> np.ndarra
 
 def mean_similarity(Y: np.ndarray, labels: np.ndarray, kind: str = "cosine") -> np.ndarray:
     """Mean similarity of each row to the others of its cluster; 0 for a cluster of one."""
-    alike = Y @ Y.T if kind == "cosine" else 1 / (1 + cdist(Y, Y))
+    alike = Y @ Y.T if kind == "cosine" else 1 / (1 + _distances(Y))
     together = labels[:, None] == labels
     np.fill_diagonal(together, False)
     return (alike * together).sum(axis=1) / np.maximum(together.sum(axis=1), 1)
+
+
+def _distances(Y: np.ndarray) -> np.ndarray:
+    from scipy.spatial.distance import cdist  # slow to import, and `select` imports this file
+
+    return np.asarray(cdist(Y, Y))
 
 
 def minmax_in_cluster(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
