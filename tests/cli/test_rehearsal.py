@@ -8,7 +8,7 @@ import sys
 import pytest
 
 # Works that say that they ran, one of which fails; with an empty cache, for no method, for a
-# method of somebody else, without files to read, and once something is compiled.
+# method of somebody else, with nothing else to do meanwhile, and once something is compiled.
 PROGRAM = """
 import json, os
 from ranksieve.cli.quick_start import rehearse
@@ -21,22 +21,22 @@ ours = SELECTORS["top"]
 (here / "cache").mkdir()
 os.environ["NUMBA_CACHE_DIR"] = str(here / "cache")
 
-def ran(method, files, name, fails=False):
+def ran(method, name, fails=False, is_busy=True):
     def work(data):
         (here / name).write_text(f"{data.n_rows}")
         print("not to be seen")
         assert not fails
-    rehearse(files, work, method)()
+    rehearse(work, method, is_busy=is_busy)()
     return (here / name).exists()
 
 found = [
-    ran(ours, [here], "first"),
-    ran(None, [here], "failing", fails=True),
-    ran(ours, None, "no files"),
-    ran(Others, [here], "of users"),
+    ran(ours, "first"),
+    ran(None, "failing", fails=True),
+    ran(ours, "nothing else to do", is_busy=False),
+    ran(Others, "of users"),
 ]
 (here / "cache" / "kernel.nbi").touch()
-found.append(ran(ours, [here], "again"))
+found.append(ran(ours, "again"))
 print(json.dumps(found))
 """
 
@@ -54,7 +54,7 @@ def work(data):
     (here / "part").rename(here / "process")
     time.sleep(600)
 
-rehearse([here], work)
+rehearse(work)
 while not (here / "process").exists():
     time.sleep(0.01)
 sys.exit("failed")
@@ -83,3 +83,31 @@ def test_it_ends_with_a_command_that_fails(tmp_path):
     assert (done.returncode, done.stderr) == (1, "failed\n")
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "process").read_text()), 0)
+
+
+# Two methods that weigh importance against similarity or not, without files to read.
+DEMO = """
+import json, os
+from contextlib import suppress
+from ranksieve.cli.selection import _rehearse
+from ranksieve.selectors.registry import SELECTORS
+
+found = []
+for name in ("top", "gas-e"):
+    method = SELECTORS[name]
+    _rehearse(method, method.make(), {}, is_reading=False)()
+    with suppress(ChildProcessError):  # there is no second process
+        os.wait()
+    found.append([any(here.glob(f"**/*{kernel}*.nbi")) for kernel in ("similarity", "importance")])
+print(json.dumps(found))
+"""
+
+
+def test_without_files_it_compiles_what_the_first_needs_last(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    program = f"from pathlib import Path\nhere = Path({str(tmp_path)!r})\n{DEMO}"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == [[False, False], [True, False]]

@@ -58,7 +58,9 @@ def inspect(
 
     check_output(html, data)
     read_options = reading.read_options | {"missing": reading.missing}
-    wait_for_kernels = rehearse(data, lambda few: inspect_source(few, measure, convention))
+    wait_for_kernels = rehearse(
+        lambda few: inspect_source(few, measure, convention), is_busy=bool(data)
+    )
     with (
         progress_bar(),
         open_training_data(data, demo, dask, workers, verify, **read_options) as source,
@@ -297,7 +299,7 @@ def evaluate(
     for measure in parsed:
         measure.check_defined(convention)
     wait_for_kernels = rehearse(
-        [data], lambda few: measure_ranking(few.y, few.X[:, 0], few.qid, parsed, convention)
+        lambda few: measure_ranking(few.y, few.X[:, 0], few.qid, parsed, convention)
     )
     with progress_bar():
         loaded = read_whole([data], **reading.read_options)

@@ -108,7 +108,7 @@ def export(
         raise typer.BadParameter("MODEL, --to TARGET and --out DIR are required")
     find_target(to)
     priced = read_costs(costs, group_costs)
-    wait_for_kernels = rehearse(verify, lambda few: measure(few, few.X[:, 0]))
+    wait_for_kernels = rehearse(lambda few: measure(few, few.X[:, 0]), is_busy=bool(verify))
     ranker = load_model(model)
     with ExitStack() as stack:
         data = None

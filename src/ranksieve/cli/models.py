@@ -123,7 +123,9 @@ def train(
     read_options = _options_to_read(data, reading, selection)
     trial = dict(method.trial) | own
     wait_for_kernels = rehearse(
-        data, lambda few: _measure(method.make(**trial).fit(few), few, convention), method=method
+        lambda few: _measure(method.make(**trial).fit(few), few, convention),
+        method,
+        is_busy=bool(data),
     )
     with progress_bar(), ExitStack() as stack:
         source = stack.enter_context(

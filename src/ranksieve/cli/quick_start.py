@@ -3,8 +3,8 @@
 In the first command after installation, :func:`rehearse` compiles kernels while data is read.
 
 :func:`import_quickly` imports scipy and scikit-learn without the modules that a command does not
-use. scikit-learn imports pandas, narwhals, ``scipy.stats`` and ``scipy.special`` for functions that are
-rarely called; it and scipy import all of numpy to copy its names; ``sklearn.feature_selection``
+use. scikit-learn imports pandas, narwhals, ``scipy.stats`` and ``scipy.special`` for functions that
+are rarely called; it and scipy import all of numpy to copy its names; ``sklearn.feature_selection``
 imports half of scikit-learn in addition to the mixin of selectors. That takes longer than most
 commands. The command line, which has its own process, avoids it; if ranksieve is used as a library,
 imports are not changed.
@@ -33,17 +33,18 @@ if TYPE_CHECKING:
 
 
 def rehearse(
-    files: list[Path] | None, work: Callable[[RankingData], object], method: Method | None = None
+    work: Callable[[RankingData], object], method: Method | None = None, *, is_busy: bool = True
 ) -> Callable[[], None]:
     """Start compiling the kernels that a command will need; return a function that waits for them.
 
     If nothing has been compiled yet, a second process calls ``work`` with a little data. It adds
-    the compiled code to the cache of kernels, while this process compiles the reader and reads the
-    files. Errors in the second process are ignored, because the command itself will report them.
-    The code of users does not run twice: ``method`` is the one that ``work`` calls, if any.
+    the compiled code to the cache of kernels, while this process does something else (``is_busy``),
+    such as reading files. Errors in the second process are ignored, because the command itself will
+    report them. The code of users does not run twice: ``method`` is the one that ``work`` calls, if
+    any.
     """
     is_ours = method is None or method.is_ours
-    if not (files and is_ours and _is_worthwhile()):
+    if not (is_busy and is_ours and _is_worthwhile()):
         return _no_wait
     process = os.fork()
     if process == 0:

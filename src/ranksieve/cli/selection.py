@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -142,7 +143,7 @@ def select(
     from ranksieve.report.sheets.registry import registry_sheet
     from ranksieve.report.sheets.selection import Counted, selection_sheet
     from ranksieve.selectors.record import record_selection
-    from ranksieve.selectors.registry import SELECTORS, make_method
+    from ranksieve.selectors.registry import SELECTORS
 
     if methods:
         show_sheets([registry_sheet(SELECTORS)], form)
@@ -164,10 +165,7 @@ def select(
     if evaluate_on is not None:
         _check_held_out(chosen)
     check_output(out, data, evaluate_on, groups, costs, group_costs, parameters)
-    trial = dict(chosen.trial) | from_settings
-    wait_for_kernels = rehearse(
-        data, lambda few: make_method(chosen, 2, **trial).fit(few), method=chosen
-    )
+    wait_for_kernels = _rehearse(chosen, selector, from_settings, is_reading=bool(data))
     with progress_bar(), ExitStack() as stack:
         read_options = reading.read_options | {"missing": reading.missing}
         opened = open_training_data(data, demo, dask, workers, verify, **read_options)
@@ -187,6 +185,26 @@ def select(
     counted = Counted(getattr(selector, "n_groups_", None), selector.count == "groups")
     sheet = selection_sheet(title_of(data), selection, changed, counted, from_options.get("costs"))
     show_result([sheet], form, selection.to_json())
+
+
+def _rehearse(
+    method: Method, selector: RankSelector, settings: dict[str, Any], is_reading: bool
+) -> Callable[[], None]:
+    """Compile what the method needs while files are read, or one half of it if there are none."""
+    from ranksieve.selectors._search.filter import SimilarityFilter
+    from ranksieve.selectors.registry import make_method
+    from ranksieve.sums.similarity import Similarity
+
+    if is_reading:
+        trial = dict(method.trial) | settings
+        return rehearse(lambda few: make_method(method, 2, **trial).fit(few), method)
+    # This process begins with importance, and finds similarity compiled when it comes to it.
+    rehearse(
+        lambda few: Similarity.given_to(selector)(few),
+        method,
+        is_busy=isinstance(selector, SimilarityFilter),
+    )
+    return lambda: None
 
 
 def _default_method(costs: Any, budget: float | None) -> str:
