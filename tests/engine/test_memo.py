@@ -245,21 +245,21 @@ class TestArguments:
             importance_sums(twin, "map")
         assert len(memo.costs) == 2
 
-    def test_sources_are_held(self):
-        function, calls = counted(lambda value: value)
+    def test_statistics_are_dropped_with_their_source(self):
+        function, calls = counted(lambda value: Source())
         memo = Memo()
         seen = []
         with sharing(memo):
-            for _ in range(5):
+            for _ in range(5):  # each source may get the id of the one before
                 source = Source()
-                seen.append(weakref.ref(source))
-                function(source)
-                del source
+                answer = function(source)
+                assert function(source) is answer
+                seen += [weakref.ref(source), weakref.ref(answer)]
+                assert len(memo.costs) == 1
+                del source, answer
                 gc.collect()
+                assert memo.costs == []
         assert len(calls) == 5
-        assert all(held() is not None for held in seen)
-        del memo
-        gc.collect()
         assert all(held() is None for held in seen)
 
     def test_functions_are_told_apart(self):

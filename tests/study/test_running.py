@@ -1,14 +1,15 @@
-"""Which cells of a fold, and which fits of a wrapper, run at the same time."""
+"""Which cells of a fold and which fits of a wrapper run at the same time, and what they share."""
 
 from threading import Barrier, BrokenBarrierError, Lock
 from types import SimpleNamespace
 
 import pytest
 
-from ranksieve import limit_threads
+from ranksieve import Study, limit_threads, make_ranking
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.selectors._search.folds import in_parallel
 from ranksieve.selectors.registry import SELECTORS
+from ranksieve.solvers.rankrls import ridge
 from ranksieve.study.running import run_on_threads
 
 METHODS = {**RANKERS, **SELECTORS}
@@ -86,3 +87,18 @@ def test_fits_of_wrappers(ranker, n_rows, together):
         found = list(in_parallel(fit, range(4), RANKERS[ranker].make(), n_rows))
     assert found == [0, 1, 2, 3]
     assert most == (2 if together else 1)
+
+
+def test_models_of_a_grid_share_what_depends_on_the_data_alone(monkeypatch):
+    sizes, decompose = [], ridge.decompose
+
+    def counted(xx, xy):
+        sizes.append(len(xx))
+        return decompose(xx, xy)
+
+    monkeypatch.setattr(ridge, "decompose", counted)
+    data, _ = make_ranking(30, random_state=0)
+    study = Study(data, selectors=["top"], rankers=["rankrls"], ks=[2, 3], baselines=False)
+    study.run()
+    assert len(RANKERS["rankrls"].grid["lam"]) > 1
+    assert sorted(sizes) == [2] * 5 + [3] * 5  # once for each fold and number of features

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import inspect
 import threading
+import weakref
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -53,7 +54,7 @@ _Key = tuple[Hashable, ...]  # the name of a function comes first
 class _Item(NamedTuple):
     """A statistic that is computed or being computed."""
 
-    source: Any  # kept alive, so that no other object gets its id
+    source: weakref.ref[Any]  # removes the item before another object can get its id
     answer: Future[tuple[Any, float]]  # the statistic, and the seconds that it took
 
 
@@ -61,8 +62,8 @@ class Memo:
     """Statistics of some sources, for any number of threads.
 
     A statistic is computed by the first thread that requests it; others wait for the result. If it
-    fails, all of them get the error, and the next request tries again. Sources must not change, and
-    are kept alive by the memo. Copies and pickles of a memo are empty.
+    fails, all of them get the error, and the next request tries again. Sources must not change; a
+    statistic is dropped with its source. Copies and pickles of a memo are empty.
     """
 
     def __init__(self) -> None:
@@ -75,8 +76,7 @@ class Memo:
     @property
     def costs(self) -> list[tuple[str, float]]:
         """Function and seconds of each computed statistic, in the order of first requests."""
-        with self._lock:
-            answers = [(str(key[0]), item.answer) for key, item in self._items.items()]
+        answers = [(str(key[0]), item.answer) for key, item in self._items.copy().items()]
         return [
             (name, answer.result()[1])
             for name, answer in answers
@@ -88,7 +88,8 @@ class Memo:
         with self._lock:
             found = self._items.get(key)
             if found is None:
-                mine = self._items[key] = _Item(source, Future())
+                dropped = weakref.ref(source, lambda _: self._items.pop(key, None))
+                mine = self._items[key] = _Item(dropped, Future())
         start = work_seconds()
         if found is not None:
             value, seconds = found.answer.result()
@@ -100,8 +101,7 @@ class Memo:
             value = compute()
             _make_read_only(value)
         except BaseException as error:
-            with self._lock:
-                del self._items[key]
+            self._items.pop(key, None)
             mine.answer.set_exception(error)
             raise
         # Its cost includes the statistics that it reused itself.

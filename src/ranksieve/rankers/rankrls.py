@@ -15,7 +15,7 @@ from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Lambdas, Positive, Ties
 from ranksieve.rankers.base import LinearRanker
 from ranksieve.registry import Method
-from ranksieve.solvers.rankrls.ridge import RidgeRows, decompose
+from ranksieve.solvers.rankrls.ridge import RidgeRows, decompose, decompose_features
 from ranksieve.sums.held_out import measure_models
 
 LAMS = tuple(2.0**power for power in range(-10, 11))
@@ -95,9 +95,7 @@ class RankRLS(LinearRanker):
     verbose: bool = False
 
     def _train(self, source: Source, validation: Source | None) -> None:
-        with engine_of(source).start(RidgeRows) as workers:
-            xx, xy = workers.sum("gram")
-        self.coef_ = decompose(xx, xy, np.array([self.lam])).coefs[0]
+        self.coef_ = decompose_features(source).models(np.array([self.lam])).coefs[0]
 
 
 @dataclass(eq=False, repr=False)
@@ -158,9 +156,7 @@ class RankRLSCV(LinearRanker):
         else:
             if measure is None:
                 raise DataError("eval_set needs a measure to choose by, such as measure='map'")
-            with engine_of(source).start(RidgeRows) as workers:
-                xx, xy = workers.sum("gram")
-            coefs = decompose(xx, xy, lams).coefs
+            coefs = decompose_features(source).models(lams).coefs
             models = [(np.arange(source.n_features), coefs.T.copy())]
             (values,) = measure_models(validation, models, measure, self.convention, ties=self.ties)
             self.values_, self.deviations_ = values
@@ -197,8 +193,7 @@ def leave_query_out(
     """
     lams = as_lams(lams)
     with engine_of(source).start(RidgeRows) as workers:
-        xx, xy = workers.sum("gram")
-        ridge = decompose(xx, xy, lams)
+        ridge = decompose(*workers.sum("gram")).models(lams)
         if isinstance(measure, str) and measure == "squared":
             n_queries, n, sums, squares = workers.sum("errors", ridge)
         else:

@@ -12,7 +12,7 @@ import numpy as np
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.missing import has_missing
 from ranksieve.engine.clock import work_seconds
-from ranksieve.engine.memo import sharing
+from ranksieve.engine.memo import Memo, sharing
 from ranksieve.metrics import evaluate
 from ranksieve.registry import Method, OwnMethod, describe
 from ranksieve.significance.samples import Sample
@@ -141,13 +141,14 @@ class TrainingCell:
         train, vali = fold.train.take_features(columns), fold.vali.take_features(columns)
         best: tuple[float, float, dict[str, Any], float, Any] | None = None
         where = f"{fold.name}, {self.method.name} on {quantity(len(columns), 'feature')}"
-        with locate_errors(where, self.method):
+        # Models of a grid may share what depends on the data alone.
+        with locate_errors(where, self.method), sharing(Memo()) as borrowed:
             for point in self.grid:
                 # The first ranker also imports its module.
                 ranker = self._ranker(point)._for_features(columns, fold.train.n_features)
-                start = work_seconds()
+                start = work_seconds() + borrowed.seconds
                 ranker.fit(train, eval_set=vali)
-                seconds = work_seconds() - start
+                seconds = max(0.0, work_seconds() + borrowed.seconds - start)
                 values = self._values(vali, ranker, [self.tune])[self.tune]
                 sample = Sample.of(values, vali.query_weights)
                 if best is None or sample.mean > best[0]:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ranksieve.data import Block
+from ranksieve.engine import Source, engine_of
+from ranksieve.engine.memo import shared
 from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.solvers.rankrls.centered_rows import CenteredRows
@@ -24,13 +26,30 @@ class Ridge(NamedTuple):
     coefs: np.ndarray  # (lams, features): weights
 
 
-def decompose(xx: np.ndarray, xy: np.ndarray, lams: np.ndarray) -> Ridge:
-    r"""Models for all regularizations: :math:`(X'X + \lambda I)^{-1} X'y`."""
+class Decomposition(NamedTuple):
+    """Eigenvectors and eigenvalues of X'X, and the products X'y in the basis of the vectors."""
+
+    vectors: np.ndarray  # (features, features), as columns
+    values: np.ndarray  # (features,)
+    turned: np.ndarray  # (features,)
+
+    def models(self, lams: np.ndarray) -> Ridge:
+        r"""Models for all regularizations: :math:`(X'X + \lambda I)^{-1} X'y`."""
+        coefs = (self.turned / (self.values + np.asarray(lams)[:, None])) @ self.vectors.T
+        return Ridge(self.vectors, self.values, np.asarray(lams, dtype=float), coefs)
+
+
+def decompose(xx: np.ndarray, xy: np.ndarray) -> Decomposition:
+    """Decompose products of features, of which xy are those with the labels."""
     values, vectors = np.linalg.eigh(xx)
-    values = np.maximum(values, 0.0)
-    turned = vectors.T @ xy
-    coefs = (turned / (values + np.asarray(lams)[:, None])) @ vectors.T
-    return Ridge(vectors, values, np.asarray(lams, dtype=float), coefs)
+    return Decomposition(vectors, np.maximum(values, 0.0), vectors.T @ xy)
+
+
+@shared
+def decompose_features(source: Source) -> Decomposition:
+    """Decompose the products of centered features of a source."""
+    with engine_of(source).start(RidgeRows) as workers:
+        return decompose(*workers.sum("gram"))
 
 
 class RidgeRows:
