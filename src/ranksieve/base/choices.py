@@ -1,7 +1,8 @@
 """Constraints of a selection: its size, and features to include, to exclude, and to group.
 
-:class:`Choices` has the constraints by position; :func:`listed_features` and the functions after it
-resolve the names and indices by which users list features.
+:class:`Choices` has the constraints by position, and :func:`make_choices` makes it from the
+parameters of a selector. :func:`listed_features` and the functions after it resolve the names and
+indices by which users list features.
 """
 
 from __future__ import annotations
@@ -17,6 +18,16 @@ from ranksieve.data import DataError
 from ranksieve.engine import Source
 from ranksieve.engine.memo import shared
 from ranksieve.text import on_one_line, quantity
+
+Group = tuple[int, ...]  # indices of features
+
+
+class FeatureLists(NamedTuple):
+    """Indices of the features that parameters list."""
+
+    include: list[int]
+    exclude: list[int]
+    groups: list[Group] | None
 
 
 @dataclass(frozen=True)
@@ -227,17 +238,6 @@ def _too_many_included(choices: Choices) -> str:
     whole = "" if choices.groups is None or choices.counts_groups else " in whole groups"
     verb = "is" if choices.k == 1 else "are"
     return f"include lists {listed}{whole}, but {choices.k} {verb} to be selected"
-
-
-Group = tuple[int, ...]
-
-
-class FeatureLists(NamedTuple):
-    """Indices of the features that parameters list."""
-
-    include: list[int]
-    exclude: list[int]
-    groups: list[Group] | None
 
 
 def listed_features(

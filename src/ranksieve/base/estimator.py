@@ -1,7 +1,7 @@
 """Base of selectors and rankers: estimators of data with query ids, and those that predict.
 
-The functions at the end open what ``fit`` takes besides the training data: held-out data and
-weights.
+The functions after them add what ``fit`` and ``score`` take besides rows and labels: weights, query
+ids, and held-out data (:func:`as_source`).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class RankEstimator(BaseEstimator):
 
     def _source(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> Source:
         """Training data, with the weights of its queries."""
-        source = with_sample_weight(self._open(X, y, qid), sample_weight)
+        source = _with_sample_weight(self._open(X, y, qid), sample_weight)
         if source.n_features == 0:
             raise DataError("the data has no features")
         if self.no_weights and source.query_weights is not None:
@@ -176,7 +176,7 @@ class Predictor(RankEstimator):
         sample_weight : array, optional
             A weight for each query in the mean, or for each row, as in ``fit``.
         """
-        data = in_memory(X) if isinstance(X, (RankingData, Shards)) else require_queries(X, y, qid)
+        data = in_memory(X) if isinstance(X, (RankingData, Shards)) else _require_queries(X, y, qid)
         if sample_weight is not None:
             data = data.with_weights(sample_weight)
         weights = data.query_weights
@@ -184,7 +184,20 @@ class Predictor(RankEstimator):
         return found.mean["NDCG@10"]
 
 
-def require_queries(X: Any, y: Any, qid: Any) -> RankingData:
+def _with_sample_weight(source: Source, sample_weight: Any) -> Source:
+    """Data with the weights passed to ``fit``; raises a DataError if it has its own weights."""
+    if sample_weight is None:
+        check_query_weights(source.query_weights)  # the weights of a part may all be 0
+        return source
+    if source.query_weights is not None:
+        raise DataError(
+            "the data has its own weights: leave out sample_weight, or pass the data with "
+            "data.with_weights(None)"
+        )
+    return source.with_weights(sample_weight)
+
+
+def _require_queries(X: Any, y: Any, qid: Any) -> RankingData:
     """Data for ``score``; raises an error that explains metadata routing if qid is missing."""
     if qid is None:
         raise DataError(
@@ -265,16 +278,3 @@ def _single_array(arrays: Any) -> Any:
     """The array in a list of one array, or the array itself."""
     is_list = isinstance(arrays, (list, tuple)) and len(arrays) == 1 and np.ndim(arrays[0]) == 1
     return arrays[0] if is_list else arrays
-
-
-def with_sample_weight(source: Source, sample_weight: Any) -> Source:
-    """Data with the weights passed to ``fit``; raises a DataError if it has its own weights."""
-    if sample_weight is None:
-        check_query_weights(source.query_weights)  # the weights of a part may all be 0
-        return source
-    if source.query_weights is not None:
-        raise DataError(
-            "the data has its own weights: leave out sample_weight, or pass the data with "
-            "data.with_weights(None)"
-        )
-    return source.with_weights(sample_weight)

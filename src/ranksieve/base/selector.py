@@ -29,38 +29,6 @@ from ranksieve.parameters import FeatureCount, Features
 from ranksieve.progress import progress_bar
 from ranksieve.sums.checks import check_labels_differ, sound_numbers
 
-
-class PerFeature(NamedTuple):
-    """Layout of a fitted attribute with values per feature."""
-
-    axes: tuple[int, ...] = (0,)  # axes of the array that correspond to features
-    fill: float = np.nan  # value of excluded features
-
-    def widen(self, values: np.ndarray, choices: Choices) -> np.ndarray:
-        """Array with entries for all features, including excluded ones."""
-        for axis in self.axes:
-            shape = list(values.shape)
-            shape[axis] = choices.n_features_in
-            wide = np.full(shape, self.fill, dtype=values.dtype)
-            wide[(slice(None),) * axis + (choices.columns,)] = values
-            values = wide
-        return values
-
-
-def restore_indices(value: Any, columns: np.ndarray) -> Any:
-    """Replace indices of features in records, or lists of records, by those in the data."""
-    if isinstance(value, list):
-        return [restore_indices(item, columns) for item in value]
-    if hasattr(value, "_replace"):  # a named tuple
-        if "feature" in value._fields:
-            return value._replace(feature=int(columns[value.feature]))
-        if "features" in value._fields:
-            kept = columns[np.asarray(value.features, dtype=np.intp)]
-            is_tuple = isinstance(value.features, tuple)
-            return value._replace(features=tuple(kept.tolist()) if is_tuple else kept)
-    return value
-
-
 # Entries that replace {n_features_to_select} and {choices} in docstrings.
 _NUMBER = """
     n_features_to_select : int or float
@@ -81,6 +49,23 @@ _CHOICES = """
         What ``n_features_to_select`` counts. If it counts features, groups are selected in order as
         long as all of their features fit into that number.
 """
+
+
+class PerFeature(NamedTuple):
+    """Layout of a fitted attribute with values per feature."""
+
+    axes: tuple[int, ...] = (0,)  # axes of the array that correspond to features
+    fill: float = np.nan  # value of excluded features
+
+    def widen(self, values: np.ndarray, choices: Choices) -> np.ndarray:
+        """Array with entries for all features, including excluded ones."""
+        for axis in self.axes:
+            shape = list(values.shape)
+            shape[axis] = choices.n_features_in
+            wide = np.full(shape, self.fill, dtype=values.dtype)
+            wide[(slice(None),) * axis + (choices.columns,)] = values
+            values = wide
+        return values
 
 
 class _WholeDataMixin:
@@ -289,7 +274,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
             if name in self._per_feature:
                 setattr(self, name, self._per_feature[name].widen(value, choices))
             elif name.endswith("_"):
-                setattr(self, name, restore_indices(value, choices.columns))
+                setattr(self, name, _restore_indices(value, choices.columns))
 
     def _record_path(self, steps: list[Any]) -> list[int]:
         """Store steps, each with a ``feature`` and a ``score``, as ``path_``; return features."""
@@ -310,3 +295,17 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
         return self.support_
+
+
+def _restore_indices(value: Any, columns: np.ndarray) -> Any:
+    """Replace indices of features in records, or lists of records, by those in the data."""
+    if isinstance(value, list):
+        return [_restore_indices(item, columns) for item in value]
+    if hasattr(value, "_replace"):  # a named tuple
+        if "feature" in value._fields:
+            return value._replace(feature=int(columns[value.feature]))
+        if "features" in value._fields:
+            kept = columns[np.asarray(value.features, dtype=np.intp)]
+            is_tuple = isinstance(value.features, tuple)
+            return value._replace(features=tuple(kept.tolist()) if is_tuple else kept)
+    return value

@@ -1,4 +1,4 @@
-"""The embedded demo: a synthetic travel search, its costs, and its form as a log of an engine."""
+"""The embedded demo: a synthetic travel search, its costs, and its log by a search engine."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ from ranksieve.datasets.planted import PlantedRanking
 from ranksieve.io.files import make_directory
 from ranksieve.io.records import write_text
 
+EngineName = Literal["elasticsearch", "solr"]
+_Documents = list[tuple[str, dict[str, float]]]  # id and features of each
+
 _N_QUERIES = 300
 _SEED = 2007
-
+_SET = "travel"  # name of the feature set in the engine
 
 _KINDS = ("cheap", "best", "family", "luxury", "quiet", "popular", "weekend", "budget")
 _THINGS = (
@@ -139,10 +142,6 @@ def _document_ids(queries: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.array(ids, dtype=object)
 
 
-EngineName = Literal["elasticsearch", "solr"]
-_SET = "travel"
-
-
 def write_demo_log(
     directory: str | os.PathLike[str], engine: EngineName = "elasticsearch"
 ) -> tuple[Path, Path]:
@@ -205,13 +204,13 @@ def render_qrels(data: RankingData) -> Iterator[str]:
         yield f"{query} 0 {document} {grade:g}"
 
 
-def _elasticsearch(query: Any, documents: list[tuple[str, dict[str, float]]]) -> dict[str, Any]:
+def _elasticsearch_response(query: Any, documents: _Documents) -> dict[str, Any]:
     hits = [
         {
             "_index": "travel",
             "_id": document,
             "_score": 0.0,
-            "fields": {"_ltrlog": [{"log_entry": list(map(_entry, features.items()))}]},
+            "fields": {"_ltrlog": [{"log_entry": list(map(_log_entry, features.items()))}]},
             "matched_queries": ["logged_featureset"],
         }
         for document, features in documents
@@ -221,12 +220,12 @@ def _elasticsearch(query: Any, documents: list[tuple[str, dict[str, float]]]) ->
     return {"qid": query, "response": {"took": 1, "timed_out": False, "hits": found}}
 
 
-def _entry(feature: tuple[str, float]) -> dict[str, Any]:
+def _log_entry(feature: tuple[str, float]) -> dict[str, Any]:
     name, value = feature
     return {"name": name} if np.isnan(value) else {"name": name, "value": value}
 
 
-def _solr(query: Any, documents: list[tuple[str, dict[str, float]]]) -> dict[str, Any]:
+def _solr_response(query: Any, documents: _Documents) -> dict[str, Any]:
     docs = [
         {
             "id": document,
@@ -243,7 +242,7 @@ def _solr(query: Any, documents: list[tuple[str, dict[str, float]]]) -> dict[str
     }
 
 
-def _template(name: str) -> dict[str, Any]:
+def _elasticsearch_feature(name: str) -> dict[str, Any]:
     query = {"match": {name: "{{keywords}}"}}
     return {"name": name, "params": ["keywords"], "template": query}
 
@@ -253,5 +252,5 @@ def _solr_feature(name: str) -> dict[str, Any]:
     return {"store": _SET, "name": name, "class": kind, "params": {"field": name}}
 
 
-_RESPONSES = {"elasticsearch": _elasticsearch, "solr": _solr}
-_FEATURES = {"elasticsearch": _template, "solr": _solr_feature}
+_RESPONSES = {"elasticsearch": _elasticsearch_response, "solr": _solr_response}
+_FEATURES = {"elasticsearch": _elasticsearch_feature, "solr": _solr_feature}

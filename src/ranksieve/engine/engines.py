@@ -17,6 +17,8 @@ from ranksieve.data import Block, NonFiniteError
 from ranksieve.progress import track
 from ranksieve.threads import limit_blas_threads, limit_threads, ordered_map, thread_count
 
+_QUICK = 0.003  # seconds per block
+
 
 class Engine(ABC):
     """Owns the blocks of a source."""
@@ -81,9 +83,6 @@ def _add_results(total: Any, result: Any) -> Any:
         total += result
         return total
     return total + result
-
-
-_QUICK = 0.003  # seconds per block
 
 
 class LocalEngine(Engine):

@@ -21,6 +21,8 @@ _BLOCKS = 16
 _SMALLEST, _LARGEST = 2**18, 2**23  # bytes
 _ROWS_PER_FEATURE = 8
 
+_MEMORY_SHARE = 0.7  # fraction of the free memory that may be used
+
 
 def engine_of(source: Source, smallest: int = _SMALLEST) -> Engine:
     """Engine for data in memory, opened shards, or shards on a Dask cluster.
@@ -93,13 +95,10 @@ def _view(data: RankingData, first: int, last: int) -> Block:
     )
 
 
-_SHARE = 0.7  # fraction of the free memory that may be used
-
-
 def fits_in_memory(source: Source, n_bytes: int) -> bool:
     """Whether ``n_bytes`` more fit into memory, on this machine or on the Dask workers."""
     free = _free_on_workers(source) if isinstance(source, Shards) and source.client else _free()
-    return free is None or n_bytes <= _SHARE * free
+    return free is None or n_bytes <= _MEMORY_SHARE * free
 
 
 def _free() -> int | None:
