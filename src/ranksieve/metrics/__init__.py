@@ -15,8 +15,17 @@ Examples
 
 from ranksieve.metrics.conventions import CONVENTIONS, Convention, get_convention
 from ranksieve.metrics.evaluation import Evaluation, QueryScorer, evaluate, make_query_scorer
-from ranksieve.metrics.measures import ERR, MAP, MRR, NDCG, MeanNDCG, Measure, P, PairwiseError
-from ranksieve.metrics.parsing import parse_measure
+from ranksieve.metrics.measures import (
+    ERR,
+    MAP,
+    MRR,
+    NDCG,
+    MeanNDCG,
+    Measure,
+    P,
+    PairwiseError,
+    parse_measure,
+)
 from ranksieve.metrics.ranking import Prepared, Ranking
 
 __all__ = [

@@ -11,8 +11,7 @@ import numpy as np
 from ranksieve.data import DataError
 from ranksieve.data.inputs import as_query_ids, as_query_weights, group_rows
 from ranksieve.metrics.conventions import Convention, get_convention
-from ranksieve.metrics.measures import Measure
-from ranksieve.metrics.parsing import parse_measure
+from ranksieve.metrics.measures import Measure, parse_measure
 from ranksieve.metrics.ranking import Ranking
 
 

@@ -1,70 +1,20 @@
-"""Measures of ranking quality as values."""
+"""Measures of ranking quality as values, and their names."""
 
 from __future__ import annotations
 
+import math
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ranksieve._kernels import measures as kernel
 from ranksieve.data import DataError
 from ranksieve.metrics.conventions import Convention, get_convention
-from ranksieve.metrics.ranking import Prepared, number_levels
-from ranksieve.threads import over_queries
-
-_NO_CUTOFF = np.iinfo(np.int64).max
-
-
-@dataclass(frozen=True)
-class _Labels:
-    """Labels of grouped rows, in the form that measures need."""
-
-    y: np.ndarray
-    query_ptr: np.ndarray
-
-    @property
-    def lengths(self) -> np.ndarray:
-        return np.diff(self.query_ptr)
-
-    def sums(self, values: np.ndarray) -> np.ndarray:
-        """Sum per query."""
-        return np.add.reduceat(values, self.query_ptr[:-1])
-
-    def ideal_curve(self, gains: np.ndarray, discounts: np.ndarray) -> np.ndarray:
-        """DCG of each query's best order after every rank, one number per row."""
-        ideal = np.empty(len(gains))
-        over_queries(kernel.ideal_curve, self.query_ptr, gains, discounts, self.query_ptr, ideal)
-        return ideal
-
-    def ideal_dcg(self, gains: np.ndarray, discounts: np.ndarray, cutoff: int) -> np.ndarray:
-        """DCG of each query's best order up to the cutoff."""
-        if cutoff > kernel.FEW:
-            last = np.minimum(self.lengths, cutoff) - 1
-            return self.ideal_curve(gains, discounts)[self.query_ptr[:-1] + last]
-        ideal = np.empty(len(self.lengths))
-        over_queries(
-            kernel.ideal_dcg, self.query_ptr, gains, discounts, cutoff, self.query_ptr, ideal
-        )
-        return ideal
-
-    def prepared(
-        self,
-        kind: int,
-        worth: np.ndarray,
-        norm: np.ndarray,
-        *,
-        discounts: np.ndarray | None = None,
-        cutoff: int | None = None,
-        empty: float = 0.0,
-    ) -> Prepared:
-        per_row = kind == kernel.MEAN_NDCG
-        norm_ptr = self.query_ptr if per_row else np.arange(len(self.query_ptr))
-        if discounts is None:
-            discounts = np.ones(self.lengths.max())
-        cutoff = _NO_CUTOFF if cutoff is None else cutoff
-        return Prepared(kind, worth, norm, norm_ptr, discounts, cutoff, float(empty))
+from ranksieve.metrics.ranking import NO_CUTOFF, Labels, Prepared, number_levels
+from ranksieve.text import parse_number
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,7 +57,7 @@ class Measure(ABC):
         """Compute everything that depends only on the labels, for rows grouped by query."""
         convention = get_convention(convention)
         self.check_defined(convention)
-        return self._prepare(_Labels(y, query_ptr), convention)
+        return self._prepare(Labels(y, query_ptr), convention)
 
     def check_defined(self, convention: str | Convention) -> None:
         """Raise a ValueError if the program of the convention does not support this measure."""
@@ -116,7 +66,7 @@ class Measure(ABC):
             raise ValueError(f"convention {convention.name!r} has no {self.label}")
 
     @abstractmethod
-    def _prepare(self, labels: _Labels, convention: Convention) -> Prepared: ...
+    def _prepare(self, labels: Labels, convention: Convention) -> Prepared: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,10 +93,10 @@ class NDCG(Measure):
     empty: float | None = None
     label: ClassVar[str] = "NDCG"
 
-    def _prepare(self, labels: _Labels, convention: Convention) -> Prepared:
+    def _prepare(self, labels: Labels, convention: Convention) -> Prepared:
         gains = convention.gains(labels.y)
         discounts = convention.discounts(labels.lengths.max())
-        cutoff = self.cutoff or convention.longest or _NO_CUTOFF
+        cutoff = self.cutoff or convention.longest or NO_CUTOFF
         ideal = labels.ideal_dcg(gains, discounts, cutoff)
         if self.cutoff is not None and convention.short_list == "zero":
             ideal[labels.lengths < self.cutoff] = np.inf
@@ -166,7 +116,7 @@ class MeanNDCG(Measure):
         if self.cutoff is not None:
             raise ValueError("MeanNDCG has no cutoff: it is the mean over all cutoffs")
 
-    def _prepare(self, labels: _Labels, convention: Convention) -> Prepared:
+    def _prepare(self, labels: Labels, convention: Convention) -> Prepared:
         gains = convention.gains(labels.y)
         discounts = convention.discounts(labels.lengths.max())
         ideal = labels.ideal_curve(gains, discounts)
@@ -181,7 +131,7 @@ class _BinaryMeasure(Measure):
 
     rel: float | None = None
 
-    def _relevant(self, labels: _Labels, convention: Convention) -> np.ndarray:
+    def _relevant(self, labels: Labels, convention: Convention) -> np.ndarray:
         smallest = convention.relevance if self.rel is None else self.rel
         return (labels.y >= smallest).astype(np.float64)
 
@@ -207,7 +157,7 @@ class MAP(_BinaryMeasure):
     empty: float | None = None
     label: ClassVar[str] = "MAP"
 
-    def _prepare(self, labels: _Labels, convention: Convention) -> Prepared:
+    def _prepare(self, labels: Labels, convention: Convention) -> Prepared:
         relevant = self._relevant(labels, convention)
         norm = labels.sums(relevant)
         cutoff = self.cutoff or convention.longest
@@ -238,7 +188,7 @@ class P(_BinaryMeasure):
         if self.cutoff is None:
             raise ValueError("precision needs a cutoff, such as P(10) or 'p@10'")
 
-    def _prepare(self, labels: _Labels, convention: Convention) -> Prepared:
+    def _prepare(self, labels: Labels, convention: Convention) -> Prepared:
         assert self.cutoff is not None
         norm = np.full(len(labels.lengths), float(self.cutoff))
         if convention.precision == "list":
@@ -263,7 +213,7 @@ class MRR(_BinaryMeasure):
 
     label: ClassVar[str] = "MRR"
 
-    def _prepare(self, labels: _Labels, convention: Convention) -> Prepared:
+    def _prepare(self, labels: Labels, convention: Convention) -> Prepared:
         relevant = self._relevant(labels, convention)
         norm = np.ones(len(labels.lengths))
         return labels.prepared(kernel.RECIPROCAL_RANK, relevant, norm, cutoff=self.cutoff)
@@ -298,7 +248,7 @@ class ERR(Measure):
         if not 0 < self.max_grade <= 1000:
             raise ValueError(f"ERR: max_grade must be from 1 to 1000, got {self.max_grade}")
 
-    def _prepare(self, labels: _Labels, convention: Convention) -> Prepared:
+    def _prepare(self, labels: Labels, convention: Convention) -> Prepared:
         if labels.y.min() < 0 or labels.y.max() > self.max_grade:
             raise DataError(
                 f"ERR needs labels from 0 to max_grade={self.max_grade}, "
@@ -324,6 +274,61 @@ class PairwiseError(Measure):
         if self.cutoff is not None:
             raise ValueError("PairwiseError has no cutoff: it counts all pairs")
 
-    def _prepare(self, labels: _Labels, convention: Convention) -> Prepared:
+    def _prepare(self, labels: Labels, convention: Convention) -> Prepared:
         levels, n_pairs = number_levels(labels.y, labels.query_ptr)
         return labels.prepared(kernel.PAIR_ERRORS, levels.astype(float), n_pairs.astype(float))
+
+
+MEASURES: dict[str, type[Measure]] = {
+    "ndcg": NDCG,
+    "map": MAP,
+    "ap": MAP,
+    "p": P,
+    "precision": P,
+    "mean-ndcg": MeanNDCG,
+    "meanndcg": MeanNDCG,
+    "err": ERR,
+    "mrr": MRR,
+    "rr": MRR,
+    "pairwise-error": PairwiseError,
+    "pairwiseerror": PairwiseError,
+}
+_MEASURE_NAME = re.compile(r"([a-z-]+?)(?:\(([^)]*)\))?(?:@(\d+))?(-?)")
+
+
+def parse_measure(measure: str | Measure | type[Measure]) -> Measure:
+    """Read a measure's name.
+
+    Examples
+    --------
+    >>> from ranksieve.metrics import parse_measure
+    >>> parse_measure("ndcg@10"), parse_measure("mean-ndcg"), parse_measure("P(rel=2)@5")
+    (NDCG@10, MeanNDCG, P(rel=2)@5)
+    """
+    if isinstance(measure, Measure):
+        return measure
+    if isinstance(measure, type) and issubclass(measure, Measure):
+        return measure()
+    match = _MEASURE_NAME.fullmatch(measure.strip().lower())
+    if match is None or match[1] not in MEASURES:
+        raise ValueError(f"unknown measure {measure!r}; choose from {', '.join(MEASURES)} with @k")
+    kind = MEASURES[match[1]]
+    options: dict[str, Any] = {}
+    allowed = {field.name for field in fields(kind)} - {"cutoff"}
+    for option in filter(None, (match[2] or "").split(",")):
+        key, _, value = option.partition("=")
+        if key.strip() not in allowed:
+            raise ValueError(f"measure {measure!r}: {kind.label} has no option {key.strip()!r}")
+        options[key.strip()] = _number(value, measure)
+    if match[4]:
+        if "empty" not in allowed:
+            raise ValueError(f"measure {measure!r}: {kind.label} has no variant with '-'")
+        options["empty"] = 0.0
+    return kind(None if match[3] is None else int(match[3]), **options)
+
+
+def _number(text: str, measure: str) -> float:
+    number = parse_number(text)
+    if number is None or not math.isfinite(number):
+        raise ValueError(f"measure {measure!r}: {text!r} is not a finite number")
+    return number

@@ -1,4 +1,4 @@
-"""Documents in ranked order, measures prepared to evaluate them, and levels of labels."""
+"""Ranked documents, measures prepared for them, and labels in the form that measures need."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from ranksieve._kernels import measures as kernel
 from ranksieve._kernels.importance import add_importance
 from ranksieve._kernels.ranking import rank_queries
 from ranksieve.threads import over_queries
+
+NO_CUTOFF = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
@@ -134,20 +136,65 @@ class Prepared:
 
 
 class ColumnSums:
-    """Sums over queries of a measure when ranking by each column.
-
-    Attributes
-    ----------
-    values, squares : arrays of shape (2, columns)
-        Weighted sums of the value and of its square; row 0 by descending, row 1 by ascending
-        numbers.
-    varying : int array of shape (columns,)
-        Number of queries in which a column is not constant.
-    """
+    """Sums over queries of a measure when ranking by each column."""
 
     def __init__(self, n_columns: int) -> None:
+        # Weighted sums of the value and of its square: row 0 ranks by descending numbers, row 1 by
+        # ascending ones.
         self.values, self.squares = np.zeros((2, 2, n_columns))
-        self.varying = np.zeros(n_columns, dtype=np.int64)
+        self.varying = np.zeros(n_columns, dtype=np.int64)  # queries in which it is not constant
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of grouped rows, in the form that measures need."""
+
+    y: np.ndarray
+    query_ptr: np.ndarray
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Number of documents of each query."""
+        return np.diff(self.query_ptr)
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Sum per query."""
+        return np.add.reduceat(values, self.query_ptr[:-1])
+
+    def ideal_curve(self, gains: np.ndarray, discounts: np.ndarray) -> np.ndarray:
+        """DCG of each query's best order after every rank, one number per row."""
+        ideal = np.empty(len(gains))
+        over_queries(kernel.ideal_curve, self.query_ptr, gains, discounts, self.query_ptr, ideal)
+        return ideal
+
+    def ideal_dcg(self, gains: np.ndarray, discounts: np.ndarray, cutoff: int) -> np.ndarray:
+        """DCG of each query's best order up to the cutoff."""
+        if cutoff > kernel.FEW:
+            last = np.minimum(self.lengths, cutoff) - 1
+            return self.ideal_curve(gains, discounts)[self.query_ptr[:-1] + last]
+        ideal = np.empty(len(self.lengths))
+        over_queries(
+            kernel.ideal_dcg, self.query_ptr, gains, discounts, cutoff, self.query_ptr, ideal
+        )
+        return ideal
+
+    def prepared(
+        self,
+        kind: int,
+        worth: np.ndarray,
+        norm: np.ndarray,
+        *,
+        discounts: np.ndarray | None = None,
+        cutoff: int | None = None,
+        empty: float = 0.0,
+    ) -> Prepared:
+        """A measure of these labels; see :class:`Prepared`."""
+        per_row = kind == kernel.MEAN_NDCG
+        norm_ptr = self.query_ptr if per_row else np.arange(len(self.query_ptr))
+        if discounts is None:
+            discounts = np.ones(self.lengths.max())
+        cutoff = NO_CUTOFF if cutoff is None else cutoff
+        return Prepared(kind, worth, norm, norm_ptr, discounts, cutoff, float(empty))
 
 
 def number_levels(y: np.ndarray, query_ptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
