@@ -73,13 +73,7 @@ class Collection:
         """Read the whole collection: the parts of its first fold, joined.
 
         Every fold contains every query once, except that ``set1`` and ``set2`` are separate
-        collections: choose one when opening them.
-
-        Parameters
-        ----------
-        **read_options
-            ``columns`` for Parquet and CSV files; others are those of
-            :func:`ranksieve.io.letor.read_letor`.
+        collections: choose one when opening them. Options are those of :meth:`read_fold`.
         """
         return join_parts(read_parts(self.whole, **read_options))
 
@@ -94,16 +88,10 @@ class Collection:
         return self.folds[0].files
 
     def fold_readers(self, **read_options: Any) -> list[Callable[[], Fold]]:
-        """Functions that read one fold each, as :meth:`read_fold` does.
+        """Functions that read one fold each, as :meth:`read_fold` does with the same options.
 
         The files of the layout "parts", which all folds share, are read once, at the first call;
         they stay in memory as long as one of the functions exists.
-
-        Parameters
-        ----------
-        **read_options
-            ``columns`` for Parquet and CSV files; others are those of
-            :func:`ranksieve.io.letor.read_letor`.
         """
         if self.layout != "parts":
             return [fold_reader(fold, **read_options) for fold in self.folds]
