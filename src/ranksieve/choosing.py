@@ -59,28 +59,13 @@ def pareto_front(costs: Any, values: Any) -> list[int]:
 
 
 class EarlyStopping:
-    """Keep track of the best round, and decide when to stop.
-
-    Parameters
-    ----------
-    rounds : int or None
-        Stop after this many rounds without an improvement; None never stops.
-    rounding : float
-        Smallest difference that counts as an improvement.
-
-    Attributes
-    ----------
-    values : list of float
-        Value of each round; larger is better.
-    best : int
-        The best round, from 1 (the first if several are equal); 0 before the first round.
-    """
+    """Keep track of the best round, and decide when to stop."""
 
     def __init__(self, rounds: int | None, rounding: float = ROUNDING) -> None:
-        self.rounds = rounds
-        self.rounding = rounding
-        self.values: list[float] = []
-        self.best = 0
+        self.rounds = rounds  # without an improvement, after which to stop; None never stops
+        self.rounding = rounding  # largest difference that does not count as an improvement
+        self.values: list[float] = []  # of each round; larger is better
+        self.best = 0  # the best round, from 1 (the first if several are equal); 0 if there is none
 
     def add(self, value: float) -> bool:
         """Record the value of a round; return whether to stop."""

@@ -24,21 +24,11 @@ _PARTS = ("features", "groups", "group_costs")
 
 
 class AlignedCosts(NamedTuple):
-    """Costs as arrays, in the order of the features of some data.
+    """Costs as arrays, in the order of the features of some data."""
 
-    Attributes
-    ----------
-    features : float array of shape (features,)
-        Cost of each feature alone.
-    group_of : int array of shape (features,)
-        Group of each feature; -1 if it has none.
-    groups : float array of shape (groups,)
-        Cost of each group, paid once if any of its features is chosen.
-    """
-
-    features: np.ndarray
-    group_of: np.ndarray
-    groups: np.ndarray
+    features: np.ndarray  # (features,) cost of each feature alone
+    group_of: np.ndarray  # (features,) int: group of each feature; -1 if it has none
+    groups: np.ndarray  # (groups,) cost of each group, paid once if any of its features is chosen
 
     def total(self, chosen: Iterable[int]) -> float:
         """Cost of a set of features; the same bits in any order."""

@@ -12,14 +12,8 @@ def export(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package.
 
-    Parameters
-    ----------
-    package : str
-        Name of the package.
-    homes : mapping of str to str
-        Public name -> the module that defines it.
-    registry : str, optional
-        One of these names that is a registry, whose own classes are also public.
+    ``homes`` has the module that defines each public name. If ``registry`` names one of them that
+    is a registry, its own classes are also public.
     """
 
     def classes() -> Mapping[str, Any]:

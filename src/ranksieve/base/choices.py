@@ -36,29 +36,14 @@ class Choices:
 
     Features are those that are not excluded, numbered from 0. A feature in no group is a group by
     itself, so that without groups the position of a group is the index of its feature.
-
-    Attributes
-    ----------
-    columns : int array of shape (features,)
-        Index of each feature in the data, which also has the excluded features.
-    n_features_in : int
-        Number of features of the data.
-    groups : list of tuples of int, or None
-        Features of each group; None without groups.
-    start : list of int
-        Positions of the included groups, which come first, in this order.
-    k : int
-        Number of features or groups to choose; all of them if the method chooses the number.
-    counts_groups : bool
-        Whether ``k`` is a number of groups.
     """
 
-    columns: np.ndarray
-    n_features_in: int
-    groups: list[Group] | None
-    start: list[int]
-    k: int
-    counts_groups: bool
+    columns: np.ndarray  # (features,) index of each in the data, which also has the excluded ones
+    n_features_in: int  # features of the data
+    groups: list[Group] | None  # features of each group; None without groups
+    start: list[int]  # positions of the included groups, which come first, in this order
+    k: int  # number of features or groups to choose; all of them if the method chooses the number
+    counts_groups: bool  # whether ``k`` is a number of groups
 
     @classmethod
     def of_features(cls, n: int, k: int, start: Sequence[int] = ()) -> Choices:
@@ -291,12 +276,8 @@ def _index(what: str, item: Any, known: Mapping[str, int], n_features: int) -> i
 def feature_groups(groups: Any, names: Sequence[str] | np.ndarray) -> list[Group]:
     """Resolve groups of features, sorted by the first feature of each group.
 
-    Parameters
-    ----------
-    groups : list of lists of features, mapping of names to them, or sequence of labels
-        Features in no list are groups by themselves. Labels are one per feature.
-    names : sequence of str
-        Names of all features.
+    ``groups`` is a list of lists of features, a mapping of names to such lists, or a sequence of
+    labels, one per feature. Features in no list are groups by themselves.
     """
     listed = list(groups.values() if isinstance(groups, Mapping) else groups)
     several = (list, tuple, set, frozenset, np.ndarray)

@@ -14,36 +14,23 @@ from ranksieve.data.inputs import check_finite
 
 @dataclass(frozen=True)
 class Block:
-    """A run of whole queries: the unit in which data is processed.
+    """A run of whole queries: the unit in which data is processed."""
 
-    Attributes
-    ----------
-    X : (rows, features) array or CSR matrix
-        float32 or float64; an array is in row order, and may be a view or a memory map. May also be
-        a function that returns X; it is called when X is first used.
-    y : (rows,) float64 array
-    query_ptr : (queries + 1,) int64 array
-        Rows of query ``q`` of this block are ``query_ptr[q]:query_ptr[q + 1]``; starts at 0.
-    first_row : int
-        Number of rows in the blocks before this one.
-    first_query : int
-        Number of queries in the blocks before this one.
-    query_weights : (queries,) float64 array or None
-        Weight of each query; None if each has weight 1.
-    keeps_missing : bool
-        Whether NaN in X is a missing value that statistics must accept; otherwise it is refused.
-    keeps_X : bool
-        Whether the block keeps X once it is opened. Otherwise X is opened again when it is no
-        longer referenced, because a copy of mapped values may be too large to keep.
-    """
-
+    # (rows, features) array or CSR matrix of float32 or float64; an array is in row order, and may
+    # be a view or a memory map. May also be a function that returns X; it is called when X is first
+    # used.
     X: Any
-    y: np.ndarray
+    y: np.ndarray  # (rows,) float64
+    # (queries + 1,) int64: rows of query ``q`` of this block are ``query_ptr[q]:query_ptr[q + 1]``;
+    # starts at 0.
     query_ptr: np.ndarray
-    first_row: int = 0
-    first_query: int = 0
-    query_weights: np.ndarray | None = None
+    first_row: int = 0  # number of rows in the blocks before this one
+    first_query: int = 0  # number of queries in the blocks before this one
+    query_weights: np.ndarray | None = None  # (queries,) float64; None if each has weight 1
+    # Whether NaN in X is a missing value that statistics must accept; otherwise it is refused.
     keeps_missing: bool = False
+    # Whether the block keeps X once it is opened. Otherwise X is opened again when it is no longer
+    # referenced, because a copy of mapped values may be too large to keep.
     keeps_X: bool = True  # noqa: N815  X is a matrix
 
     def __post_init__(self) -> None:

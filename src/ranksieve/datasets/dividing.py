@@ -32,23 +32,11 @@ _GIVEN = "one split, as given"
 
 @dataclass(frozen=True)
 class DividedData:
-    """Data with its division into training, validation and test queries.
+    """Data with its division into training, validation and test queries."""
 
-    Attributes
-    ----------
-    rule : str
-        Description of the division.
-    names : sequence of str
-        Names of the folds; one if there is one split.
-    readers : sequence of functions
-        Each returns the data of a fold to train on, to validate on (or None) and to test on.
-    has_validation : bool
-        Whether there are validation queries.
-    """
-
-    rule: str
-    names: Sequence[str]
-    readers: Sequence[Callable[[], Fold]]
+    rule: str  # the division in words
+    names: Sequence[str]  # of the folds; one if there is one split
+    readers: Sequence[Callable[[], Fold]]  # one for each fold
     has_validation: bool
 
 

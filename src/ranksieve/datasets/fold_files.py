@@ -21,6 +21,7 @@ from ranksieve.io.tables import Tables
 from ranksieve.progress import listen, track
 from ranksieve.splits import adjacent_parts, rotate_parts
 
+# Data to train on, to validate on (or None) and to test on.
 Fold = tuple[RankingData, RankingData | None, RankingData]
 
 

@@ -32,17 +32,11 @@ Call = tuple[str, tuple[Any, ...]]
 
 
 class DaskEngine(Engine):
-    """Works on shards that the workers of a cluster can see.
-
-    Parameters
-    ----------
-    shards : Shards
-    client : distributed.Client
-    """
+    """Works on shards that the workers of a cluster can see."""
 
     def __init__(self, shards: Shards, client: Any) -> None:
         self.shards = shards
-        self.client = client
+        self.client = client  # a ``distributed.Client``
 
     def start(self, statistic: type, *parameters: Any) -> DaskWorkers:
         """Make ``statistic(block, *parameters)`` for each shard, on its worker."""

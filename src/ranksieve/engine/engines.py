@@ -88,14 +88,9 @@ def _add_results(total: Any, result: Any) -> Any:
 class LocalEngine(Engine):
     """Works on blocks in this process, several at a time.
 
-    Parameters
-    ----------
-    blocks : sequence of callables
-        Each opens one block. A block is opened when its statistic is made, so that blocks of shards
-        need not exist at the same time.
-    check : callable, optional
-        Called when a block has a value that is not finite; raises an error that names its row and
-        feature as users know them.
+    Each of ``blocks`` opens one block when its statistic is made, so that blocks of shards need not
+    exist at the same time. ``check`` is called when a block has a value that is not finite; it
+    raises an error that names the row and feature as users know them.
     """
 
     def __init__(

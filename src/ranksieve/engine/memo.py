@@ -37,12 +37,9 @@ _IDENTITY: Any = object.__eq__
 class Borrowed:
     """Time that sharing has saved.
 
-    Attributes
-    ----------
-    seconds : float
-        Time that the reused statistics had taken, minus the time spent waiting for them, by
-        :func:`ranksieve.engine.clock.work_seconds`. Negative if the wait was longer, for instance
-        because another thread had to compile kernels.
+    It is the time that the reused statistics had taken, minus the time spent waiting for them, by
+    :func:`ranksieve.engine.clock.work_seconds`. It is negative if the wait was longer, for instance
+    because another thread had to compile kernels.
     """
 
     seconds: float = 0.0

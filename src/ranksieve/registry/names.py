@@ -25,26 +25,15 @@ class Registry(Mapping[str, Method]):
 
     Classes of a package that declare ``methods`` are found when the first name is looked up,
     followed by those that other packages declare as entry points of the same group.
-
-    Parameters
-    ----------
-    what : str
-        What an entry is called: "method" or "ranker".
-    package : str
-        Package of the classes, and group of the entry points.
-    rooms : sequence of str
-        Subpackages in the order in which their methods are listed; by default alphabetical.
-    adapter : str
-        ``module:class`` of the adapter for estimators of other packages.
     """
 
     def __init__(
         self, what: str, package: str, rooms: Sequence[str] = (), adapter: str = ""
     ) -> None:
-        self.what = what
-        self.package = package
-        self.rooms = rooms
-        self._adapter = adapter
+        self.what = what  # what an entry is called: "method" or "ranker"
+        self.package = package  # of the classes; also the group of the entry points
+        self.rooms = rooms  # subpackages in the order of their methods; if empty, alphabetical
+        self._adapter = adapter  # ``module:class``, for estimators of other packages
 
     @cached_property
     def _built_in(self) -> dict[str, Method]:

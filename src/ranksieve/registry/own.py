@@ -26,17 +26,11 @@ class OwnMethod(Method):
     """An estimator of a user, under a name of the user's choice.
 
     ``preset`` has the parameters that differ from the defaults of its class, as plain values.
-
-    Attributes
-    ----------
-    estimator : estimator, optional
-        The estimator, which is never changed or fitted. By default it is made from ``recorded``.
-    recorded : mapping, optional
-        Record in a plan file: ``class``, ``version``, ``parameters``, ``grid``, ``seeds`` and
-        ``nested``. If it has a version, nothing is imported until an estimator is made.
     """
 
-    estimator: Any = None
+    estimator: Any = None  # never changed or fitted; if None, it is made from ``recorded``
+    # Record in a plan file: ``class``, ``version``, ``parameters``, ``grid``, ``seeds`` and
+    # ``nested``. If it has a version, nothing is imported until an estimator is made.
     recorded: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
