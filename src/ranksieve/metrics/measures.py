@@ -16,6 +16,8 @@ from ranksieve.metrics.conventions import Convention, get_convention
 from ranksieve.metrics.ranking import NO_CUTOFF, Labels, Prepared, number_levels
 from ranksieve.text import parse_number
 
+_MEASURE_NAME = re.compile(r"([a-z-]+?)(?:\(([^)]*)\))?(?:@(\d+))?(-?)")
+
 
 @dataclass(frozen=True, repr=False)
 class Measure(ABC):
@@ -293,7 +295,6 @@ MEASURES: dict[str, type[Measure]] = {
     "pairwise-error": PairwiseError,
     "pairwiseerror": PairwiseError,
 }
-_MEASURE_NAME = re.compile(r"([a-z-]+?)(?:\(([^)]*)\))?(?:@(\d+))?(-?)")
 
 
 def parse_measure(measure: str | Measure | type[Measure]) -> Measure:
