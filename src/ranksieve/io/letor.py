@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -210,7 +209,7 @@ def _lines(data: RankingData, query: str, start: int, end: int, first: int) -> I
         yield " ".join(words) + "\n"
 
 
-def read_scores(path: str | os.PathLike[str]) -> np.ndarray:
+def read_scores(path: PathLike) -> np.ndarray:
     """Read one score per line, in the order of the data's lines.
 
     A line is a number (svm_rank) or ends with it after query and document (RankLib). Empty lines
@@ -222,13 +221,13 @@ def read_scores(path: str | os.PathLike[str]) -> np.ndarray:
     for number, line in read_numbered_lines(path):
         words = line.split()
         if words:
-            scores.append(_score(words, f"{path}:{number}"))
+            scores.append(_parse_score(words, f"{path}:{number}"))
     if not scores:
         raise DataError(f"{place_of(path, number)}: no scores")
     return np.array(scores)
 
 
-def _score(words: list[bytes], place: str) -> float:
+def _parse_score(words: list[bytes], place: str) -> float:
     if len(words) not in (1, 3):
         raise DataError(f"{place}: expected one score per line, found {len(words)} words")
     text = words[-1].decode("utf-8", "backslashreplace")
@@ -240,7 +239,7 @@ def _score(words: list[bytes], place: str) -> float:
     return score
 
 
-def write_scores(scores: np.ndarray, path: str | os.PathLike[str]) -> None:
+def write_scores(scores: np.ndarray, path: PathLike) -> None:
     """Write one score per line with all digits; an old file is replaced when this is complete.
 
     The text is compressed if the name ends in ``.gz`` or ``.zst``.

@@ -1,4 +1,4 @@
-"""Read small tables that people write: costs of features row by row, and groups of features."""
+"""Read small tables that people write: rows of a few columns, and groups of features."""
 
 from __future__ import annotations
 
@@ -18,18 +18,10 @@ from ranksieve.io.records import PathLike, read_record
 
 
 class Entry(NamedTuple):
-    """A row of a table.
+    """A row of a table."""
 
-    Attributes
-    ----------
-    place : str
-        Place for messages: ``file:line``, or ``file: row N``, counted from 1.
-    values : dict of str to values
-        Value of each column; text if the table is text.
-    """
-
-    place: str
-    values: dict[str, Any]
+    place: str  # for messages: ``file:line``, or ``file: row N``, counted from 1
+    values: dict[str, Any]  # by column; text if the table is text
 
     def text(self, column: str) -> str:
         """Name in a column as text, also of an integer; empty if it is missing."""
@@ -158,7 +150,7 @@ def read_groups(path: PathLike) -> dict[str, list[str]]:
     {'bm25': ['bm25_title', 'bm25_body'], 'log': ['clicks']}
     """
     if Path(path).suffix == ".json":
-        return _from_json(read_record(path), path)
+        return _groups_of_json(read_record(path), path)
     groups: dict[str, list[str]] = {}
     for entry in read_entries(path, ("feature", "group")):
         for what in ("feature", "group"):
@@ -170,7 +162,7 @@ def read_groups(path: PathLike) -> dict[str, list[str]]:
     return groups
 
 
-def _from_json(record: Any, path: PathLike) -> dict[str, list[str]]:
+def _groups_of_json(record: Any, path: PathLike) -> dict[str, list[str]]:
     if isinstance(record, list):
         record = {str(number): features for number, features in enumerate(record, start=1)}
     if not isinstance(record, dict):

@@ -29,32 +29,15 @@ _DEEPEST = 200
 
 @dataclass(frozen=True)
 class Job:
-    """A model to write, with the names and settings that a target needs.
+    """A model to write, with the names and settings that a target needs."""
 
-    Attributes
-    ----------
-    trained : Trained
-        The ranker, with all features that it was trained on.
-    model : TreeEnsemble or LinearModel
-        The model, reduced to the features that it uses, with the rule for missing values applied.
-    names : list of str
-        Names of the features of ``model``.
-    name : str
-        Name of the model in the engine.
-    missing : {"nan", "zero"}
-        Value that the target gets for a missing value.
-    feature_set : FeatureSet or None
-        The user's feature set.
-    known : array of shape (rows, features) or None
-        Rows of the data to verify with, on which decisions should stay the same.
-    """
-
-    trained: Trained
-    model: Model
-    names: list[str]
-    name: str
-    missing: MissingRule
-    feature_set: FeatureSet | None = None
+    trained: Trained  # the ranker, with all features that it was trained on
+    model: Model  # reduced to the features that it uses, with the rule for missing values applied
+    names: list[str]  # of the features of ``model``
+    name: str  # of the model in the engine
+    missing: MissingRule  # value that the target gets for a missing value
+    feature_set: FeatureSet | None = None  # the user's
+    # (rows, features) of the data to verify with, on which decisions should stay the same
     known: np.ndarray | None = None
 
     @property
@@ -76,6 +59,16 @@ class Artifact:
 
     files: dict[str, str | bytes]
     notes: list[str] = field(default_factory=list)
+
+
+class Preorder(NamedTuple):
+    """Nodes of all trees in preorder."""
+
+    feature: list[int]  # -1 for leaves
+    number: list[float]  # value of a leaf, or threshold of a split
+    missing_left: list[bool]
+    skip: list[int]  # from a split to its right child; 0 for leaves
+    roots: list[int]
 
 
 class Target(ABC):
@@ -130,58 +123,6 @@ def nested(trees: TreeEnsemble, leaf: Callable[[int], Any], split: Callable[...,
     return [built[root] for root in trees.roots.tolist()]
 
 
-def to_json(value: Any) -> str:
-    """Convert a value to the JSON text of a file."""
-    return json.dumps(value, indent=1, allow_nan=False) + "\n"
-
-
-def read_json(path: Path) -> Any:
-    """Read a file that :func:`to_json` made; trees may be nested more deeply than records."""
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def listed(names: list[str]) -> str:
-    """Format names for a README: an indented block with one JSON string per line."""
-    return "\n".join(f"    {json.dumps(name)}" for name in names) or "    (none)"
-
-
-def distinct(names: Iterable[str]) -> list[str]:
-    """Make names distinct by appending a number to repeated ones."""
-    taken: dict[str, None] = {}
-    for name in names:
-        unique, number = name, 2
-        while unique in taken:
-            unique, number = f"{name}_{number}", number + 1
-        taken[unique] = None
-    return list(taken)
-
-
-def clash_notes(job: Job, clashes: list[tuple[int, float, float]]) -> list[str]:
-    """Write a note about values that single precision cannot distinguish, if there are any."""
-    if not clashes:
-        return []
-    node, below, above = clashes[0]
-    name = job.names[job.trees.feature[node]]
-    return [
-        f"{quantity(len(clashes), 'threshold')} cannot separate values of the data that are equal "
-        f"in single precision, such as {below!r} and {above!r} of feature {name!r}: scale such "
-        "features"
-    ]
-
-
-class Preorder(NamedTuple):
-    """Nodes of all trees in preorder.
-
-    ``feature`` is -1 for leaves. ``number`` is the value of a leaf or the threshold of a split.
-    """
-
-    feature: list[int]
-    number: list[float]
-    missing_left: list[bool]
-    skip: list[int]
-    roots: list[int]
-
-
 def to_preorder(trees: TreeEnsemble) -> Preorder:
     """Convert trees to a table in which each split comes right before its left child."""
     table = Preorder([], [], [], [], [])
@@ -223,3 +164,42 @@ def from_preorder(table: Preorder, n_features: int, *, sums_in_single: bool) -> 
     for root in table.roots:
         builder.end_tree(built[root])
     return builder.build(n_features, sums_in_single=sums_in_single)
+
+
+def to_json(value: Any) -> str:
+    """Convert a value to the JSON text of a file."""
+    return json.dumps(value, indent=1, allow_nan=False) + "\n"
+
+
+def read_json(path: Path) -> Any:
+    """Read a file that :func:`to_json` made; trees may be nested more deeply than records."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def listed(names: list[str]) -> str:
+    """Format names for a README: an indented block with one JSON string per line."""
+    return "\n".join(f"    {json.dumps(name)}" for name in names) or "    (none)"
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Make names distinct by appending a number to repeated ones."""
+    taken: dict[str, None] = {}
+    for name in names:
+        unique, number = name, 2
+        while unique in taken:
+            unique, number = f"{name}_{number}", number + 1
+        taken[unique] = None
+    return list(taken)
+
+
+def clash_notes(job: Job, clashes: list[tuple[int, float, float]]) -> list[str]:
+    """Write a note about values that single precision cannot distinguish, if there are any."""
+    if not clashes:
+        return []
+    node, below, above = clashes[0]
+    name = job.names[job.trees.feature[node]]
+    return [
+        f"{quantity(len(clashes), 'threshold')} cannot separate values of the data that are equal "
+        f"in single precision, such as {below!r} and {above!r} of feature {name!r}: scale such "
+        "features"
+    ]

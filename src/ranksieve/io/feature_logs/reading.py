@@ -24,6 +24,10 @@ from ranksieve.text import quantity
 
 Unlisted = Literal["auto", "missing", "zero"]
 
+_LARGEST_VALUE = 2**26  # bytes, as for a line
+# JSON strings do not span lines. A string that does not end is an error of the parser.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?')
+
 
 @dataclass(frozen=True)
 class LogSummary:
@@ -203,6 +207,12 @@ def read_feature_log(
     return data, summary
 
 
+def _check_choice(name: str, value: Any, known: Any) -> None:
+    if value not in get_args(known):
+        choices = " or ".join(repr(choice) for choice in get_args(known))
+        raise ValueError(f"{name} must be {choices}, got {value!r}")
+
+
 def _fill(table: LogTable, reader: ResponseReader, files: list[Path]) -> Engine:
     """Add the documents of all responses to a table, and return the engine that logged them."""
     advance = track("Reading", total_size(files))
@@ -213,18 +223,6 @@ def _fill(table: LogTable, reader: ResponseReader, files: list[Path]) -> Engine:
     if reader.engine is None:
         raise DataError(f"{files[0]}: no documents in the log")
     return reader.engine
-
-
-def _check_choice(name: str, value: Any, known: Any) -> None:
-    if value not in get_args(known):
-        choices = " or ".join(repr(choice) for choice in get_args(known))
-        raise ValueError(f"{name} must be {choices}, got {value!r}")
-
-
-_LARGEST_VALUE = 2**26  # bytes, as for a line
-
-# JSON strings do not span lines. A string that does not end is an error of the parser.
-_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?')
 
 
 def json_values(path: Path, advance: Callable[[int], None]) -> Iterator[tuple[int, Any]]:

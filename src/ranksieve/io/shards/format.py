@@ -36,6 +36,9 @@ _HEADER = re.compile(
     rb"'shape': \(([0-9]{1,18}),(?: ([0-9]{1,18}))?\), \} *\n",
     re.DOTALL,
 )
+# Where x is one 32-bit word, 1 + x^_NEAR + x^_FAR is a multiple of CRC-32's polynomial.
+_NEAR, _FAR = 49961, 91639
+_CUT = _FAR - _NEAR
 
 
 @dataclass(frozen=True)
@@ -225,6 +228,9 @@ def map_array(path: Path) -> np.ndarray:
     return array_in(map_file(path), path)
 
 
+# Checksums
+
+
 def checksum_of(path: Path, advance: Callable[[int], None]) -> str:
     """Compute the checksum of a file, calling ``advance`` with the number of bytes read."""
     checksum = 0
@@ -247,6 +253,35 @@ def check_checksum(path: Path, found: str, file: StoredFile) -> None:
             f"{path}: is damaged: its checksum is {found}, but {file.checksum} was written; "
             "write the shards again"
         )
+
+
+def crc32(content: np.ndarray) -> int:
+    """Compute the CRC-32 of contiguous bytes.
+
+    The checksum is the remainder of dividing the content by a polynomial, and stays the same if
+    multiples of that polynomial are added. Adding a multiple with three terms turns a word into 0
+    and changes two later words, at most ``_FAR`` ahead. So all but the last ``_FAR`` words can be
+    folded into these by XOR of long slices at the speed of memory; zlib does the rest.
+
+    Examples
+    --------
+    >>> hex(crc32(np.frombuffer(b"123456789", dtype=np.uint8)))
+    '0xcbf43926'
+    """
+    words = content[: content.nbytes // 4 * 4].view(np.uint32)
+    n_laps = len(words) // _FAR
+    if n_laps < 2:
+        return zlib.crc32(content.data)
+    ring = words[:_FAR].copy()
+    ring[0] = ~ring[0]  # zlib's initial state
+    for start in range(_FAR, n_laps * _FAR, _FAR):
+        # Fold the words of this lap into each other, then into the next lap.
+        ring[_NEAR:] ^= ring[:_CUT]
+        ring[:_CUT] ^= ring[_CUT : 2 * _CUT]
+        ring[_CUT:_NEAR] ^= ring[2 * _CUT :]
+        ring ^= words[start : start + _FAR]
+    folded = zlib.crc32(ring.data, 0xFFFFFFFF)  # start with remainder 0, which zlib inverts
+    return zlib.crc32(content[n_laps * _FAR * 4 :].data, folded)
 
 
 # Ids
@@ -286,37 +321,3 @@ def decode_strings(text: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     bounds = pairwise(offsets.tolist())
     strings = [raw[start:end].decode("utf-8", "surrogatepass") for start, end in bounds]
     return np.array(strings, dtype=object)
-
-
-# Where x is one 32-bit word, 1 + x^_NEAR + x^_FAR is a multiple of CRC-32's polynomial.
-_NEAR, _FAR = 49961, 91639
-_CUT = _FAR - _NEAR
-
-
-def crc32(content: np.ndarray) -> int:
-    """Compute the CRC-32 of contiguous bytes.
-
-    The checksum is the remainder of dividing the content by a polynomial, and stays the same if
-    multiples of that polynomial are added. Adding a multiple with three terms turns a word into 0
-    and changes two later words, at most ``_FAR`` ahead. So all but the last ``_FAR`` words can be
-    folded into these by XOR of long slices at the speed of memory; zlib does the rest.
-
-    Examples
-    --------
-    >>> hex(crc32(np.frombuffer(b"123456789", dtype=np.uint8)))
-    '0xcbf43926'
-    """
-    words = content[: content.nbytes // 4 * 4].view(np.uint32)
-    n_laps = len(words) // _FAR
-    if n_laps < 2:
-        return zlib.crc32(content.data)
-    ring = words[:_FAR].copy()
-    ring[0] = ~ring[0]  # zlib's initial state
-    for start in range(_FAR, n_laps * _FAR, _FAR):
-        # Fold the words of this lap into each other, then into the next lap.
-        ring[_NEAR:] ^= ring[:_CUT]
-        ring[:_CUT] ^= ring[_CUT : 2 * _CUT]
-        ring[_CUT:_NEAR] ^= ring[2 * _CUT :]
-        ring ^= words[start : start + _FAR]
-    folded = zlib.crc32(ring.data, 0xFFFFFFFF)  # start with remainder 0, which zlib inverts
-    return zlib.crc32(content[n_laps * _FAR * 4 :].data, folded)
