@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from ranksieve import DataError, Missing, RankingData, concatenate, make_ranking
 from ranksieve.data.missing import POLICIES, count_missing, has_missing
 from ranksieve.engine import engine_of
-from ranksieve.io.shards import convert_to_shards, open_shards, rewrite_shards, write_shards
+from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
 from ranksieve.preprocessing import QueryImputer, QueryMinMaxScaler, QueryStandardScaler
 from ranksieve.rankers import as_ranker
 from ranksieve.selectors import TopImportance
@@ -323,7 +323,7 @@ def test_conversion_fills_in(tmp_path):
         convert_to_shards(tmp_path / "text.txt", tmp_path / "no", missing="zero+indicators", **how)
     convert_to_shards(tmp_path / "text.txt", tmp_path / "raw", missing="keep", **how)
     with open_shards(tmp_path / "raw", missing="zero+indicators") as raw:
-        rewrite_shards(raw, tmp_path / "with", tmp_path / "raw")
+        write_shards(raw, tmp_path / "with")
     with open_shards(tmp_path / "with") as shards:
         assert shards.n_features == 5
         assert shards.feature_names.tolist()[3:] == ["1 is missing", "2 is missing"]

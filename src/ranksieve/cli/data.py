@@ -196,20 +196,21 @@ def _write_shards(
         shards.write_shards(kept, destination, overwrite=stored["overwrite"])
     elif are_shards(sources):
         check_no_options(sources[0], "shards", reading.columns, reading.read_options)
-        _rewrite_shards(sources[0], destination, missing, **stored)
+        _rewrite_shards(sources, destination, missing, **stored)
     else:
         read_options = reading.read_options | stored | {"missing": missing}
         shards.convert_to_shards(files_of(sources), destination, **read_options)
     return shards.open_shards(destination)
 
 
-def _rewrite_shards(source: Path, destination: Path, missing: Any, **stored: Any) -> None:
+def _rewrite_shards(sources: list[Path], destination: Path, missing: Any, **stored: Any) -> None:
     """Write shards from shards; the type and format stay the same unless options change them."""
     from ranksieve.io import shards
 
-    unless_asked = {"sparse": stored["sparse"] or None, "dtype": stored.get("dtype")}
-    with shards.open_shards(source, missing=missing) as opened:
-        shards.rewrite_shards(opened, destination, source, **stored | unless_asked)
+    features = stored.pop("features")
+    stored["sparse"] = stored["sparse"] or None
+    with shards.open_shards(sources[0], missing=missing) as opened:
+        shards.write_shards(_keep(opened, features, sources), destination, **stored)
 
 
 def _print_size(written: Source, destination: Path) -> None:
@@ -251,7 +252,8 @@ def _write_file(
     return data
 
 
-def _keep(data: RankingData, kept: Selection | None, sources: list[Path]) -> RankingData:
+def _keep(data: Any, kept: Selection | None, sources: list[Path]) -> Any:
+    """Keep the selected features of data or of opened shards."""
     if kept is None:
         return data
     kept.check_fits(data.n_features, data.feature_names, sources[0])

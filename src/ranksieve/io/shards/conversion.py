@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,9 +17,8 @@ from ranksieve.io.files import as_paths
 from ranksieve.io.letor_blocks import Grammar, decode, header_names, read_blocks
 from ranksieve.io.selection import Selection
 from ranksieve.io.shards.filler import Piece, ReturningQueryError, ShardFiller
-from ranksieve.io.shards.shards import Shards
 from ranksieve.io.shards.store import ShardStore, replace_directory_on_success
-from ranksieve.io.shards.writer import SHARD_BYTES, PathLike, convert_ids, write_shards
+from ranksieve.io.shards.writer import SHARD_BYTES, PathLike, convert_ids
 from ranksieve.io.tables import Tables, convert_text_ids
 
 _FILE = 2**40  # position = number of the file * _FILE + line: one small integer per query
@@ -70,8 +68,8 @@ def convert_to_shards(
         differ from those of the data that the features were selected from.
     missing : str or Missing, optional
         How missing values (NaN) are filled in; see :class:`ranksieve.Missing`. ``"keep"`` writes
-        NaN, which is also the default. For indicators, convert without them first, and then convert
-        these shards with :func:`rewrite_shards`.
+        NaN, which is also the default. For indicators, convert without them first, open these
+        shards with them, and pass those to :func:`write_shards`.
     shard_bytes : int
         Minimum size of a shard, which ends with the query that reaches it; queries are never split.
     overwrite : bool
@@ -131,34 +129,6 @@ def convert_to_shards(
             unit = "line" if tables is None else "row"
             raise DataError(_explain(error, files, unit)) from None
         filler.finish(names, ids)
-
-
-def rewrite_shards(
-    shards: Shards,
-    directory: PathLike,
-    place: PathLike,
-    *,
-    features: Selection | None = None,
-    **how: Any,
-) -> None:
-    """Write opened shards to new shards, with missing values treated.
-
-    Parameters
-    ----------
-    shards : Shards
-        See :func:`open_shards`.
-    directory : path
-    place : path
-        Name of the data in error messages.
-    features : Selection, optional
-        Features to keep.
-    **how
-        See :func:`write_shards`.
-    """
-    if features is not None:
-        features.check_fits(shards.n_features, shards.feature_names, place)
-        shards = shards.take_features(features.columns)
-    write_shards(map(shards.read_shard, range(shards.n_shards)), directory, **how)
 
 
 def _explain(error: ReturningQueryError, files: list[Path], unit: str) -> str:

@@ -1,4 +1,4 @@
-"""Write shards from data in memory or from a stream of pieces."""
+"""Write shards from data in memory, from other shards or from a stream of pieces."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from ranksieve.io.collecting import check_dtype
 from ranksieve.io.files import PathLike
 from ranksieve.io.shards.filler import Piece, ReturningQueryError, ShardFiller
 from ranksieve.io.shards.format import as_integers, as_strings
+from ranksieve.io.shards.shards import Shards
 from ranksieve.io.shards.store import ShardStore, replace_directory_on_success
 
 SHARD_BYTES = 64 * 2**20
 
 
 def write_shards(
-    source: RankingData | Iterable[RankingData],
+    source: RankingData | Shards | Iterable[RankingData],
     directory: PathLike,
     *,
     shard_bytes: int = SHARD_BYTES,
@@ -34,9 +35,9 @@ def write_shards(
 
     Parameters
     ----------
-    source : RankingData or iterable of RankingData
-        Data, or an iterable of pieces, which is consumed one at a time. Each piece has the same
-        features and whole queries.
+    source : RankingData, Shards or iterable of RankingData
+        Data, opened shards, or an iterable of pieces, which is consumed one at a time. Each piece
+        has the same features and whole queries.
     directory : path
         Created only when everything is written; an error or interruption leaves nothing behind.
     shard_bytes : int
@@ -75,6 +76,8 @@ def write_shards(
     ...     shards.n_rows, shards.n_queries, shards.n_shards
     (1000, 50, 3)
     """
+    if isinstance(source, Shards):
+        source = map(source.read_shard, range(source.n_shards))
     pieces = [source] if isinstance(source, RankingData) else source
     with replace_directory_on_success(Path(directory), overwrite=overwrite) as temporary:
         filler = None
