@@ -13,9 +13,8 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.io.collecting import check_dtype
-from ranksieve.io.feature_logs.engines import SOLR, Engine
 from ranksieve.io.feature_logs.judgments import PathLike, as_judgments
-from ranksieve.io.feature_logs.responses import ResponseReader
+from ranksieve.io.feature_logs.responses import SOLR, Engine, ResponseReader
 from ranksieve.io.feature_logs.table import LogTable, Unjudged
 from ranksieve.io.files import as_paths, read_numbered_lines, total_size
 from ranksieve.io.records import locate_errors, parse_records

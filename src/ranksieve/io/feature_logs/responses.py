@@ -1,12 +1,22 @@
-"""Find documents with features in search responses, however these were saved."""
+"""Find documents in search responses, however these were saved, and their logged features.
+
+:class:`ResponseReader` finds the documents; each :class:`Engine` has its own format of features.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ranksieve.data import DataError
-from ranksieve.io.feature_logs.engines import ELASTICSEARCH, SOLR, SOLR_FIELD, Engine
+
+_LTR_LOG = "_ltrlog"  # field of Elasticsearch with the features,
+_EXTRA = "extra_logging"  # and an entry of it that is not a feature
+_SOLR_FIELD = "[features]"
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 
 _QUERY_NAMES = ("qid", "query_id", "queryId", "query-id")
 _PARENT_NAMES = (*_QUERY_NAMES, "query", "keywords")
@@ -26,33 +36,121 @@ class LoggedDocument(NamedTuple):
     place: str
 
 
+@dataclass(frozen=True)
+class Engine:
+    """A kind of search engine."""
+
+    name: str
+    document_id: str  # field of a document with its id
+    # Maps a document, the name of its log (None: all) and the place for errors to values by
+    # feature; NaN is missing.
+    features: Callable[[dict[str, Any], str | None, str], dict[str, float]]
+
+
+# Features of a document
+
+
+def _elasticsearch_features(hit: dict[str, Any], log: str | None, place: str) -> dict[str, float]:
+    """Features in ``fields._ltrlog``: ``[{log: [{"name": ..., "value": ...}, ...], ...}]``."""
+    fields = hit.get("fields")
+    logs = fields.get(_LTR_LOG) if isinstance(fields, dict) else None
+    if logs is None:
+        raise DataError(
+            f"{place}: the hit has no features: there is no 'fields.{_LTR_LOG}'; ask for it in the "
+            "request with ext.ltr_log"
+        )
+    features: dict[str, float] = {}
+    for entry in _wanted_entries(logs, log, place):
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+            raise DataError(
+                f"{place}: {_LTR_LOG} should list features with a name, not {entry!r:.60}"
+            )
+        name, value = entry["name"], entry.get("value")
+        if name == _EXTRA and isinstance(value, dict):
+            continue
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise DataError(f"{place}: feature {name!r:.80} is {value!r:.40}, not a finite number")
+        _put(features, name, math.nan if value is None else float(value), place)
+    return features
+
+
+def _wanted_entries(logs: Any, wanted: str | None, place: str) -> Iterator[Any]:
+    """Entries of the log named ``wanted``, or of all logs of the hit."""
+    parts = logs if isinstance(logs, list) else [logs]
+    if not all(isinstance(part, dict) for part in parts):
+        raise DataError(f"{place}: {_LTR_LOG} should contain an object of logs, not {logs!r:.60}")
+    entries = {name: entries for part in parts for name, entries in part.items()}
+    if wanted is not None:
+        if wanted not in entries:
+            known = ", ".join(repr(name) for name in entries)[:200] or "none"
+            raise DataError(f"{place}: there is no log {wanted!r}; logs of the hit: {known}")
+        entries = {wanted: entries[wanted]}
+    for name, features in entries.items():
+        if not isinstance(features, list):
+            raise DataError(
+                f"{place}: log {name!r:.80} should be a list of features, not {features!r:.60}"
+            )
+        yield from features
+
+
+def _solr_features(document: dict[str, Any], field: str | None, place: str) -> dict[str, float]:
+    """Features in ``[features]``: ``name=value,name=value``."""
+    field = field or _SOLR_FIELD
+    text = document.get(field)
+    if not isinstance(text, str):
+        shown = "there is no" if text is None else f"{text!r:.60} is not a text of features in"
+        raise DataError(f"{place}: {shown} field {field!r}; ask for it in fl=id,[features]")
+    features: dict[str, float] = {}
+    for pair in text.split(",") if text else []:
+        name, sign, value = pair.rpartition("=")
+        if not sign or not name:
+            raise DataError(
+                f"{place}: {field} has {pair!r:.60}, but name=value is expected, separated by "
+                "commas. Other delimiters (csvKeyValueDelimiter, csvFeatureSeparator) and commas "
+                "in names are not supported"
+            )
+        _put(features, name, _solr_number(value, name, place), place)
+    return features
+
+
+def _solr_number(text: str, name: str, place: str) -> float:
+    """Parse a float of Java; Solr writes a missing value as NaN."""
+    if text == "NaN":
+        return math.nan
+    value = float(text) if _NUMBER.fullmatch(text) else math.inf
+    if not math.isfinite(value):
+        raise DataError(f"{place}: feature {name!r:.80} is {text!r:.40}, not a finite number")
+    return value
+
+
+def _put(features: dict[str, float], name: str, value: float, place: str) -> None:
+    known = features.setdefault(name, value)
+    if known != value and not (math.isnan(known) and math.isnan(value)):
+        raise DataError(
+            f"{place}: feature {name!r:.80} occurs twice, with the values {known} and {value}; "
+            "if the document has several logs, choose one of them (log=)"
+        )
+
+
+ELASTICSEARCH = Engine("Elasticsearch or OpenSearch", "_id", _elasticsearch_features)
+SOLR = Engine("Solr", "id", _solr_features)
+
+
+# Documents of responses
+
+
 class ResponseReader:
     """Find documents in the responses of one log, all of one engine.
 
-    Parameters
-    ----------
-    qid : str, optional
-        Field with the query id; guessed at the first document if not given.
-    doc_id : str, optional
-        Field of a document with its id; by default that of the engine.
-    log : str, optional
-        Log of a hit (Elasticsearch) or field of a document (Solr) to read.
-
-    Attributes
-    ----------
-    engine : Engine or None
-        Engine of the first document.
-    qid : str or None
-        Field with query ids.
-    is_sparse : bool
-        Whether Solr leaves features out, as far as the responses show.
+    The parameters are those of :func:`read_feature_log`. Those that are None are set at the first
+    document, except ``log``.
     """
 
     def __init__(self, qid: str | None, doc_id: str | None, log: str | None) -> None:
-        self.engine: Engine | None = None
+        self.engine: Engine | None = None  # that of the first document
         self.qid = qid
         self.doc_id = doc_id
-        self.is_sparse = False
+        self.is_sparse = False  # whether Solr leaves features out, as far as the responses show
         self._log = log
 
     def read(self, value: Any, place: str) -> Iterator[LoggedDocument]:
@@ -156,7 +254,7 @@ def _engine_of_document(value: dict[str, Any], log: str | None) -> Engine | None
     """Engine of a document that was saved without its response; None for anything else."""
     if "_id" in value and isinstance(value.get("fields"), dict):
         return ELASTICSEARCH
-    return SOLR if isinstance(value.get(log or SOLR_FIELD), str) else None
+    return SOLR if isinstance(value.get(log or _SOLR_FIELD), str) else None
 
 
 def _asks_for_sparse(parents: tuple[Any, ...]) -> bool:

@@ -25,26 +25,12 @@ _LEFT_OUT = -1
 
 
 class LogTable:
-    """Documents with their features and grades, each once for a query.
-
-    Parameters
-    ----------
-    grades : mapping
-        Grades by query and document.
-    unjudged : {"drop", "zero"}
-        Treatment of documents without a grade, in queries that have some.
-
-    Attributes
-    ----------
-    n_logged : int
-        Number of documents, counted once for each query.
-    n_unjudged : int
-        Number of documents without a grade, in queries that have some.
-    """
+    """Documents with their features and grades, each once for a query."""
 
     def __init__(self, grades: Mapping[str, Mapping[str, float]], unjudged: Unjudged) -> None:
-        self.n_logged = self.n_unjudged = 0
-        self._given = grades
+        self.n_logged = 0  # documents, counted once for each query
+        self.n_unjudged = 0  # those without a grade, in queries that have some
+        self._given = grades  # by query and document
         self._unjudged = unjudged
         self._rows: dict[str, dict[str, int]] = {}  # by query and document
         self._columns: dict[str, int] = {}  # by feature
