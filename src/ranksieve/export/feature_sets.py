@@ -22,23 +22,12 @@ _WORD = r"(?<![A-Za-z0-9_.]){}(?![A-Za-z0-9_])"
 
 @dataclass(frozen=True)
 class FeatureSet:
-    """Features of an engine, as its JSON defines them.
-
-    Attributes
-    ----------
-    kind : {"plugin", "solr", "elasticsearch"}
-    path : str
-        File from which it was read.
-    name : str
-        Name of the set or store; may be empty.
-    entries : dict of str to dict
-        Feature name -> its unchanged definition, in the order of the file.
-    """
+    """Features of an engine, as its JSON defines them."""
 
     kind: Kind
-    path: str
-    name: str
-    entries: dict[str, dict[str, Any]]
+    path: str  # file from which it was read
+    name: str  # of the set or store; may be empty
+    entries: dict[str, dict[str, Any]]  # by name: its unchanged definition, in the file's order
 
     def prune(self, needed: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Return the definitions of needed features and of those that they refer to, in order.

@@ -22,39 +22,18 @@ _CHUNK = 2**20  # rows x trees to evaluate at a time
 
 @dataclass(frozen=True)
 class TreeEnsemble:
-    """A sum of regression trees; all their nodes are in the same arrays, children first.
+    """A sum of regression trees; all their nodes are in the same arrays, children first."""
 
-    Attributes
-    ----------
-    feature : int array of shape (nodes,)
-        Feature of each split; -1 for leaves.
-    threshold : float array of shape (nodes,)
-        ``x <= threshold`` goes left.
-    missing_left : bool array of shape (nodes,)
-        Whether NaN goes left.
-    left, right : int arrays of shape (nodes,)
-        Children; a leaf is its own child.
-    value : float array of shape (nodes,)
-        Values of leaves.
-    roots : int array of shape (trees,)
-        First node of each tree, in the order in which the trees are added.
-    n_features : int
-    sums_in_single : bool
-        Whether the model itself adds its trees in float32, as XGBoost does.
-    cuts_at_values : bool
-        Whether thresholds are values of the training data, not values between them.
-    """
-
-    feature: np.ndarray
-    threshold: np.ndarray
-    missing_left: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    value: np.ndarray
-    roots: np.ndarray
+    feature: np.ndarray  # (nodes,): feature of each split; -1 for leaves
+    threshold: np.ndarray  # (nodes,): ``x <= threshold`` goes left
+    missing_left: np.ndarray  # (nodes,): whether NaN goes left
+    left: np.ndarray  # (nodes,): children; a leaf is its own child
+    right: np.ndarray  # (nodes,)
+    value: np.ndarray  # (nodes,): values of leaves
+    roots: np.ndarray  # (trees,): first nodes, in the order in which the trees are added
     n_features: int
-    sums_in_single: bool = False
-    cuts_at_values: bool = False
+    sums_in_single: bool = False  # whether the model adds its trees in float32, as XGBoost does
+    cuts_at_values: bool = False  # whether thresholds are training values, not between them
 
     @property
     def splits(self) -> np.ndarray:
@@ -144,15 +123,9 @@ class TreeEnsemble:
 
 @dataclass(frozen=True)
 class LinearModel:
-    """A weighted sum of features, added in order, starting with the intercept.
+    """A weighted sum of features, added in order, starting with the intercept."""
 
-    Attributes
-    ----------
-    weights : float array of shape (features,)
-    intercept : float
-    """
-
-    weights: np.ndarray
+    weights: np.ndarray  # (features,)
     intercept: float = 0.0
     unit: float = field(default=DOUBLE, init=False)
 

@@ -26,25 +26,13 @@ from ranksieve.rankers.rankboost import RankBoost
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained ranker, ready for export.
-
-    Attributes
-    ----------
-    ranker : Ranker
-    library : {"lightgbm", "xgboost", "catboost", ""}
-        Library of the trees; empty for models of ranksieve.
-    model : TreeEnsemble or LinearModel
-    names : list of str
-        Name of each feature, or its 1-based number in the data that it was selected from.
-    saw_missing : bool or None
-        Whether the training data had missing values; None if unknown.
-    """
+    """A trained ranker, ready for export."""
 
     ranker: Ranker
-    library: str
+    library: str  # of the trees: lightgbm, xgboost or catboost; empty for models of ranksieve
     model: Model
-    names: list[str]
-    saw_missing: bool | None
+    names: list[str]  # of the features, or 1-based numbers in the data that they were selected from
+    saw_missing: bool | None  # whether the training data had missing values; None if unknown
 
     @property
     def missing(self) -> Missing | None:

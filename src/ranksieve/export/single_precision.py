@@ -72,20 +72,14 @@ def next_above(values: np.ndarray) -> np.ndarray:
 class SingleThresholds:
     """Thresholds of all nodes in float32, and how far each may move.
 
-    Attributes
-    ----------
-    wanted : float32 array of shape (nodes,)
-        ``x <= wanted`` is the decision of the model.
-    lowest, highest : float32 arrays of shape (nodes,)
-        Thresholds from ``lowest`` to ``highest`` give the same decisions on the known values, or on
-        all float32 numbers if no values are known.
-    clashes : list of tuple (node, value, value)
-        Pairs of values on different sides of a threshold that float32 cannot distinguish.
+    Thresholds from ``lowest`` to ``highest`` give the same decisions on the known values, or on all
+    float32 numbers if no values are known.
     """
 
-    wanted: np.ndarray
-    lowest: np.ndarray
-    highest: np.ndarray
+    wanted: np.ndarray  # (nodes,): ``x <= wanted`` is the decision of the model
+    lowest: np.ndarray  # (nodes,)
+    highest: np.ndarray  # (nodes,)
+    # Node, and values on different sides of its threshold that float32 cannot distinguish.
     clashes: list[tuple[int, float, float]]
 
 

@@ -55,21 +55,11 @@ class Verification:
 
 @dataclass(frozen=True)
 class Rows:
-    """Data for verification, with the features of the ranker.
+    """Data for verification, with the features of the ranker."""
 
-    Attributes
-    ----------
-    data : RankingData
-        Labels and queries.
-    as_trained : array of shape (rows, features)
-        Features of the ranker, with missing values as in training.
-    raw : array of shape (rows, features)
-        The same features before missing values were filled in.
-    """
-
-    data: RankingData
-    as_trained: np.ndarray
-    raw: np.ndarray
+    data: RankingData  # labels and queries
+    as_trained: np.ndarray  # (rows, features), with missing values as in training
+    raw: np.ndarray  # (rows, features), before missing values were filled in
 
     def served(self, missing: MissingRule) -> np.ndarray:
         """Return the rows as served under a rule for missing values."""

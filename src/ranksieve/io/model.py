@@ -18,36 +18,16 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A trained ranker as numbers and texts.
+    """A trained ranker as numbers and texts."""
 
-    Attributes
-    ----------
-    ranker : str
-        Name of its class in ``ranksieve.rankers``.
-    parameters : dict
-        Parameters of the class.
-    n_features_in : int
-        Number of features that it was trained on.
-    feature_names : list of str or None
-        Names of the features; None if they are numbers.
-    selection : Selection or None
-        How the features were selected.
-    missing : Missing or None
-        Treatment of missing values of the training data.
-    learned : dict
-        Result of training.
-    ranksieve : str
-        Version of the program.
-    """
-
-    ranker: str
+    ranker: str  # name of its class in ``ranksieve.rankers``
     parameters: dict[str, Any]
-    n_features_in: int
-    feature_names: list[str] | None
-    selection: Selection | None
-    missing: Missing | None
-    learned: dict[str, Any]
-    ranksieve: str
+    n_features_in: int  # number of features that it was trained on
+    feature_names: list[str] | None  # None if they are numbers
+    selection: Selection | None  # how the features were selected
+    missing: Missing | None  # treatment of missing values of the training data
+    learned: dict[str, Any]  # result of training
+    ranksieve: str  # version of the program
 
     def to_json(self) -> str:
         """Text for :func:`read_model`, with a line for each field."""

@@ -23,15 +23,9 @@ class RecordLog(ABC):
     several processes can share a file; an incomplete last line of a killed process is dropped.
     A damaged line, or one that contradicts an earlier line of the same cell, is an error.
 
-    Subclasses name the format and check its content.
-
-    Parameters
-    ----------
-    path : Path
-        An existing file is read.
-    head : mapping, optional
-        Everything that all results depend on, for the first line of a new file. Without it, the
-        file is only read.
+    Subclasses name the format and check its content. An existing file is read; ``head``, everything
+    that all results depend on, becomes the first line of a new one. Without ``head``, the file is
+    only read.
     """
 
     FORMAT: ClassVar[str]

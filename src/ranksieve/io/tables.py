@@ -29,35 +29,16 @@ _log = logging.getLogger("ranksieve")
 
 
 class TableFile(Protocol):
-    """A file of one table.
-
-    Attributes
-    ----------
-    path : Path
-    schema : dict of str to pyarrow type
-        Names and types of the columns.
-    held : dict of str to str
-        What the columns hold, in words; empty for numbers.
-    known : dict of str to str or None
-        Columns of label, query, document and weight, if the file says so itself.
-    is_sparse : bool
-        Whether the file says that most values are zero.
-    ids_are_text : bool
-        Whether ids are read as text, which may be that of integers.
-    size : int
-        How much there is to read: rows, or bytes.
-    first_row : int
-        Number of the first row in messages.
-    """
+    """A file of one table."""
 
     path: Path
-    schema: dict[str, Any]
-    held: dict[str, str]
-    known: dict[str, str] | None
-    is_sparse: bool
-    ids_are_text: bool
-    size: int
-    first_row: int
+    schema: dict[str, Any]  # names of the columns and their types of pyarrow
+    held: dict[str, str]  # what the columns hold, in words; empty for numbers
+    known: dict[str, str] | None  # columns of label, query, document, weight, if the file says so
+    is_sparse: bool  # whether the file says that most values are zero
+    ids_are_text: bool  # whether ids are read as text, which may be that of integers
+    size: int  # how much there is to read: rows, or bytes
+    first_row: int  # its number in messages
 
     def batches(
         self, numbers: Sequence[str], others: Sequence[str], rows: int
@@ -70,34 +51,20 @@ class TableFile(Protocol):
 
 
 class TableBatch(NamedTuple):
-    """Some rows of a file.
-
-    ``special`` has y, qid, doc_ids and sample_weight, as RankingData calls them; ``row`` is the
-    number of the first row in messages, and ``amount`` what of the size of the file they took.
-    """
+    """Some rows of a file."""
 
     file: TableFile
-    row: int
-    amount: int
+    row: int  # number of the first row in messages
+    amount: int  # what of the size of the file they took
     X: np.ndarray
-    special: dict[str, Any]
+    special: dict[str, Any]  # y, qid, doc_ids and sample_weight, as RankingData calls them
     aside: dict[str, np.ndarray]
 
 
 class Tables:
     """Files with the same columns, which are one data set; their rows are not read yet.
 
-    Parameters
-    ----------
-    files : sequence of TableFile
-    columns : Columns, optional
-    aside : sequence of str
-        Columns to read beside the data, such as those of a split.
-
-    Attributes
-    ----------
-    roles : ColumnRoles
-    dtype : float32 or float64
+    ``aside`` names columns to read beside the data, such as those of a split.
     """
 
     def __init__(

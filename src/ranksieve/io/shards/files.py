@@ -28,11 +28,8 @@ from ranksieve.progress import track
 class Checks:
     """Record of the checks done on a directory's files, so that each is done once.
 
-    Parameters
-    ----------
-    checksums : bool
-        Whether to compare checksums. Values that could make a kernel leave its arrays are always
-        checked.
+    Checksums are compared only if ``checksums`` is true. Values that could make a kernel leave its
+    arrays are always checked.
     """
 
     def __init__(self, checksums: bool) -> None:

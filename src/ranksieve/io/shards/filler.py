@@ -18,19 +18,15 @@ from ranksieve.io.shards.store import ShardStore
 
 @dataclass
 class Piece:
-    """Rows in the order of their source, in runs of equal query ids.
-
-    ``run_positions`` say where runs begin, in numbers whose meaning depends on the source.
-    ``run_weights`` are the weights of their queries, or None if each counts once.
-    """
+    """Rows in the order of their source, in runs of equal query ids."""
 
     X: Any
     y: np.ndarray
     doc_ids: np.ndarray | None
     run_ids: list[Any]
     run_lengths: np.ndarray
-    run_positions: Iterable[int]
-    run_weights: np.ndarray | None = None
+    run_positions: Iterable[int]  # where runs begin, in numbers whose meaning depends on the source
+    run_weights: np.ndarray | None = None  # of their queries; None if each counts once
 
     @classmethod
     def of(cls, data: RankingData, positions: Iterable[int]) -> Piece:
@@ -54,28 +50,8 @@ class ShardFiller:
 
     A shard ends at the first new query after ``shard_bytes`` are reached, regardless of where
     pieces begin and end. Until then, rows of its queries may arrive in any order; they are grouped
-    like those of a :class:`RankingData`.
-
-    Parameters
-    ----------
-    store : ShardStore
-    shard_bytes : int
-        Minimum size of every shard except the last.
-    dtype, is_sparse
-        How to store feature values.
-    width : int
-        Number of features known so far; later pieces may be wider.
-    missing : Missing or None
-        How missing values are filled in.
-
-    Attributes
-    ----------
-    positions : dict
-        Query -> position of its first row, for all queries so far, in the order of the shards.
-
-    Notes
-    -----
-    Needs memory for a few shards, and for the id and position of every query.
+    like those of a :class:`RankingData`. This needs memory for a few shards, and for the id and
+    position of every query.
     """
 
     def __init__(
@@ -92,12 +68,13 @@ class ShardFiller:
             raise ValueError(f"shard_bytes must be at least 1, got {shard_bytes}")
         self.dtype = dtype
         self.is_sparse = is_sparse
-        self.width = width
-        self.missing = missing
+        self.width = width  # number of features known so far; later pieces may be wider
+        self.missing = missing  # how missing values are filled in
+        # Query -> position of its first row, for all queries so far, in the order of the shards.
         self.positions: dict[Any, int] = {}
         self._heaviest = 0.0
         self._store = store
-        self.shard_bytes = shard_bytes
+        self.shard_bytes = shard_bytes  # minimum size of every shard except the last
         self._begin_shard()
 
     def _begin_shard(self) -> None:
