@@ -13,18 +13,30 @@ from ranksieve.values import ParameterValue
 
 @dataclass(frozen=True)
 class Method:
-    """A published name of a selector or ranker, as its class declares it in ``methods``."""
+    """A published name of a selector or ranker, as its class declares it in ``methods``.
 
-    name: str  # in lower case, as on the command line
-    description: str  # one line that says how it works
-    # Parameters that turn the class into this method.
+    Attributes
+    ----------
+    name : str
+        Name in lower case, as on the command line.
+    description : str
+        One line that says how it works.
+    preset : mapping
+        Parameters that turn the class into this method.
+    grid : mapping
+        Parameter -> values to tune it over on validation data, except for the number of features.
+    draws : bool
+        False if ``random_state`` has no effect when held-out queries are given, unless other
+        parameters make it random.
+    trial : mapping
+        Parameters that make it quick, for checks of every method on small data.
+    """
+
+    name: str
+    description: str
     preset: Mapping[str, Any] = field(default_factory=dict)
-    # Parameter -> values to tune it over on validation data, except for the number of features.
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    # False if ``random_state`` has no effect when held-out queries are given, unless other
-    # parameters make it random.
     draws: bool = True
-    # Parameters that make it quick, for checks of every method on small data.
     trial: Mapping[str, Any] = field(default_factory=dict)
     _kind: type[Any] | None = None
 
