@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ranksieve import FeatureCosts, RankingData, load_demo
 from ranksieve.datasets import demo_costs
 from ranksieve.selectors import GreedyRankRLS, GreedyRankRLSCV
-from ranksieve.selectors._search.spending import errors_for_cost
+from ranksieve.selectors._search.searches import errors_for_cost
 from tests import oracles
 from tests.selectors.test_greedy_rankrls import left_out, random_data
 

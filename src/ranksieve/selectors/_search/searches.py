@@ -1,16 +1,17 @@
-"""Search strategies for features by an error on left-out queries."""
+"""Searches for features by an error on left-out queries, and by what the features cost."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ranksieve.base import Choices
 from ranksieve.choosing import ROUNDING, EarlyStopping, first_of_best
+from ranksieve.costs import AlignedCosts
+from ranksieve.data import DataError
 from ranksieve.selectors._search.paths import Fit, standard_error
-from ranksieve.selectors._search.spending import Spending, errors_for_cost
 from ranksieve.solvers.rankrls.backfitting import BackfittedModel
 from ranksieve.solvers.rankrls.groups import GroupModel
 from ranksieve.solvers.rankrls.model import SampledModel
@@ -43,40 +44,17 @@ class SearchModel(Protocol):
         """Error after removing each of some features."""
 
 
-class Bounds:
-    """Limits of a search.
+class Bounds(NamedTuple):
+    """Limits of a search."""
 
-    Parameters
-    ----------
-    n_queries : float
-        Number of queries with an error, or their total weight.
-    varies : bool array of shape (features,)
-        False for features that are constant within every query; they come last.
-    choices : Choices
-        Number of features to choose, and included features, which are never removed.
-    spending : Spending, optional
-        Costs of features, and the budget.
-    """
-
-    def __init__(
-        self,
-        n_queries: float,
-        varies: np.ndarray,
-        choices: Choices,
-        spending: Spending | None = None,
-    ) -> None:
-        self.n_queries = n_queries
-        self.choices, self.start = choices, choices.start
-        self.useful, self.useless = varies, ~varies
-        self.spending = spending
-
-    def with_spending(self, spending: Spending | None) -> Bounds:
-        """The same limits with costs and a budget."""
-        return Bounds(self.n_queries, self.useful, self.choices, spending)
+    n_queries: float  # number of queries with an error, or their total weight
+    varies: np.ndarray  # (features,): False if constant within every query; such features come last
+    choices: Choices  # number of features to choose, and included ones, which are never removed
+    spending: Spending | None = None  # costs of features, and the budget
 
     def free(self, features: Sequence[int]) -> np.ndarray:
         """Features that may be added to a model; constant ones only if there are no others."""
-        for eligible in (self.useful, self.useless):
+        for eligible in (self.varies, ~self.varies):
             free = eligible.copy()
             free[list(features)] = False
             if free.any():
@@ -95,13 +73,56 @@ class Bounds:
 
     def removable(self, features: Sequence[int]) -> list[int]:
         """Features that may be removed from a model; only constant ones if there are any."""
-        eligible = [feature for feature in features if feature not in self.start]
-        return [feature for feature in eligible if self.useless[feature]] or eligible
+        eligible = [feature for feature in features if feature not in self.choices.start]
+        return [feature for feature in eligible if not self.varies[feature]] or eligible
 
     def fit(self, model: SearchModel | SampledModel | BackfittedModel) -> Fit:
         """Record of the current model."""
         deviation = standard_error(model.error, model.square, self.n_queries)
         return Fit(tuple(model.features), model.coefficients, model.error, deviation)
+
+
+class Spending(NamedTuple):
+    """Costs of features and the budget of a search."""
+
+    costs: AlignedCosts  # of the features that are not excluded
+    choices: Choices  # features of each group that a search may add
+    budget: float = np.inf  # largest total cost of the selected features
+    weighs: bool = True  # whether steps are compared by their gain per cost, or by gain alone
+
+    def prices(self, chosen: Sequence[int], candidates: np.ndarray) -> np.ndarray:
+        """Cost that each candidate would add to the chosen features."""
+        if self.choices.groups is None:
+            return self.costs.marginal(chosen)[candidates]
+        before = self.choices.features_of(chosen)
+        whole = self.costs.total(before)
+        added = [self.choices.features_of([position]) for position in candidates.tolist()]
+        return np.array([self.costs.total([*before, *features]) - whole for features in added])
+
+    def affordable(self, chosen: Sequence[int], candidates: np.ndarray) -> np.ndarray:
+        """Candidates that can be added within the budget."""
+        if np.isinf(self.budget) or not len(candidates):
+            return candidates
+        spent = self.costs.total(self.choices.features_of(chosen))
+        total = spent + self.prices(chosen, candidates)
+        return candidates[total <= self.budget * (1 + ROUNDING)]
+
+    def check_start(self) -> None:
+        """Raise a DataError if the included features cost more than the budget."""
+        cost = self.costs.total(self.choices.include)
+        if cost > self.budget * (1 + ROUNDING):
+            raise DataError(
+                f"the included features cost {cost:g}, which exceeds the budget of {self.budget:g}"
+            )
+
+    def check_path(self, path: Sequence[Fit]) -> None:
+        """Raise a DataError if nothing could be selected."""
+        if not path:
+            least = self.prices([], np.arange(self.choices.n_groups)).min()
+            raise DataError(
+                f"no feature that varies can be selected within the budget of {self.budget:g}; "
+                f"the cheapest feature costs {least:g}"
+            )
 
 
 def forward(model: SearchModel, bounds: Bounds, patience: int | None = None) -> list[Fit]:
@@ -135,7 +156,7 @@ def forward_paying(
     """
     paths = []
     for spending in ways:
-        paths.append(forward(make(), bounds.with_spending(spending)))
+        paths.append(forward(make(), bounds._replace(spending=spending)))
         spending.check_path(paths[-1])
     errors = [path[-1].error if by_last else min(fit.error for fit in path) for path in paths]
     return paths[first_smallest(np.array(errors))]
@@ -148,7 +169,7 @@ def backward(model: SearchModel, bounds: Bounds, *, to_the_end: bool = False) ->
     remove. Models of the path are in order of size.
     """
     path = [bounds.fit(model)]
-    least = max(1, len(bounds.start))
+    least = max(1, len(bounds.choices.start))
     while len(model.features) > least and (to_the_end or not bounds.choices.fits(model.features)):
         model.change(_best_removal(model, bounds)[0])
         path.append(bounds.fit(model))
@@ -160,9 +181,10 @@ def forward_sampled(
 ) -> list[Fit]:
     """Repeatedly add the best of ``kappa`` random features or groups."""
     path: list[Fit] = []
+    start = bounds.choices.start
     while not bounds.choices.is_full(model.features):
-        if len(path) < len(bounds.start):
-            candidates = np.array([bounds.start[len(path)]])
+        if len(path) < len(start):
+            candidates = np.array([start[len(path)]])
         else:
             free = bounds.free(model.features)
             candidates = np.sort(random.choice(free, min(kappa, len(free)), replace=False))
@@ -199,7 +221,7 @@ def floating(model: SearchModel, bounds: Bounds, beyond: int = 2) -> list[Fit]:
     while not choices.is_full(model.features[:-beyond]) and len(bounds.free(model.features)):
         model.change(_best_addition(model, bounds))
         keep_if_best()
-        while len(model.features) > max(2, len(bounds.start)):
+        while len(model.features) > max(2, len(bounds.choices.start)):
             removed, error = _best_removal(model, bounds)
             if not error < best[len(model.features) - 1].error * (1 - ROUNDING):
                 break
@@ -234,7 +256,7 @@ def foba(model: SearchModel, bounds: Bounds, epsilon: float = 0.0, nu: float = 0
         gains[size] = before - model.error
         if size not in best or model.error < best[size].error:
             best[size] = bounds.fit(model)
-        while len(model.features) > max(1, len(bounds.start)):
+        while len(model.features) > max(1, len(bounds.choices.start)):
             size = len(model.features)
             removed, error = _best_removal(model, bounds)
             if removed == added or error - model.error > nu * gains.get(size, 0.0):
@@ -247,7 +269,7 @@ def foba(model: SearchModel, bounds: Bounds, epsilon: float = 0.0, nu: float = 0
 
 def _begin(model: SearchModel, bounds: Bounds) -> list[Fit]:
     path = []
-    for feature in bounds.start:
+    for feature in bounds.choices.start:
         model.change(feature)
         path.append(bounds.fit(model))
     return path
@@ -270,3 +292,36 @@ def _best_removal(model: SearchModel, bounds: Bounds) -> tuple[int, float]:
 def first_smallest(errors: np.ndarray) -> int:
     """Position of the first error that equals the smallest one up to rounding."""
     return first_of_best(-errors, scale=abs(errors.min()))
+
+
+def ways_to_spend(costs: AlignedCosts, choices: Choices, budget: float | None) -> list[Spending]:
+    """Ways to compare steps: by gain per cost, and, if there is a budget, also by gain alone.
+
+    Only one way if all steps cost the same.
+    """
+    plain = Spending(costs, choices, np.inf if budget is None else budget, weighs=False)
+    plain.check_start()
+    if not (costs.vary or choices.has_several):
+        return [plain]
+    weighing = plain._replace(weighs=True)
+    return [weighing] if budget is None else [weighing, plain]
+
+
+def errors_for_cost(errors: np.ndarray, error: float, prices: np.ndarray) -> np.ndarray:
+    """Errors adjusted for cost: each step is scaled to the cost of the cheapest one.
+
+    The smallest belongs to the step with the largest gain per cost. If any step lowers the error at
+    no cost, only such steps are finite. A step that raises the error is penalized in proportion to
+    its cost. If all steps cost the same, these are the errors themselves. ``errors`` are those
+    after each step, ``error`` is that before.
+    """
+    gains = error - errors
+    gains[np.abs(gains) <= ROUNDING * abs(error)] = 0.0
+    free_gains = (prices == 0) & (gains > 0)
+    if free_gains.any():
+        return np.where(free_gains, errors, np.inf)
+    if not prices.any():
+        return errors
+    ratios = prices / prices[prices > 0].min()
+    per_cost = np.divide(gains, ratios, out=gains * ratios, where=gains > 0)
+    return np.where(ratios == 1, errors, error - per_cost)

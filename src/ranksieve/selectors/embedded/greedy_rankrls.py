@@ -36,7 +36,6 @@ from ranksieve.selectors._search.leave_query_out import (
 )
 from ranksieve.selectors._search.paths import Fit, check_two_queries, expand_groups, path_steps
 from ranksieve.selectors._search.searches import Bounds
-from ranksieve.selectors._search.spending import ways_to_spend
 from ranksieve.solvers.linear import linear_scores
 from ranksieve.solvers.rankrls.groups import GroupModel
 from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel
@@ -287,7 +286,7 @@ class GreedyRankRLS(LeaveQueryOutSelector):
         if self._paid is None:
             return searches.forward(make(), bounds)
         paid = self._paid.take(bounds.choices.columns)
-        ways = ways_to_spend(paid, bounds.choices, self.budget)
+        ways = searches.ways_to_spend(paid, bounds.choices, self.budget)
         by_rule = isinstance(self.n_features_to_select, str)
         return searches.forward_paying(make, bounds, ways, by_last=not by_rule)
 
