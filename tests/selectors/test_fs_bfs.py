@@ -20,8 +20,7 @@ from ranksieve.datasets import open_collection
 from ranksieve.metrics import evaluate, get_convention, parse_measure
 from ranksieve.progress import listen
 from ranksieve.selectors import FSBFS
-from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, CombinationTrials, Node
-from ranksieve.selectors.wrappers.fs_bfs_search import Promise
+from ranksieve.selectors.wrappers.fs_bfs_search import Ascent, CombinationTrials, Node, Promise
 from ranksieve.sums.gram import centered_gram
 from ranksieve.threads import limit_threads
 from tests.selectors.test_selectors import with_one_query

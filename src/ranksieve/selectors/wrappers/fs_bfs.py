@@ -20,8 +20,13 @@ from ranksieve.parameters import ConventionChoice, Count, FeatureCount, NotNegat
 from ranksieve.progress import track
 from ranksieve.registry import Method
 from ranksieve.selectors._search.paths import Step
-from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, CombinationTrials, Node
-from ranksieve.selectors.wrappers.fs_bfs_search import BestFirstSearch, Promise
+from ranksieve.selectors.wrappers.fs_bfs_search import (
+    Ascent,
+    BestFirstSearch,
+    CombinationTrials,
+    Node,
+    Promise,
+)
 from ranksieve.solvers.linear import linear_scores
 from ranksieve.sums.checks import weight_of_rows
 from ranksieve.sums.gram import GramSums, centered_gram

@@ -1,16 +1,175 @@
-"""Best-first search for disjoint subsets of features."""
+"""The search of FS-BFS: coordinate ascent of subsets, and best-first search for disjoint ones."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, InitVar, dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from ranksieve.choosing import ROUNDING, EarlyStopping
-from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, Node
+from ranksieve.choosing import ROUNDING, EarlyStopping, first_of_best
+from ranksieve.engine import Workers
+from ranksieve.rankers.coordinate_ascent import Trials
 from ranksieve.sums.gram import GramSums
 
 _SAME = 1e-9  # how near to 1 a correlation is if one feature is a multiple of the other
+
+Combination = tuple[Sequence[int], Sequence[float]]
+"""Features, ascending, and their weights."""
+
+
+class WeightChange(NamedTuple):
+    """A feature, the best weight that was tried for it, and the measure with that weight."""
+
+    feature: int
+    weight: float
+    value: float
+
+
+class Node(NamedTuple):
+    """A subset of features with nonzero learned weights.
+
+    ``values`` has the measure of the first feature alone, then with the second, and so on; larger
+    is better.
+    """
+
+    members: tuple[int, ...]  # in the order in which they were added
+    weights: tuple[float, ...]
+    values: tuple[float, ...]
+
+    @property
+    def value(self) -> float:
+        """Measure of the subset."""
+        return self.values[-1]
+
+    @property
+    def combination(self) -> Combination:
+        """Members, ascending, and their weights."""
+        order = sorted(range(len(self.members)), key=self.members.__getitem__)
+        return [self.members[at] for at in order], [self.weights[at] for at in order]
+
+    def extended(self, change: WeightChange) -> Node:
+        """Subset with one more feature."""
+        return Node(
+            (*self.members, change.feature),
+            (*self.weights, change.weight),
+            (*self.values, change.value),
+        )
+
+
+class CombinationTrials(Trials):
+    """Statistic: measures combinations of few features, and changes of one weight.
+
+    Scores are not kept between calls: computing them takes far less time than trying changes, and a
+    search may return to any combination.
+    """
+
+    title = "Best-first search"
+
+    def sums(
+        self, combination: Combination, features: Sequence[int], deltas: np.ndarray, n_steps: int
+    ) -> tuple[float, np.ndarray]:
+        """Sums over queries of the measure; larger is better.
+
+        Returns that of the combination, and those (features, ``2 * n_steps``) of the combination
+        with one weight changed: ``deltas`` has, for each of the features, ``n_steps`` changes
+        upward and as many downward, each run moving away from 0.
+        """
+        self.scores[:] = 0.0
+        for feature, weight in zip(*combination, strict=True):
+            self.scores += weight * self.columns[feature]
+        value = self._rank()
+        trials = np.empty((len(features), 2 * n_steps))
+        for position, feature in enumerate(features):
+            trials[position] = self.trials(feature, deltas[position], n_steps)
+        return value, trials
+
+
+@dataclass
+class Ascent:
+    """Learns weights of subsets, by passes over the data.
+
+    Weights are powers of two and sums of them, in units of each feature: a power of two near its
+    spread. So the steps do not depend on the scale of a feature or on the rounding of a sum.
+    """
+
+    workers: Workers  # of CombinationTrials
+    n_queries: float  # number of queries, or their total weight
+    units: np.ndarray  # (features,)
+    n_steps: int  # number of weights to try in each direction
+    tol: float  # smallest gain of a change
+    max_changes: int  # largest number of changes in an ascent
+    n_rounds: int = 0  # number of passes over the data so far
+
+    def is_gain(self, value: float, before: float) -> bool:
+        """Whether a value is better by at least the tolerance, or at all if that is 0."""
+        return value - before > max(ROUNDING, self.tol - ROUNDING)
+
+    def extend(self, node: Node, features: Sequence[int]) -> list[Node | None]:
+        """Add each of some features to a subset with its best weight, in one pass.
+
+        None stands for a feature without a gain.
+        """
+        _, changes = self._search(node, features)
+        return [
+            node.extended(change) if self.is_gain(change.value, node.value) else None
+            for change in changes
+        ]
+
+    def join(self, node: Node, feature: int) -> Node:
+        """Add a feature to a subset with its best weight, even without a gain."""
+        _, [change] = self._search(node, [feature])
+        return node.extended(change)
+
+    def train(self, node: Node) -> Node | None:
+        """Change the weights of a subset as long as that is a gain, with a pass for each change.
+
+        Each change is the best one of any weight. Weights without a gain are not tried again. The
+        result of a line search is accepted only if scores computed from the weights confirm it, so
+        that the value can be reproduced from the weights. Returns None if the last feature of the
+        subset is not confirmed.
+        """
+        reached: Node | None = None
+        before, hopeful = node.values[-2], list(node.members)
+        for changes_left in range(self.max_changes, -1, -1):
+            value, changes = self._search(node, hopeful if changes_left else [])
+            if not self.is_gain(value, before):
+                break
+            reached = node._replace(values=(*node.values[:-1], value))
+            gains = [change for change in changes if self.is_gain(change.value, value)]
+            if not gains:
+                break
+            best = gains[first_of_best(np.array([change.value for change in gains]))]
+            at = node.members.index(best.feature)
+            weights = (*node.weights[:at], best.weight, *node.weights[at + 1 :])
+            node, before = reached._replace(weights=weights), value
+            hopeful = [change.feature for change in gains if change is not best]
+        return reached
+
+    def _search(self, node: Node, features: Sequence[int]) -> tuple[float, list[WeightChange]]:
+        """Measure a subset, and search for the best weight of each of some further features."""
+        present = dict(zip(node.members, node.weights, strict=True))
+        steps = self._steps(present)
+        deltas = np.array([steps / self.units[feature] for feature in features])
+        self.n_rounds += 1
+        value, trials = self.workers.sum("sums", node.combination, features, deltas, self.n_steps)
+        changes = []
+        for feature, of_deltas, values in zip(features, deltas, trials, strict=True):
+            weights = present.get(feature, 0.0) + of_deltas
+            # Members have nonzero weights.
+            best = first_of_best(np.where(weights == 0, -np.inf, values))
+            found = float(weights[best]), float(values[best]) / self.n_queries
+            changes.append(WeightChange(feature, *found))
+        return value / self.n_queries, changes
+
+    def _steps(self, weights: dict[int, float]) -> np.ndarray:
+        """Changes to try, in units of a feature: up to the sum of all weights, halved each time."""
+        total = sum(abs(weight) * self.units[feature] for feature, weight in weights.items())
+        largest = math.frexp(total)[1] - 1
+        up = 2.0 ** np.arange(largest - self.n_steps + 1, largest + 1)
+        return np.concatenate([up, -up])
 
 
 class Promise:
@@ -20,13 +179,8 @@ class Promise:
     subset's new feature, all centered within each query: high for features that correlate with the
     label, low for those that add little to the subset.
 
-    Parameters
-    ----------
-    gram : GramSums
-    varies : bool array of shape (features,)
-        False for features that are constant within every query.
-    alone : array of shape (features,)
-        Measure of each feature in its better direction.
+    ``varies`` (features,) is False for features that are constant within every query, and ``alone``
+    (features,) has the measure of each feature in its better direction.
     """
 
     def __init__(self, gram: GramSums, varies: np.ndarray, alone: np.ndarray) -> None:
@@ -64,46 +218,23 @@ class Promise:
         return np.abs(self._label - with_new * label_with_new) / np.sqrt(left)
 
 
+@dataclass
 class BestFirstSearch:
-    """Finds disjoint subsets, one after the other; no subset is measured or trained twice.
+    """Finds disjoint subsets, one after the other; no subset is measured or trained twice."""
 
-    Parameters
-    ----------
-    ascent : Ascent
-    singles : iterable of Node
-        The features that vary, alone.
-    promise : Promise
-    patience : int
-        A search ends after this many nodes in a row that are not better than the best.
-    max_size : int or None
-        Largest number of features in a subset.
-    max_candidates : int or None
-        Largest number of features to try with a node.
+    ascent: Ascent
+    singles: InitVar[Iterable[Node]]  # the features that vary, alone
+    promise: Promise
+    _: KW_ONLY
+    patience: int  # a search ends after this many nodes in a row that are not better than the best
+    max_size: int | None  # largest number of features in a subset
+    max_candidates: int | None  # largest number of features to try with a node
+    # Every subset that was measured; None if its last feature is not a gain.
+    measured: dict[frozenset[int], Node | None] = field(init=False)
+    trained: set[frozenset[int]] = field(init=False)  # subsets that were visited
 
-    Attributes
-    ----------
-    measured : dict of frozenset to Node or None
-        Every subset that was measured; None if its last feature is not a gain.
-    trained : set of frozenset
-        Subsets that were visited and therefore trained.
-    """
-
-    def __init__(
-        self,
-        ascent: Ascent,
-        singles: Iterable[Node],
-        promise: Promise,
-        *,
-        patience: int,
-        max_size: int | None,
-        max_candidates: int | None,
-    ) -> None:
-        self._ascent, self._promise = ascent, promise
-        self._patience, self._max_size = patience, max_size
-        self._max_candidates = max_candidates
-        self.measured: dict[frozenset[int], Node | None] = {
-            frozenset(node.members): node for node in singles
-        }
+    def __post_init__(self, singles: Iterable[Node]) -> None:
+        self.measured = {frozenset(node.members): node for node in singles}
         self.trained = set(self.measured)  # the weight of a single feature is 1 or -1
 
     def subsets(self, start: Sequence[int] = ()) -> Iterator[Node]:
@@ -120,7 +251,7 @@ class BestFirstSearch:
             front = self._singles(remaining)
 
     def _singles(self, remaining: np.ndarray) -> dict[frozenset[int], Node]:
-        singles = [frozenset([f]) for f in self._promise.different(remaining).tolist()]
+        singles = [frozenset([f]) for f in self.promise.different(remaining).tolist()]
         return {single: node for single in singles if (node := self.measured[single])}
 
     def _start_node(self, start: Sequence[int]) -> dict[frozenset[int], Node]:
@@ -128,7 +259,7 @@ class BestFirstSearch:
         node = self.measured[frozenset(start[:1])]
         assert node is not None  # true of all features that vary
         for feature in start[1:]:
-            node = self._ascent.join(node, feature)
+            node = self.ascent.join(node, feature)
         members = frozenset(start)
         self.measured[members] = node
         self.trained.add(members)
@@ -138,7 +269,7 @@ class BestFirstSearch:
         """The best subset of the remaining features, found from the subsets in ``front``."""
         seen = set(front)
         best: Node | None = None
-        stopping, is_over = EarlyStopping(self._patience), False
+        stopping, is_over = EarlyStopping(self.patience), False
         while front and not is_over:
             members = _most_promising(front)
             node = self._train(members, front.pop(members))
@@ -157,19 +288,19 @@ class BestFirstSearch:
     def _train(self, members: frozenset[int], node: Node) -> Node | None:
         if members not in self.trained:
             self.trained.add(members)
-            self.measured[members] = self._ascent.train(node)
+            self.measured[members] = self.ascent.train(node)
         return self.measured[members]
 
     def _neighbors(
         self, members: frozenset[int], node: Node, remaining: np.ndarray
     ) -> dict[frozenset[int], Node]:
         """Subsets with one more feature that are a gain."""
-        if self._max_size is not None and len(members) >= self._max_size:
+        if self.max_size is not None and len(members) >= self.max_size:
             return {}
-        candidates = self._promise.candidates(node, remaining, self._max_candidates)
+        candidates = self.promise.candidates(node, remaining, self.max_candidates)
         new = [f for f in candidates if members | {f} not in self.measured]
         if new:
-            for feature, extended in zip(new, self._ascent.extend(node, new), strict=True):
+            for feature, extended in zip(new, self.ascent.extend(node, new), strict=True):
                 self.measured[members | {feature}] = extended
         subsets = [members | {f} for f in candidates]
         return {subset: found for subset in subsets if (found := self.measured[subset])}
