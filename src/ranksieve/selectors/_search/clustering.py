@@ -18,6 +18,7 @@ from ranksieve.sums.importance import Quality
 from ranksieve.threads import limit_openmp_threads
 
 _DECIMALS = 10  # kept of similarities; the last bits depend on the order in which queries are added
+_SAME_ROW = 1e-6  # distance up to which rows of unit length count as identical
 _MOST_CLUSTERS = 30
 _LONGEST_REASON = 40
 
@@ -192,9 +193,6 @@ def best_by_silhouette(
         return tried[0]
     values = np.array([silhouette_score(*cluster(k), metric="precomputed") for k in tried])
     return tried[int(np.argmax(dense_ranks(values)))]
-
-
-_SAME_ROW = 1e-6  # distance up to which rows of unit length count as identical
 
 
 def similarity_graph(similarity: np.ndarray, sigma: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Bases of the selectors that choose features by the weights of a model, and its loss."""
+"""Bases of the selectors that choose features by weights, and a loss of standardized features."""
 
 from __future__ import annotations
 

@@ -28,6 +28,8 @@ from ranksieve.splits import Split, query_parts
 from ranksieve.sums.held_out import Measured
 from ranksieve.threads import are_few_rows, limit_blas_threads, limit_threads, ordered_map
 
+_SEEDS = ("random_state", "estimator__random_state", "estimator__random_seed")
+
 Subset = tuple[int, ...]
 
 
@@ -88,15 +90,8 @@ def _as_pair(split: Any, n_queries: int) -> tuple[np.ndarray, np.ndarray]:
 class FoldValues:
     """Values of a measure on held-out queries, for rankers trained on subsets of the features.
 
-    Parameters
-    ----------
-    ranker : Ranker
-        Untrained ranker. Copies of it are trained, each with its own random numbers.
-    folds : sequence of Fold
-    measure, convention
-        Measure to evaluate, and its convention; values are negated if smaller is better.
-    known : Checkpoint
-        Results so far; no subset is trained twice.
+    Copies of the untrained ranker are trained, each with its own random numbers. Values are negated
+    if smaller is better. Results are added to ``known``, so that no subset is trained twice.
     """
 
     def __init__(
@@ -171,9 +166,6 @@ def in_parallel(
     is_one_by_one = method.steps_in_python and are_few_rows(n_rows)
     with limit_blas_threads(1):
         yield from (map if is_one_by_one else ordered_map)(on_one_thread, items)
-
-
-_SEEDS = ("random_state", "estimator__random_state", "estimator__random_seed")
 
 
 def make_teacher(teacher: Any) -> Ranker:

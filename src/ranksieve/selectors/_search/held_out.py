@@ -21,6 +21,12 @@ from ranksieve.sums.held_out import Measured
 
 _LARGE_BLOCKS = 2**22  # bytes; larger blocks suit many quick rounds
 
+# Why selectors of subsets of one size take no groups.
+SUBSETS_OF_ONE_SIZE = (
+    "it searches subsets of exactly k features, which groups of different sizes may not fill."
+)
+
+# Entry that replaces {validation} in docstrings.
 _VALIDATION = """
     measure : str or Measure
         Measure by which subsets are compared.
@@ -31,6 +37,15 @@ _VALIDATION = """
     ties : {"average", "stable"}
         How the measure treats documents of equal score.
 """
+
+
+class FreeFeatures(NamedTuple):
+    """Features among which a search for subsets of one size may choose."""
+
+    start: list[int]  # included features that vary; all subsets contain them
+    candidates: np.ndarray  # other features that vary
+    k: int  # number of candidates to choose
+    constant: list[int]  # features that do not vary, selected if there are too few candidates
 
 
 class HeldOutSelector(RankSelector):
@@ -86,20 +101,6 @@ class SubsetSelector(HeldOutSelector):
         parameters = parse_measure(self.measure), convention, held_out.queries
         engine = engine_of(held_out.source, smallest=_LARGE_BLOCKS)
         return engine.start(statistic, *parameters)
-
-
-SUBSETS_OF_ONE_SIZE = (
-    "it searches subsets of exactly k features, which groups of different sizes may not fill."
-)
-
-
-class FreeFeatures(NamedTuple):
-    """Features among which a search for subsets of one size may choose."""
-
-    start: list[int]  # included features that vary; all subsets contain them
-    candidates: np.ndarray  # other features that vary
-    k: int  # number of candidates to choose
-    constant: list[int]  # features that do not vary, selected if there are too few candidates
 
 
 def free_features(choices: Choices, varies: np.ndarray) -> FreeFeatures:

@@ -19,6 +19,15 @@ class Step(NamedTuple):
     score: float
 
 
+class Fit(NamedTuple):
+    """A model on the path of a search."""
+
+    features: tuple[int, ...]  # in the order in which they were added
+    coef: np.ndarray  # their weights
+    error: float  # weighted sum over left-out queries of the criterion; smaller is better
+    deviation: float  # standard error of that sum, from its spread over queries
+
+
 def choose_in_turn(
     choices: Choices, varies: np.ndarray, score: Callable[[list[int]], np.ndarray]
 ) -> list[Step]:
@@ -71,27 +80,6 @@ def best_sum_first(choices: Choices, varies: np.ndarray, scores: np.ndarray) -> 
 def _largest_first(choices: Choices, varies: np.ndarray, scores: np.ndarray) -> list[Step]:
     """Choose groups by their scores, which do not depend on the groups chosen before."""
     return spread_steps(choose_in_turn(choices, varies, lambda chosen: scores), choices)
-
-
-class Fit(NamedTuple):
-    """A model on the path of a search.
-
-    Attributes
-    ----------
-    features : tuple of int
-        Features in the order in which they were added.
-    coef : array
-        Their weights.
-    error : float
-        Leave-query-out error: the weighted sum over queries of the criterion; smaller is better.
-    deviation : float
-        Standard error of that sum, from its spread over queries.
-    """
-
-    features: tuple[int, ...]
-    coef: np.ndarray
-    error: float
-    deviation: float
 
 
 def check_two_queries(n_queries: int) -> None:
