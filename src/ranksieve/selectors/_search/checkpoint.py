@@ -24,14 +24,8 @@ class Checkpoint:
     A key that lists features stands for the values of all held-out queries. The key -1 - f followed
     by features stands for their importances on fold f and the values of its held-out queries.
 
-    Parameters
-    ----------
-    path : path or None
-        An existing file is read; the file of another search is refused.
-    search : mapping of str to str
-        Everything that the results depend on.
-    n_queries : sequence of int
-        Number of held-out queries of each fold.
+    An existing file is read; the file of another search is refused. ``search`` has everything that
+    the results depend on, and ``n_queries`` the number of held-out queries of each fold.
     """
 
     def __init__(

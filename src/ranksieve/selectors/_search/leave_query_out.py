@@ -102,29 +102,12 @@ def backfit(
     (*back-fitting*, in contrast to *pre-fitting*, which fits all weights for each candidate); the
     candidate with the smallest exact leave-query-out error enters the model, and all weights are
     fitted again. With an empty model both are the same. See
-    :class:`ranksieve.selectors.GreedyRankRLS` for the model.
+    :class:`ranksieve.selectors.GreedyRankRLS` for the model and the parameters.
 
-    Parameters
-    ----------
-    source : RankingData or opened shards
-        CSR data stays sparse.
-    k : int
-        Number of features to choose.
-    lam : float
-        Regularization, above 0.
-    include : sequence of int
-        Features to start with, in this order; they count toward k.
-    kappa : int, optional
-        Number of candidates at each step, drawn without replacement from the features that vary
-        within some query and are not in the model; all by default. With 59, one of the best 5 % is
-        among them with 95 % probability.
-    random_state : int, RandomState or None
-        Random seed of that draw.
-
-    Returns
-    -------
-    list of Fit
-        The models of 1 to k features. Errors are those of models with all weights fitted.
+    Returns the models of 1 to k features, whose errors are those of all weights fitted. CSR data
+    stays sparse. Features of ``include`` come first, in this order, and count toward k. The
+    ``kappa`` candidates of a step are drawn without replacement from the features that vary within
+    some query and are not in the model.
 
     Notes
     -----

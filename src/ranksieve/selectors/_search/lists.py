@@ -29,18 +29,10 @@ _MEMBERS = """
 
 
 class RankedList(NamedTuple):
-    """The features that one selector chose.
+    """The features that one selector chose."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the selector.
-    features : tuple of int
-        Features in the order of selection.
-    """
-
-    name: str
-    features: tuple[int, ...]
+    name: str  # of the selector
+    features: tuple[int, ...]  # in the order of selection
 
 
 @dataclass(eq=False, repr=False)

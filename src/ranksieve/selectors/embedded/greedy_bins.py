@@ -26,22 +26,11 @@ from ranksieve.sums.chunks import Columns
 
 
 class StepFunction(NamedTuple):
-    """Score that a feature adds to a document, depending on the bin of its value.
-
-    Attributes
-    ----------
-    feature : int
-    bounds : array
-        Inner edges of its bins, or the codes of a category; see
-        :class:`ranksieve.solvers.rankrls.binned.Bins`.
-    weights : array
-        Weight of each bin.
-    is_category : bool
-    """
+    """Score that a feature adds to a document, depending on the bin of its value."""
 
     feature: int
-    bounds: np.ndarray
-    weights: np.ndarray
+    bounds: np.ndarray  # inner edges of its bins, or the codes of a category, as in Bins
+    weights: np.ndarray  # weight of each bin
     is_category: bool
 
     def values(self, values: np.ndarray) -> np.ndarray:

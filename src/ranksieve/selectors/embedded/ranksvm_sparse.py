@@ -22,29 +22,14 @@ _TRIAL = {"n_lams": 10}
 
 
 class SparseFit(NamedTuple):
-    """A solution on the path of :class:`SparseRankSVM`.
+    """A solution on the path of :class:`SparseRankSVM`."""
 
-    Attributes
-    ----------
-    lam : float
-        Penalty.
-    features : int array
-        Features with nonzero weights, by index.
-    coef : array
-        Their weights.
-    objective : float
-    violation : float
-        Largest violation of an optimality condition, which ``tol`` limits.
-    n_iter : int
-        Number of Newton steps.
-    """
-
-    lam: float
-    features: np.ndarray
-    coef: np.ndarray
+    lam: float  # penalty
+    features: np.ndarray  # those with nonzero weights, by index
+    coef: np.ndarray  # their weights
     objective: float
-    violation: float
-    n_iter: int
+    violation: float  # largest violation of an optimality condition, which ``tol`` limits
+    n_iter: int  # number of Newton steps
 
 
 @dataclass(eq=False, repr=False)

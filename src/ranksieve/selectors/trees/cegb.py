@@ -38,21 +38,11 @@ _OURS = ("cegb_tradeoff", _PENALTIES)
 
 
 class PenalizedTrees(NamedTuple):
-    """What a model of the path uses.
+    """What a model of the path uses."""
 
-    Attributes
-    ----------
-    tradeoff : float
-        Penalty of a feature of mean price, in units of gain.
-    features : tuple of int
-        Features in its trees, in descending order of their gain.
-    shares : array
-        Share of the total gain of each of them.
-    """
-
-    tradeoff: float
-    features: tuple[int, ...]
-    shares: np.ndarray
+    tradeoff: float  # penalty of a feature of mean price, in units of gain
+    features: tuple[int, ...]  # those in its trees, in descending order of their gain
+    shares: np.ndarray  # share of the total gain of each of them
 
 
 @dataclass(eq=False, repr=False)
@@ -240,18 +230,10 @@ def _penalized_path(
 ) -> list[PenalizedTrees]:
     """Models without a penalty and with each tradeoff, on values that are put into bins once.
 
-    Parameters
-    ----------
-    source : RankingData or opened shards
-    settings : pairs of names and values
-        Parameters of LightGBM.
-    n_trees : int
-    prices : array of shape (features,)
-        Cost of the first use of each feature.
-    relative : array
-        Ascending tradeoffs, relative to the gain of the first split without a penalty.
-    longest : int
-        How often to extend them while more than one feature with a price is used.
+    ``settings`` are parameters of LightGBM. ``prices`` (features,) has the cost of the first use of
+    each feature. ``relative`` has ascending tradeoffs, relative to the gain of the first split
+    without a penalty. They are extended at most ``longest`` times, as long as the last model uses
+    more than one feature with a price.
     """
     import lightgbm
 

@@ -29,21 +29,11 @@ _SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  # of the trees, to compare 
 
 
 class TreeSize(NamedTuple):
-    """Trees of one size, and how well they rank queries that they were not trained on.
+    """Trees of one size, and how well they rank queries that they were not trained on."""
 
-    Attributes
-    ----------
-    num_leaves : int
-        Largest number of leaves of a tree.
-    n_estimators : int
-        Number of trees.
-    value : float
-        Mean of the measure over held-out queries, turned so that larger is better.
-    """
-
-    num_leaves: int
-    n_estimators: int
-    value: float
+    num_leaves: int  # largest number of leaves of a tree
+    n_estimators: int  # number of trees
+    value: float  # mean of the measure over held-out queries, turned so that larger is better
 
 
 @dataclass(eq=False, repr=False)

@@ -181,19 +181,13 @@ def _by_importance(fit: Fit, model: SubsetModel) -> Fit:
 
 
 class SubsetModel:
-    """A subset of groups of features, for :mod:`ranksieve.selectors._search.searches`.
-
-    Attributes
-    ----------
-    features : list of int
-        Positions of its groups, in the order in which they were added.
-    """
+    """A subset of groups of features, for :mod:`ranksieve.selectors._search.searches`."""
 
     def __init__(self, held_out: FoldValues, choices: Choices) -> None:
         self.held_out = held_out
         self.choices = choices
         self.weights = held_out.weights
-        self.features: list[int] = []
+        self.features: list[int] = []  # positions of its groups, in the order of addition
         self.coefficients = np.empty(0)
 
     def values(self, positions: Sequence[int]) -> np.ndarray:
