@@ -27,21 +27,21 @@ from ranksieve.significance.stability import (
     selection_probabilities,
 )
 from ranksieve.significance.summaries import (
+    WinTieLoss,
+    effect_size,
     geo_risk,
     relative_improvement,
     t_risk,
     u_risk,
     unified_rank,
+    win_tie_loss,
 )
 from ranksieve.significance.tests import (
     Comparison,
-    WinTieLoss,
-    effect_size,
     holm,
     paired_t_test,
     randomization_test,
     wilcoxon_test,
-    win_tie_loss,
 )
 
 __all__ = [

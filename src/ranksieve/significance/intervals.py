@@ -20,6 +20,8 @@ from ranksieve.significance.samples import (
 )
 from ranksieve.significance.tests import paired_t_test
 
+_FEWEST_RESAMPLES = 100
+
 
 class Interval(NamedTuple):
     """An estimate and its confidence interval."""
@@ -79,119 +81,6 @@ def student_interval(a: Any, b: Any, level: float = 0.95, weights: Any = None) -
     sample = paired_differences(a, b, weights)
     half = sample.half_width(level)
     return Interval(sample.mean, sample.mean - half, sample.mean + half)
-
-
-def non_inferiority(
-    a: Any,
-    b: Any,
-    margin: float = 0.01,
-    relative: bool = True,
-    level: float = 0.95,
-    weights: Any = None,
-) -> NonInferiority:
-    """Test whether ``a`` is not worse than ``b`` by a margin, such as 1 % of b's mean.
-
-    A test that finds no difference does not show that there is none. Here the hypothesis to
-    reject is that ``a`` is worse by the margin or more:
-    ``mean(a) <= (1 - margin) mean(b)``, or ``mean(a) <= mean(b) - margin`` if not relative.
-
-    Parameters
-    ----------
-    a, b : arrays of shape (queries,)
-        Values of the two methods; the mean of ``b`` must be positive if ``relative``.
-    margin : float
-        Smallest loss that would matter, at least 0: a fraction of the mean of ``b`` (below 1) if
-        ``relative``, else a difference in the units of the values.
-    relative : bool
-        Whether the margin is relative to the mean of ``b``.
-    level : float
-        Confidence of the bound, between 0.5 and 1; the test has the level ``1 - level``.
-    weights : array of shape (queries,), optional
-        How much each query counts in all means, as in :func:`paired_t_test`.
-
-    Returns
-    -------
-    NonInferiority
-
-    Notes
-    -----
-    A one-sided paired t-test of ``a - (1 - margin) b``, or ``a - b + margin``. The bound is the
-    lower end of the one-sided interval of the same test: Fieller's interval of
-    ``mean(a) / mean(b) - 1``, which allows for the mean of ``b`` being an estimate too, or
-    Student's interval of ``mean(a - b)``. A relative change has no bound (-infinity) unless
-    the mean of ``b`` is itself significantly above zero at this level; the p-value is therefore
-    the larger one of the two tests, so that verdict, p-value and bound always agree.
-
-    References
-    ----------
-    - E. Fieller. Some problems in interval estimation. Journal of the Royal Statistical
-      Society B 16(2), 1954.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ranksieve.significance import non_inferiority
-    >>> b = np.linspace(0.2, 0.8, 50)
-    >>> a = b + np.tile([0.01, -0.01], 25)
-    >>> non_inferiority(a, b).non_inferior
-    True
-    >>> non_inferiority(a - 0.01, b).non_inferior
-    False
-    """
-    check_margin(margin, level, relative)
-    first, second, weights = weighted_pairs(a, b, weights)
-    differences = paired_differences(first, second, weights)
-    quantile = float(special.stdtrit(differences.degrees, level))
-    if relative:
-        base = float(np.average(second, weights=weights))
-        if base <= 0:
-            raise DataError(f"the mean of b is {base:.4g}, not positive: pass relative=False")
-        change = float(np.average(first, weights=weights)) / base - 1
-        lower = fieller_bound(first, second, weights, quantile) - 1
-        zero = np.zeros_like(second)
-        p_value = max(
-            paired_t_test(first, (1 - margin) * second, "greater", weights).p_value,
-            paired_t_test(second, zero, "greater", weights).p_value,
-        )
-    else:
-        change = differences.mean
-        lower = change - quantile * differences.error
-        p_value = paired_t_test(first, second - margin, "greater", weights).p_value
-    return NonInferiority(change, lower, p_value, p_value < 1 - level)
-
-
-def check_margin(margin: float, level: float, relative: bool = True) -> None:
-    """Raise a ValueError unless margin and one-sided confidence level are valid."""
-    if not 0.5 < level < 1:
-        raise ValueError(f"level must lie between 0.5 and 1, got {level}")
-    if not 0 <= margin < (1 if relative else np.inf):
-        raise ValueError(f"margin must be at least 0, and below 1 if relative, got {margin}")
-
-
-def fieller_bound(
-    first: np.ndarray, second: np.ndarray, weights: np.ndarray | None, quantile: float
-) -> float:
-    """Lower bound of mean(first) / mean(second): the ratio at which the t-test changes its result.
-
-    It solves ``mean(first - rho second)^2 = quantile^2 var(first - rho second) / n`` for rho
-    below the observed ratio. Solving for the distance from that ratio avoids cancellation.
-    """
-    base = np.average(second, weights=weights)
-    ratio = np.average(first, weights=weights) / base
-    values, n = (first - ratio * second, second), len(first)
-    if weights is None:
-        products = np.cov(*values) / n
-    else:
-        changes = np.array([jackknife(column, weights) for column in values])
-        products = (n - 1) / n * changes @ changes.T
-    rest, second_rest, second_second = quantile**2 * products[[0, 0, 1], [0, 1, 1]]
-    leading = base**2 - second_second
-    if leading <= 0:
-        return -np.inf
-    return float(ratio - (second_rest + np.sqrt(second_rest**2 + leading * rest)) / leading)
-
-
-_FEWEST_RESAMPLES = 100
 
 
 def bootstrap_interval(
@@ -330,3 +219,113 @@ def _corrected_quantiles(ends: np.ndarray, shares: _Shares, drawn: np.ndarray) -
     acceleration = np.sum(changes**3) / (6 * np.sum(changes**2) ** 1.5)
     shifted = bias + special.ndtri(ends)
     return special.ndtr(bias + shifted / (1 - acceleration * shifted))
+
+
+def non_inferiority(
+    a: Any,
+    b: Any,
+    margin: float = 0.01,
+    relative: bool = True,
+    level: float = 0.95,
+    weights: Any = None,
+) -> NonInferiority:
+    """Test whether ``a`` is not worse than ``b`` by a margin, such as 1 % of b's mean.
+
+    A test that finds no difference does not show that there is none. Here the hypothesis to
+    reject is that ``a`` is worse by the margin or more:
+    ``mean(a) <= (1 - margin) mean(b)``, or ``mean(a) <= mean(b) - margin`` if not relative.
+
+    Parameters
+    ----------
+    a, b : arrays of shape (queries,)
+        Values of the two methods; the mean of ``b`` must be positive if ``relative``.
+    margin : float
+        Smallest loss that would matter, at least 0: a fraction of the mean of ``b`` (below 1) if
+        ``relative``, else a difference in the units of the values.
+    relative : bool
+        Whether the margin is relative to the mean of ``b``.
+    level : float
+        Confidence of the bound, between 0.5 and 1; the test has the level ``1 - level``.
+    weights : array of shape (queries,), optional
+        How much each query counts in all means, as in :func:`paired_t_test`.
+
+    Returns
+    -------
+    NonInferiority
+
+    Notes
+    -----
+    A one-sided paired t-test of ``a - (1 - margin) b``, or ``a - b + margin``. The bound is the
+    lower end of the one-sided interval of the same test: Fieller's interval of
+    ``mean(a) / mean(b) - 1``, which allows for the mean of ``b`` being an estimate too, or
+    Student's interval of ``mean(a - b)``. A relative change has no bound (-infinity) unless
+    the mean of ``b`` is itself significantly above zero at this level; the p-value is therefore
+    the larger one of the two tests, so that verdict, p-value and bound always agree.
+
+    References
+    ----------
+    - E. Fieller. Some problems in interval estimation. Journal of the Royal Statistical
+      Society B 16(2), 1954.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ranksieve.significance import non_inferiority
+    >>> b = np.linspace(0.2, 0.8, 50)
+    >>> a = b + np.tile([0.01, -0.01], 25)
+    >>> non_inferiority(a, b).non_inferior
+    True
+    >>> non_inferiority(a - 0.01, b).non_inferior
+    False
+    """
+    check_margin(margin, level, relative)
+    first, second, weights = weighted_pairs(a, b, weights)
+    differences = paired_differences(first, second, weights)
+    quantile = float(special.stdtrit(differences.degrees, level))
+    if relative:
+        base = float(np.average(second, weights=weights))
+        if base <= 0:
+            raise DataError(f"the mean of b is {base:.4g}, not positive: pass relative=False")
+        change = float(np.average(first, weights=weights)) / base - 1
+        lower = fieller_bound(first, second, weights, quantile) - 1
+        zero = np.zeros_like(second)
+        p_value = max(
+            paired_t_test(first, (1 - margin) * second, "greater", weights).p_value,
+            paired_t_test(second, zero, "greater", weights).p_value,
+        )
+    else:
+        change = differences.mean
+        lower = change - quantile * differences.error
+        p_value = paired_t_test(first, second - margin, "greater", weights).p_value
+    return NonInferiority(change, lower, p_value, p_value < 1 - level)
+
+
+def check_margin(margin: float, level: float, relative: bool = True) -> None:
+    """Raise a ValueError unless margin and one-sided confidence level are valid."""
+    if not 0.5 < level < 1:
+        raise ValueError(f"level must lie between 0.5 and 1, got {level}")
+    if not 0 <= margin < (1 if relative else np.inf):
+        raise ValueError(f"margin must be at least 0, and below 1 if relative, got {margin}")
+
+
+def fieller_bound(
+    first: np.ndarray, second: np.ndarray, weights: np.ndarray | None, quantile: float
+) -> float:
+    """Lower bound of mean(first) / mean(second): the ratio at which the t-test changes its result.
+
+    It solves ``mean(first - rho second)^2 = quantile^2 var(first - rho second) / n`` for rho
+    below the observed ratio. Solving for the distance from that ratio avoids cancellation.
+    """
+    base = np.average(second, weights=weights)
+    ratio = np.average(first, weights=weights) / base
+    values, n = (first - ratio * second, second), len(first)
+    if weights is None:
+        products = np.cov(*values) / n
+    else:
+        changes = np.array([jackknife(column, weights) for column in values])
+        products = (n - 1) / n * changes @ changes.T
+    rest, second_rest, second_second = quantile**2 * products[[0, 0, 1], [0, 1, 1]]
+    leading = base**2 - second_second
+    if leading <= 0:
+        return -np.inf
+    return float(ratio - (second_rest + np.sqrt(second_rest**2 + leading * rest)) / leading)

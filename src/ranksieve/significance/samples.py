@@ -10,21 +10,17 @@ from scipy import special
 from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
 
+Alternative = Literal["two-sided", "greater", "less"]
+
 _LEAST = 1e-9  # smallest degrees of freedom, if one query has nearly all the weight
+_VALUES_AT_ONCE = 2**20  # largest part of a random matrix to have in memory
 
 
 class Sample(NamedTuple):
-    """Values of queries.
+    """Values of queries, with or without weights."""
 
-    Attributes
-    ----------
-    values : array of shape (queries,)
-    weights : array of shape (queries,) or None
-        Weight of each query; positive, with a mean of 1. None if all are equal.
-    """
-
-    values: np.ndarray
-    weights: np.ndarray | None = None
+    values: np.ndarray  # (queries,)
+    weights: np.ndarray | None = None  # (queries,): positive, mean 1; None if all are equal
 
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray | None) -> Sample:
@@ -62,13 +58,6 @@ class Sample(NamedTuple):
         return shares, sums_of_others(shares)
 
     @property
-    def jackknife(self) -> np.ndarray:
-        """Change of the mean by each query: the mean minus that of all others."""
-        if self.weights is None:
-            return (self.values - self.mean) / (len(self.values) - 1)
-        return jackknife(self.values, self.weights)
-
-    @property
     def is_constant(self) -> bool:
         """Whether all values are equal up to rounding; true for a single value."""
         if len(self.values) < 2:
@@ -91,7 +80,7 @@ class Sample(NamedTuple):
         n = len(self.values)
         if self.weights is None or self.is_constant:
             return self.deviation / float(np.sqrt(n))
-        changes = self.jackknife
+        changes = jackknife(self.values, self.weights)
         return float(np.sqrt((n - 1) / n * (changes @ changes)))
 
     def half_width(self, level: float) -> float:
@@ -113,11 +102,6 @@ def sums_of_others(terms: np.ndarray) -> np.ndarray:
     before = np.concatenate([[0.0], np.cumsum(terms[:-1])])
     after = np.concatenate([np.cumsum(terms[:0:-1])[::-1], [0.0]])
     return before + after
-
-
-Alternative = Literal["two-sided", "greater", "less"]
-
-_VALUES_AT_ONCE = 2**20
 
 
 def finite_column(values: Any, name: str) -> np.ndarray:

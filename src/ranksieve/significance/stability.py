@@ -60,7 +60,7 @@ def nogueira(selections: Iterable[Iterable[int]], n_features: int, level: float 
     0.4444
     """
     check_level(level)
-    chosen = selection_matrix(selections, n_features)
+    chosen = _selection_matrix(selections, n_features)
     frequency = chosen.mean(axis=0)
     share = frequency.mean()
     if share in (0.0, 1.0):
@@ -133,7 +133,7 @@ def kuncheva(selections: Iterable[Iterable[int]], n_features: int) -> float:
     >>> kuncheva([[0, 1], [1, 2]], n_features=4)
     0.0
     """
-    chosen = selection_matrix(selections, n_features)
+    chosen = _selection_matrix(selections, n_features)
     sizes = np.unique(chosen.sum(axis=1))
     if len(sizes) > 1:
         raise DataError(
@@ -145,34 +145,6 @@ def kuncheva(selections: Iterable[Iterable[int]], n_features: int) -> float:
         raise DataError(_UNDEFINED)
     common = (chosen @ chosen.T)[np.triu_indices(len(chosen), 1)]
     return float(np.mean((common * n_features - size**2) / (size * (n_features - size))))
-
-
-def _selection_sets(selections: Iterable[Iterable[Any]]) -> list[set[Any]]:
-    sets = []
-    for position, selection in enumerate(map(list, selections)):
-        sets.append(set(selection))
-        if len(sets[-1]) < len(selection):
-            raise DataError(
-                f"selection {position} (0-based) lists a feature twice: pass the indices of the "
-                "selected features, not a mask"
-            )
-    if len(sets) < 2:
-        raise DataError(f"stability compares selections: pass at least 2, got {len(sets)}")
-    return sets
-
-
-def selection_matrix(selections: Iterable[Iterable[int]], n_features: int) -> np.ndarray:
-    """Return 1 for each feature that a run selects, in an array of shape (runs, features)."""
-    sets = _selection_sets(selections)
-    matrix = np.zeros((len(sets), n_features))
-    for row, features in zip(matrix, sets, strict=True):
-        if not all(0 <= feature < n_features for feature in features):
-            raise DataError(
-                f"selections have features {min(features)} to {max(features)}, but n_features "
-                f"is {n_features}: indices start at 0"
-            )
-        row[list(features)] = 1.0
-    return matrix
 
 
 def selection_probabilities(
@@ -203,7 +175,7 @@ def selection_probabilities(
     >>> selection_probabilities(runs, n_features=4, clusters=[0, 1, 1, 2]).tolist()
     [1.0, 1.0, 1.0, 0.0]
     """
-    chosen = selection_matrix(selections, n_features)
+    chosen = _selection_matrix(selections, n_features)
     if clusters is None:
         return chosen.mean(axis=0)
     labels = np.asarray(clusters)
@@ -276,3 +248,31 @@ def false_selections_bound(n_selected: float, n_features: int, threshold: float)
     if not 0.5 < threshold <= 1:
         raise DataError(f"the threshold must be above 0.5 and at most 1, got {threshold}")
     return n_selected**2 / ((2 * threshold - 1) * n_features)
+
+
+def _selection_matrix(selections: Iterable[Iterable[int]], n_features: int) -> np.ndarray:
+    """Return 1 for each feature that a run selects, in an array of shape (runs, features)."""
+    sets = _selection_sets(selections)
+    matrix = np.zeros((len(sets), n_features))
+    for row, features in zip(matrix, sets, strict=True):
+        if not all(0 <= feature < n_features for feature in features):
+            raise DataError(
+                f"selections have features {min(features)} to {max(features)}, but n_features "
+                f"is {n_features}: indices start at 0"
+            )
+        row[list(features)] = 1.0
+    return matrix
+
+
+def _selection_sets(selections: Iterable[Iterable[Any]]) -> list[set[Any]]:
+    sets = []
+    for position, selection in enumerate(map(list, selections)):
+        sets.append(set(selection))
+        if len(sets[-1]) < len(selection):
+            raise DataError(
+                f"selection {position} (0-based) lists a feature twice: pass the indices of the "
+                "selected features, not a mask"
+            )
+    if len(sets) < 2:
+        raise DataError(f"stability compares selections: pass at least 2, got {len(sets)}")
+    return sets

@@ -1,24 +1,94 @@
-"""Numbers that summarize results: relative improvement, unified rank, and risk measures.
+"""Numbers that summarize results: effect size, wins, improvement, unified rank, risk measures.
 
 In risk measures, losses of queries count more than gains.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 from scipy import special
 
+from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
 from ranksieve.significance.samples import (
     Sample,
     finite_column,
     finite_table,
     paired_differences,
+    paired_values,
     ratio_of,
 )
+
+
+class WinTieLoss(NamedTuple):
+    """Numbers of queries on which ``a`` is better than ``b``, equal, and worse."""
+
+    wins: int
+    ties: int
+    losses: int
+
+
+def effect_size(a: Any, b: Any, weights: Any = None) -> float:
+    """Cohen's d of paired values: the mean difference in units of its standard deviation.
+
+    ``mean(a - b) / s(a - b)``, with n - 1 in the variance. It is 0 if all differences are zero, and
+    infinite if all of them are the same other number.
+
+    Parameters
+    ----------
+    a, b : arrays of shape (queries,)
+        Values of the two methods.
+    weights : array of shape (queries,), optional
+        How much each query counts in the mean and in the standard deviation.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    - J. Cohen. Statistical Power Analysis for the Behavioral Sciences, section 2.3.5 (d_z).
+      1988.
+
+    Examples
+    --------
+    >>> from ranksieve.significance import effect_size
+    >>> effect_size([3.0, 5.0, 7.0], [2.0, 3.0, 4.0])
+    2.0
+    """
+    differences = paired_differences(a, b, weights)
+    return ratio_of(differences.mean, differences.deviation)
+
+
+def win_tie_loss(a: Any, b: Any, tie: float = ROUNDING) -> WinTieLoss:
+    """Count the queries on which ``a`` is better than ``b``, equal, and worse.
+
+    Parameters
+    ----------
+    a, b : arrays of shape (queries,)
+        Values of the two methods.
+    tie : float
+        Values that differ by no more than this count as equal.
+
+    Returns
+    -------
+    WinTieLoss
+
+    Examples
+    --------
+    >>> from ranksieve.significance import win_tie_loss
+    >>> win_tie_loss([0.3, 0.5, 0.5, 0.8], [0.1 + 0.2, 0.4, 0.6, 0.7])
+    WinTieLoss(wins=2, ties=1, losses=1)
+    """
+    if not tie >= 0:
+        raise ValueError(f"tie must be at least 0, got {tie}")
+    first, second = paired_values(a, b)
+    wins = int(np.count_nonzero(first - second > tie))
+    losses = int(np.count_nonzero(second - first > tie))
+    return WinTieLoss(wins, len(first) - wins - losses, losses)
 
 
 def relative_improvement(a: Any, b: Any) -> float:

@@ -14,11 +14,10 @@ from ranksieve.significance.samples import (
     check_alternative,
     finite_column,
     paired_differences,
-    paired_values,
     ratio_of,
+    runs_of,
     t_p_value,
 )
-from ranksieve.significance.signs import all_signed_sums, exact_wilcoxon, random_signed_sums
 
 _FEW = 13  # largest number of differences whose signs are all enumerated despite ties
 
@@ -42,14 +41,6 @@ class Comparison(NamedTuple):
     p_value: float
     statistic: float
     n_queries: int
-
-
-class WinTieLoss(NamedTuple):
-    """Numbers of queries on which ``a`` is better than ``b``, equal, and worse."""
-
-    wins: int
-    ties: int
-    losses: int
 
 
 def paired_t_test(
@@ -164,9 +155,10 @@ def randomization_test(
     sizes = np.sort(np.abs(differences[differences != 0]))
     observed = differences.sum()
     exact = len(sizes) <= np.log2(n_permutations)
-    sums = (
-        all_signed_sums(sizes) if exact else random_signed_sums(sizes, n_permutations, random_state)
-    )
+    if exact:
+        sums = _all_signed_sums(sizes)
+    else:
+        sums = _random_signed_sums(sizes, n_permutations, random_state)
     tolerance = ROUNDING * sizes.sum()
     if alternative == "two-sided":
         extreme = np.abs(sums) >= abs(observed) - tolerance
@@ -178,6 +170,24 @@ def randomization_test(
     p_value = count / total if exact else (1 + count) / (1 + total)
     mean = float(differences.mean())
     return Comparison(mean, p_value, mean, len(differences))
+
+
+def _all_signed_sums(sizes: np.ndarray) -> np.ndarray:
+    """Sums of numbers under all assignments of signs."""
+    sums = np.zeros(1)
+    for size in sizes:
+        sums = np.concatenate([sums + size, sums - size])
+    return sums
+
+
+def _random_signed_sums(sizes: np.ndarray, n_permutations: int, random_state: Any) -> np.ndarray:
+    """Sums of numbers under random signs."""
+    rng = np.random.default_rng(random_state)
+    sums = np.empty(n_permutations)
+    for rows in runs_of(n_permutations, len(sizes)):
+        positive = rng.integers(0, 2, (rows.stop - rows.start, len(sizes)), dtype=np.int8)
+        sums[rows] = 2 * (positive @ sizes) - sizes.sum()
+    return sums
 
 
 def wilcoxon_test(
@@ -226,9 +236,25 @@ def wilcoxon_test(
     step = ROUNDING * np.abs(differences).max()
     steps = np.round(differences[differences != 0] / step)
     if len(steps) <= _FEW:
-        return Comparison(mean, *exact_wilcoxon(steps, alternative), len(differences))
+        return Comparison(mean, *_exact_wilcoxon(steps, alternative), len(differences))
     result = scipy.stats.wilcoxon(steps, alternative=alternative)
     return Comparison(mean, float(result.pvalue), float(result.statistic), len(differences))
+
+
+def _exact_wilcoxon(differences: np.ndarray, alternative: Alternative) -> tuple[float, float]:
+    """P-value of Wilcoxon's test over all assignments of signs, and its statistic."""
+    # Doubled, because ties have half ranks.
+    ranks = np.round(2 * scipy.stats.rankdata(np.abs(differences))).astype(int)
+    ways = np.ones(1)  # number of assignments for each sum of positive ranks
+    for rank in ranks:
+        ways = np.pad(ways, (0, rank)) + np.pad(ways, (rank, 0))
+    positive = int(ranks[differences > 0].sum())
+    at_least, at_most = ways[positive:].sum(), ways[: positive + 1].sum()
+    if alternative == "two-sided":
+        smaller = min(positive, ranks.sum() - positive) / 2
+        return float(min(1.0, 2 * min(at_least, at_most) / ways.sum())), float(smaller)
+    extreme = at_least if alternative == "greater" else at_most
+    return float(extreme / ways.sum()), positive / 2
 
 
 def holm(p_values: Any) -> np.ndarray:
@@ -267,63 +293,3 @@ def holm(p_values: Any) -> np.ndarray:
     adjusted = np.empty_like(given)
     adjusted[order] = np.minimum(np.maximum.accumulate(factors * given[order]), 1.0)
     return adjusted
-
-
-def effect_size(a: Any, b: Any, weights: Any = None) -> float:
-    """Cohen's d of paired values: the mean difference in units of its standard deviation.
-
-    ``mean(a - b) / s(a - b)``, with n - 1 in the variance. It is 0 if all differences are zero, and
-    infinite if all of them are the same other number.
-
-    Parameters
-    ----------
-    a, b : arrays of shape (queries,)
-        Values of the two methods.
-    weights : array of shape (queries,), optional
-        How much each query counts in the mean and in the standard deviation.
-
-    Returns
-    -------
-    float
-
-    References
-    ----------
-    - J. Cohen. Statistical Power Analysis for the Behavioral Sciences, section 2.3.5 (d_z).
-      1988.
-
-    Examples
-    --------
-    >>> from ranksieve.significance import effect_size
-    >>> effect_size([3.0, 5.0, 7.0], [2.0, 3.0, 4.0])
-    2.0
-    """
-    differences = paired_differences(a, b, weights)
-    return ratio_of(differences.mean, differences.deviation)
-
-
-def win_tie_loss(a: Any, b: Any, tie: float = ROUNDING) -> WinTieLoss:
-    """Count the queries on which ``a`` is better than ``b``, equal, and worse.
-
-    Parameters
-    ----------
-    a, b : arrays of shape (queries,)
-        Values of the two methods.
-    tie : float
-        Values that differ by no more than this count as equal.
-
-    Returns
-    -------
-    WinTieLoss
-
-    Examples
-    --------
-    >>> from ranksieve.significance import win_tie_loss
-    >>> win_tie_loss([0.3, 0.5, 0.5, 0.8], [0.1 + 0.2, 0.4, 0.6, 0.7])
-    WinTieLoss(wins=2, ties=1, losses=1)
-    """
-    if not tie >= 0:
-        raise ValueError(f"tie must be at least 0, got {tie}")
-    first, second = paired_values(a, b)
-    wins = int(np.count_nonzero(first - second > tie))
-    losses = int(np.count_nonzero(second - first > tie))
-    return WinTieLoss(wins, len(first) - wins - losses, losses)
