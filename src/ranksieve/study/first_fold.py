@@ -31,30 +31,16 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "lightgbm", "xgboost", "
 
 @dataclass(frozen=True, eq=False)
 class FirstFold:
-    """Facts about the training queries of the first fold.
+    """Facts about the training queries of the first fold."""
 
-    Attributes
-    ----------
-    fold : str
-        Name of the fold.
-    measure : str
-        Measure of the importance.
-    importance : array of shape (features,)
-        Mean of the measure if documents are ranked by one feature, in its better direction.
-    compared : int array
-        Features whose similarity is known.
-    similarity : array of shape (compared, compared)
-        Absolute value of the mean over queries of Spearman's coefficient.
-    versions : mapping of str to str
-        Versions of Python and of packages when this was computed.
-    """
-
-    fold: str
-    measure: str
+    fold: str  # its name
+    measure: str  # of the importance
+    # (features,): mean of the measure if one feature ranks the documents, in its better direction
     importance: np.ndarray
-    compared: np.ndarray
+    compared: np.ndarray  # features whose similarity is known
+    # (compared, compared): absolute value of the mean over queries of Spearman's coefficient
     similarity: np.ndarray
-    versions: Mapping[str, str]
+    versions: Mapping[str, str]  # of Python and of packages when this was computed
 
     def similar_to(
         self, feature: int, most: int = 3, least: float = 0.5

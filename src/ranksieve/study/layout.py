@@ -20,6 +20,8 @@ from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run
 
 Results = Callable[[Record], Record]
 """Maps the key of a cell to its result."""
+Best = dict[tuple[str, str, str, int | None, int], Outcome]
+"""Fold, selector, ranker, seed and number of features -> choice on validation queries."""
 
 C = TypeVar("C", bound=Cell)
 
@@ -35,29 +37,16 @@ class Attempt(NamedTuple):
 
 
 class Layout:
-    """Cells of a plan.
-
-    Parameters
-    ----------
-    plan : Plan
-    names : sequence of str
-        Names of the features of the data.
-
-    Attributes
-    ----------
-    n_features : int
-        Number of features that are not excluded.
-    include, exclude : list of int
-        Features that all selectors start with, and that none selects.
-    """
+    """Cells of a plan; ``names`` are those of the features of the data."""
 
     def __init__(self, plan: Plan, names: Sequence[str]) -> None:
         self.plan = plan
         listed = listed_features(plan.include, plan.exclude, plan.groups, names)
+        # Features that all selectors start with, and that none selects.
         self.include, self.exclude = listed.include, listed.exclude
         allowed = [feature for feature in range(len(names)) if feature not in self.exclude]
         self._every = tuple(dict.fromkeys([*self.include, *allowed]))
-        self.n_features = len(allowed)
+        self.n_features = len(allowed)  # without those that are excluded
         # The included features or the largest group must fit.
         groups = [set(group) - set(self.exclude) for group in listed.groups or []]
         whole = sum(len(group) for group in groups if group & set(self.include))
@@ -134,22 +123,10 @@ def _distinct(cells: Iterable[C]) -> list[C]:
     return list({key_of(cell.key("")): cell for cell in cells}.values())
 
 
-Best = dict[tuple[str, str, str, int | None, int], Outcome]
-"""Fold, selector, ranker, seed and number of features -> choice on validation queries."""
-
-
 def assemble(
     layout: Layout, folds: Sequence[FoldSummary], results: Results
 ) -> dict[tuple[str, str], Run]:
-    """Assemble the results of every selector with every ranker.
-
-    Parameters
-    ----------
-    layout : Layout
-    folds : sequence of FoldSummary
-    results : callable
-        Returns the result of any cell.
-    """
+    """Assemble the results of every selector with every ranker."""
     best = _best(layout, folds, results)
     return {
         (selector, ranker): _run(layout, folds, best, selector, ranker)
@@ -202,12 +179,8 @@ def _outcome(layout: Layout, fold: str, attempt: Attempt, results: Results) -> O
 def choose_size(by_size: Mapping[int, Outcome], rule: Rule) -> Outcome:
     """Choose the number of features on validation queries; the fewest if several are equal.
 
-    Parameters
-    ----------
-    by_size : mapping of int to Outcome
-        Outcome of each number of features, ascending.
-    rule : {"best", "one_se"}
-        The best validation value, or the fewest features within one standard error of it.
+    ``by_size`` has the outcome of each number of features, ascending. The rule is to take the best
+    validation value, or the fewest features within one standard error of it.
     """
     best = max(by_size.values(), key=lambda outcome: outcome.validation)
     if rule == "best":

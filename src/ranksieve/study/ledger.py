@@ -10,16 +10,38 @@ from ranksieve.data import DataError
 from ranksieve.io.record_log import RecordLog, key_of
 from ranksieve.io.records import check_kinds
 
+Record = dict[str, Any]
+
+_HEAD = dict(
+    format=str,
+    version=int,
+    ranksieve=str,
+    protocol=str,
+    measures=list,
+    tune=str,
+    convention=str,
+    scale=str,
+    missing=str,
+    folds=list,
+)
+# Keys of the cells and of their results.
+_OF_FOLD = dict(fold=str)
+_FOLD = dict(fingerprint=str, train=int, vali=int, test=list, features=list, file_order=dict)
+_OF_SELECTION = dict(fold=str, selector=str, parameters=dict, seed=object, k=int)
+_SELECTION = dict(features=list, seconds=float)
+_OF_TRAINING = dict(fold=str, ranker=str, parameters=dict, grid=list, seed=object, features=list)
+_TRAINING = dict(
+    parameters=dict, validation=float, validation_error=float, test=dict, seconds=float
+)
+_ROUNDING = 1e-9
+_TINY, _FAR = 5e-324, 1.7e308  # smallest weight of a query, and largest number
+
 
 class Ledger(RecordLog):
     """Folds, and results of cells, in a :class:`~ranksieve.io.record_log.RecordLog`.
 
-    Parameters
-    ----------
-    path : Path
-        An existing file is read; it must have been started with the same ``head``.
-    head : mapping, optional
-        Everything that all results depend on, as JSON values. Without it, a study is only read.
+    ``head`` is everything that all results depend on, as JSON values. An existing file must have
+    been started with the same head. Without a head, a study is only read.
     """
 
     FORMAT = "ranksieve-study"
@@ -51,16 +73,19 @@ class Ledger(RecordLog):
         )
 
     def _check_head(self, head: Record) -> None:
-        check_head(head)
+        check_kinds(head, _HEAD)
+        for name in ("measures", "folds"):
+            if not head[name] or not all(type(text) is str for text in head[name]):
+                raise ValueError(f"{name!r} should be a list of texts")
 
     def _checked(self, cell: Any, result: Any, where: str) -> Record:
-        check_record(cell, result, self.head["measures"])
+        _check_record(cell, result, self.head["measures"])
         name = cell["fold"]
         if cell.keys() == {"fold"}:
             self._check_earlier(name, result)
             self._folds[name] = result
         elif name in self._folds:
-            check_against_fold(cell, result, self._folds[name])
+            _check_against_fold(cell, result, self._folds[name])
         else:  # the line of the fold was lost, and will be written again
             self._earlier.setdefault(name, []).append((where, cell, result))
         return result
@@ -68,55 +93,13 @@ class Ledger(RecordLog):
     def _check_earlier(self, name: str, fold: Record) -> None:
         for where, cell, result in self._earlier.pop(name, []):
             try:
-                check_against_fold(cell, result, fold)
+                _check_against_fold(cell, result, fold)
             except ValueError as error:
                 raise ValueError(f"{where} does not match it: {error}") from None
 
 
-Record = dict[str, Any]
-
-_HEAD = dict(
-    format=str,
-    version=int,
-    ranksieve=str,
-    protocol=str,
-    measures=list,
-    tune=str,
-    convention=str,
-    scale=str,
-    missing=str,
-    folds=list,
-)
-# Keys of the cells and of their results.
-_OF_FOLD = dict(fold=str)
-_FOLD = dict(fingerprint=str, train=int, vali=int, test=list, features=list, file_order=dict)
-_OF_SELECTION = dict(fold=str, selector=str, parameters=dict, seed=object, k=int)
-_SELECTION = dict(features=list, seconds=float)
-_OF_TRAINING = dict(fold=str, ranker=str, parameters=dict, grid=list, seed=object, features=list)
-_TRAINING = dict(
-    parameters=dict, validation=float, validation_error=float, test=dict, seconds=float
-)
-_ROUNDING = 1e-9
-
-
-def check_head(head: Any) -> None:
-    """Raise a ValueError unless ``head`` is a valid first line."""
-    check_kinds(head, _HEAD)
-    for name in ("measures", "folds"):
-        if not head[name] or not all(type(text) is str for text in head[name]):
-            raise ValueError(f"{name!r} should be a list of texts")
-
-
-def check_record(cell: Any, result: Any, measures: list[str]) -> None:
-    """Raise a ValueError unless a line is a valid fold, or a cell with its result.
-
-    Parameters
-    ----------
-    cell, result : Any
-        Values read from a line.
-    measures : list of str
-        Measures of the study.
-    """
+def _check_record(cell: Any, result: Any, measures: list[str]) -> None:
+    """Raise a ValueError unless a line is a valid fold, or a cell with its result."""
     if not isinstance(cell, dict):
         raise ValueError("a cell should be an object")
     if cell.keys() == _OF_FOLD.keys():
@@ -135,7 +118,7 @@ def check_record(cell: Any, result: Any, measures: list[str]) -> None:
         _check_training(result, measures)
 
 
-def check_against_fold(cell: Record, result: Record, fold: Record) -> None:
+def _check_against_fold(cell: Record, result: Record, fold: Record) -> None:
     """Raise a ValueError if a cell does not fit its fold; each was checked before."""
     features = result["features"] if "selector" in cell else cell["features"]
     if max(features) >= len(fold["features"]):
@@ -202,9 +185,6 @@ def _check_features(features: list[Any]) -> None:
 def _check_seed(seed: Any) -> None:
     if seed is not None and (type(seed) is not int or seed < 0):
         raise ValueError(f"'seed' should be a whole number or null, not {seed!r:.40}")
-
-
-_TINY, _FAR = 5e-324, 1.7e308
 
 
 def _check_number(record: Record, name: str, low: float = -_FAR) -> None:

@@ -19,13 +19,8 @@ def find_methods(
 ) -> dict[str, Method]:
     """Find the methods that the entries of a plan mean, by name, in their order.
 
-    Parameters
-    ----------
-    entries : sequence
-        See :meth:`Registry.find`.
-    registry : Registry
-    recorded : mapping
-        Name -> record of an estimator in a plan file.
+    :meth:`Registry.find` says what an entry can be; ``recorded`` maps names to the records of
+    estimators in a plan file.
     """
     methods = [find_method(entry, registry, recorded) for entry in entries]
     are_named = [_is_named(entry, recorded) for entry in entries]
