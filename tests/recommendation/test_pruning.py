@@ -1,23 +1,28 @@
 """Dropping what a set of features can do without."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve.costs import AlignedCosts
-from ranksieve.recommendation.pruning import Step, pruning
-from tests.oracles import cost_of_features, exchanged, prune_by_cost
+from ranksieve.recommendation.cells import drive
+from ranksieve.recommendation.pruning import pruning
+from ranksieve.recommendation.task import Rule
+from tests.oracles import cost_of_features, prune_by_cost
 
 
 def prune(start, costs, value, limit, **options):
-    """Run the search with a function that returns the value of a set of features."""
-    search = pruning(start, costs, limit, **options)
-    features = next(search)
-    while True:
-        try:
-            features = search.send(float(value(features)))
-        except StopIteration as end:
-            return end.value
+    """Features left, and the sets that were asked for, by a function with the value of a set."""
+    asked = []
+
+    def is_enough(features):
+        asked.append(features)
+        look_up = yield [features]
+        return look_up(features) >= limit
+
+    features = drive(pruning(start, costs, is_enough, **options), lambda cells: value)
+    return features, asked
 
 
 @st.composite
@@ -59,95 +64,83 @@ def test_it_is_the_slow_way(problem):
     start, costs, value, limit, how = problem
     group_of = {f: int(g) if g >= 0 else None for f, g in enumerate(costs.group_of)}
 
-    pruned = prune(start, costs, value, limit, **how)
+    features, _ = prune(start, costs, value, limit, **how)
 
-    assert list(pruned.features) == prune_by_cost(
-        start, total_of(costs), group_of, value, limit, **how
-    )
+    assert list(features) == prune_by_cost(start, total_of(costs), group_of, value, limit, **how)
 
 
 @given(problems(), st.none() | st.integers(1, 6))
 def test_never_dearer_always_within_the_limit(problem, most):
     start, costs, value, limit, how = problem
-    asked = []
+    whole, asked_in_all = prune(start, costs, value, limit, **how)
 
-    def noted(features):
-        asked.append(features)
-        return value(features)
+    features, asked = prune(start, costs, value, limit, **how, max_evaluations=most)
 
-    pruned = prune(start, costs, noted, limit, **how, max_evaluations=most)
-
-    assert pruned.n_evaluations == len(asked) == len({frozenset(own) for own in asked})
-    assert most is None or len(asked) <= most
-    assert pruned.is_complete or len(asked) == most
-    assert pruned.features  # never nothing
-    assert how["keep"] <= set(pruned.features)
-    assert pruned.value == value(pruned.features)
-    assert pruned.cost == costs.total(pruned.features) <= costs.total(start)
+    assert asked == asked_in_all[:most]
+    assert len(asked) == len({frozenset(own) for own in asked})
+    assert features == whole or len(asked) == most
+    assert features  # never nothing
+    assert how["keep"] <= set(features)
+    assert costs.total(features) <= costs.total(start)
     if value(start) < limit:
-        assert pruned.features == tuple(start)
+        assert features == tuple(start)
     else:
-        assert pruned.value >= limit
-    left = list(start)
-    for dropped, added in pruned.steps:
-        left = exchanged(left, list(dropped), list(added))
-    assert left == list(pruned.features)
-    assert len(set(left)) == len(left)
+        assert features == [own for own in asked if value(own) >= limit][-1]
+    assert len(set(features)) == len(features)
 
 
 @given(problems())
 def test_nothing_is_left_to_drop_or_to_exchange(problem):
     start, costs, value, limit, how = problem
-    pruned = prune(start, costs, value, limit, **how)
+    features, _ = prune(start, costs, value, limit, **how)
     if value(start) < limit:
         return
-    left = set(pruned.features)
+    left = set(features)
     groups = [{f for f in left if costs.group_of[f] == g} for g in range(3)]
     steps = [({f}, set()) for f in left] + [(group, set()) for group in groups]
     steps += [({f}, {g}) for f in left for g in how["substitutes"].get(f, ()) if g not in left]
     for part, new in steps:
         rest = left - part | new
-        saves = costs.total(rest) < pruned.cost
+        saves = costs.total(rest) < costs.total(features)
         if rest and saves and not part & how["keep"]:
             assert value(rest) < limit
 
 
 def test_a_group_goes_where_no_feature_alone_would_save_much():
     costs = AlignedCosts(np.ones(4), np.array([-1, 0, 0, -1]), np.array([50.0]))
-    asked = []
 
     def value(features):
-        asked.append(features)
         return 1.0 if {0, 3} <= set(features) else 0.0
 
-    pruned = prune([0, 1, 2, 3], costs, value, 0.5)
+    features, asked = prune([0, 1, 2, 3], costs, value, 0.5)
 
-    assert pruned.steps == [Step((1, 2))]
     assert asked == [(0, 1, 2, 3), (0, 3), (0,), (3,)]
+    assert features == (0, 3)
 
 
 def test_a_feature_is_exchanged_for_one_of_a_call_that_is_paid_for():
     costs = AlignedCosts(np.ones(4), np.array([0, 1, 0, -1]), np.array([5.0, 5.0]))
-    asked = []
 
     def value(features):
-        asked.append(features)
         return 1.0 if {0, 1} <= set(features) or {0, 2} <= set(features) else 0.0
 
-    pruned = prune([1, 0], costs, value, 0.5, substitutes={1: [3, 2], 0: [2]})
+    features, asked = prune([1, 0], costs, value, 0.5, substitutes={1: [3, 2], 0: [2]})
 
     assert asked == [(1, 0), (1,), (0,), (3, 0), (2, 0), (2,)]
-    assert pruned.steps == [Step((1,), (2,))]
-    assert pruned.features == (2, 0)
+    assert features == (2, 0)
 
 
-def test_differences_by_rounding_do_not_matter():
-    costs = AlignedCosts(np.ones(2), np.array([-1, -1]), np.empty(0))
-    pruned = prune([0, 1], costs, lambda features: 0.5 - 1e-14 * (len(features) == 1), 0.5)
-    assert pruned.features == (0,)
+@pytest.mark.parametrize("name", ["half-margin", "safe", "one-se"])
+class TestEnough:
+    """The rule that says which sets are enough."""
 
+    def test_differences_by_rounding_do_not_matter(self, name):
+        base = np.full(4, 0.5)
+        rule = Rule(name, margin=0.01)
+        loss = 0.0 if name == "one-se" else rule.margin * 0.5 / (2 if name == "half-margin" else 1)
+        assert rule.is_enough(base - loss - 1e-14, base, None)
+        assert not rule.is_enough(base - loss - 1e-6, base, None)
 
-def test_values_that_are_not_there_are_not_good_enough():
-    costs = AlignedCosts(np.ones(2), np.array([-1, -1]), np.empty(0))
-    pruned = prune([0, 1], costs, lambda features: np.nan if len(features) == 1 else 1.0, 0.5)
-    assert pruned.features == (0, 1)
+    def test_values_that_are_not_there_are_not_good_enough(self, name):
+        base = np.full(4, 0.5)
+        assert not Rule(name, margin=0.01).is_enough(np.full(4, np.nan), base, None)

@@ -6,7 +6,7 @@ to find the features to recommend.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import sqrt
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
 from ranksieve.recommendation.cells import Procedure, together
 from ranksieve.recommendation.division import Stage, TrainingSet
-from ranksieve.recommendation.pruning import pruning
+from ranksieve.recommendation.pruning import Enough, pruning
 from ranksieve.recommendation.task import ALL, NONE, Candidate, Member, Task
 from ranksieve.sums.similarity import Similarity
 
@@ -24,9 +24,6 @@ _MOST_TRIES, _FEW_TRIES = 16, 8  # limits on the sets tried to save costs: usual
 _MOST_SIZES, _STEP = 4, 1.12  # sizes tried if the chosen one is not enough; factor between them
 _ALIKE = 0.5  # a feature may replace another that is at least this similar
 _MOST_SUBSTITUTES = 3  # largest number for each feature
-
-Enough = Callable[[Sequence[int]], Procedure[bool]]
-"""Whether a set of features is enough on the choosing queries; False once time is up."""
 
 
 class Choice(NamedTuple):
@@ -91,6 +88,7 @@ def _chosen(task: Task, stage: Stage, chosen: Candidate, search: Search) -> Proc
         return path[:size]
 
     def is_enough(features: Sequence[int]) -> Procedure[bool]:
+        """Whether features are enough on the choosing queries; False once time is up."""
         if task.is_over():
             return False
         values = yield from task.judged(stage.inner, [features] * len(stage.inner))
@@ -117,14 +115,8 @@ def _cheaper(
     """Remove expensive features or replace them with similar ones, while the set is enough."""
     tries = _FEW_TRIES if task.division.is_large else _MOST_TRIES
     others = _substitutes(task, stage.final)
-    steps = pruning(features, task.costs, 1.0, task.include, others, tries)
-    asked = next(steps)
-    while True:
-        value = yield from is_enough(asked)
-        try:
-            asked = steps.send(float(value))
-        except StopIteration as end:
-            return list(end.value.features)
+    found = yield from pruning(features, task.costs, is_enough, task.include, others, tries)
+    return list(found)
 
 
 def _substitutes(task: Task, training: TrainingSet) -> dict[int, list[int]]:
