@@ -13,6 +13,7 @@ from ranksieve.costs import AlignedCosts, FeatureCosts
 from ranksieve.io.typed import to_json_values
 from ranksieve.recommendation.evidence import Evidence
 from ranksieve.recommendation.verdict import Verdict, percent
+from ranksieve.study.results import BASE
 from ranksieve.text import quantity
 
 
@@ -150,6 +151,25 @@ class Recommendation:
     def names(self) -> list[str]:
         """Names of the features to keep."""
         return [self.feature_names[feature] for feature in self.features]
+
+    @property
+    def selected_points(self) -> list[FrontPoint]:
+        """Candidates that a selector chose, without all features and no features."""
+        return [point for point in self.front if point.selector not in (BASE, "none")]
+
+    @property
+    def selectors(self) -> list[str]:
+        """Selectors of the candidates, in order."""
+        return list(dict.fromkeys(point.selector for point in self.selected_points))
+
+    @property
+    def point_of_all(self) -> FrontPoint:
+        """The candidate with all features."""
+        return next(point for point in self.front if point.selector == BASE)
+
+    def is_recommended(self, point: FrontPoint) -> bool:
+        """Whether a candidate is the recommended one."""
+        return (point.selector, point.size) == (self.selector, self.size)
 
     @property
     def is_pruned(self) -> bool:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from ranksieve.io.records import write_text
 from ranksieve.recommendation.answer import Recommendation
-from ranksieve.report.candidates import selectors_of
 from ranksieve.report.figures import describe_front, plot_front
 from ranksieve.report.folder import Drawing, write_drawing, write_table
 from ranksieve.report.formats.plain_text import escape
@@ -20,7 +19,7 @@ def write_recommendation(answer: Recommendation, directory: Path, *, figures: bo
     write_recommendation_page(answer, directory / "report.html")
     page = [f"# {escape(answer.title)}", escape(answer.sentence), *map(escape, answer.notes)]
     page.append(escape(answer.protocol))
-    if figures and selectors_of(answer):
+    if figures and answer.selectors:
         drawing = Drawing(plot_front(answer), "front", describe_front(answer))
         page.append(write_drawing(drawing, directory))
     page += [write_table(sheet, directory) for sheet in recommendation_sheets(answer)]

@@ -9,12 +9,6 @@ from matplotlib.axes import Axes
 
 from ranksieve.recommendation.answer import FrontPoint, Recommendation
 from ranksieve.recommendation.verdict import percent
-from ranksieve.report.candidates import (
-    all_features,
-    is_recommended,
-    selected_points,
-    selectors_of,
-)
 from ranksieve.report.figures.style import (
     ALL_FEATURES,
     draw_all_features,
@@ -55,16 +49,16 @@ def plot_front(answer: Recommendation, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_ylabel()
     'NDCG@10'
     """
-    selectors = selectors_of(answer)
+    selectors = answer.selectors
     if ax is None:
         names = [ALL_FEATURES, margin_label(answer.claim.margin), *map(format_name, selectors)]
         ax = new_axes(legend=[*names, _SHOWN, _NOT_SHOWN, _RECOMMENDED])
-    draw_all_features(ax, all_features(answer).value, answer.claim.margin)
+    draw_all_features(ax, answer.point_of_all.value, answer.claim.margin)
     for number, name in enumerate(selectors):
         points = [point for point in answer.front if point.selector == name]
         _draw(ax, points, format_name(name), line_style(number) | {"fillstyle": "full"})
     _explain_marks(ax, answer)
-    ringed = [point for point in answer.front if is_recommended(point, answer)]
+    ringed = [point for point in answer.front if answer.is_recommended(point)]
     if ringed:
         draw_rings(ax, [p.cost for p in ringed], [p.value for p in ringed], _RECOMMENDED)
     finish(ax, "cost" if answer.has_costs else "number of features", answer.claim.measure)
@@ -75,14 +69,14 @@ def plot_front(answer: Recommendation, *, ax: Axes | None = None) -> Axes:
 
 def describe_front(answer: Recommendation) -> str:
     """Describe what :func:`plot_front` shows, and what it means."""
-    whole, claim = all_features(answer), answer.claim
+    whole, claim = answer.point_of_all, answer.claim
     against = "cost" if answer.has_costs else "the number of features"
     sentences = [
         f"{claim.measure} against {against}, of the candidates. The line of all "
         f"features is at {whole.value:.4f}, and the strip below it is a loss of up to "
         f"{percent(claim.margin)}."
     ]
-    marked = selected_points(answer)
+    marked = answer.selected_points
     shown = [point for point in marked if point.is_shown]
     if any(point.is_shown is not None for point in marked):
         sentences.append(
@@ -98,7 +92,7 @@ def describe_front(answer: Recommendation) -> str:
         f"{point.value:.4f}, a change of {percent(point.change, sign=True)}"
         f"{_describe_kept(point, answer)}."
         for point in answer.front
-        if is_recommended(point, answer)
+        if answer.is_recommended(point)
     ]
     if min(point.value for point in marked) < _lowest(answer):
         sentences.append("Values far below are cut off.")
@@ -130,7 +124,7 @@ def _draw(ax: Axes, points: Sequence[FrontPoint], label: str, style: dict[str, A
 
 
 def _explain_marks(ax: Axes, answer: Recommendation) -> None:
-    verdicts = {point.is_shown for point in selected_points(answer)}
+    verdicts = {point.is_shown for point in answer.selected_points}
     for verdict, face, label in ((True, "0.3", _SHOWN), (False, "white", _NOT_SHOWN)):
         if verdict in verdicts:
             ax.plot([], [], "o", color="0.3", markerfacecolor=face, markersize=4, label=label)
@@ -138,11 +132,11 @@ def _explain_marks(ax: Axes, answer: Recommendation) -> None:
 
 def _scale(ax: Axes, answer: Recommendation) -> None:
     """Set ticks at sizes if these are the costs, and cut off values far below."""
-    drawn = [p for p in answer.front if p.selector != "none" or is_recommended(p, answer)]
+    drawn = [p for p in answer.front if p.selector != "none" or answer.is_recommended(p)]
     costs = sorted({point.cost for point in drawn})
     if not answer.has_costs and costs[0] > 0:
         number_ticks(ax, [round(cost) for cost in costs])
-    ringed = [point.value for point in drawn if is_recommended(point, answer)]
+    ringed = [point.value for point in drawn if answer.is_recommended(point)]
     kept = min([_lowest(answer), *ringed])
     if min(point.value for point in drawn) < kept:
         ax.set_ylim(kept)
@@ -150,4 +144,4 @@ def _scale(ax: Axes, answer: Recommendation) -> None:
 
 def _lowest(answer: Recommendation) -> float:
     """Value below which candidates are cut off, so that the margin can be seen."""
-    return all_features(answer).value * (1 - max(_MARGINS * answer.claim.margin, _LOSS))
+    return answer.point_of_all.value * (1 - max(_MARGINS * answer.claim.margin, _LOSS))

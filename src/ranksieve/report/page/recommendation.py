@@ -17,7 +17,6 @@ from markupsafe import Markup
 from ranksieve.recommendation.answer import FrontPoint, KeptFeature, Recommendation
 from ranksieve.recommendation.verdict import Verdict as Claim
 from ranksieve.recommendation.verdict import percent
-from ranksieve.report.candidates import all_features, is_recommended, selectors_of
 from ranksieve.report.page.charts.bars import Panel, draw_margin, draw_panels
 from ranksieve.report.page.charts.curves import Curve, Level, draw_curves
 from ranksieve.report.page.charts.svg import color_class
@@ -218,10 +217,10 @@ def dropped_section(answer: Recommendation) -> Section | None:
 
 def front_section(answer: Recommendation) -> Section | None:
     """Quality against cost of all candidates."""
-    selectors = selectors_of(answer)
+    selectors = answer.selectors
     if not selectors:
         return None
-    claim, whole = answer.claim, all_features(answer)
+    claim, whole = answer.claim, answer.point_of_all
     curves = [_curve(answer, name, color_class(n)) for n, name in enumerate(selectors)]
     curves += [
         _curve(answer, name, "s-", label)
@@ -262,7 +261,7 @@ def _curve(answer: Recommendation, selector: str, css: str, name: str = "") -> C
     chosen = [
         index
         for index, point in enumerate(points)
-        if is_recommended(point, answer) or selector == "none"
+        if answer.is_recommended(point) or selector == "none"
     ]
     return Curve(
         name or selector,
