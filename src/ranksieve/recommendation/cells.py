@@ -1,4 +1,4 @@
-"""The cells of a recommendation (its units of work), their ledger, and what requests them.
+"""The cells of a recommendation (its units of work), what requests them, and their ledger.
 
 A procedure is a generator that yields the cells whose results it needs, is sent a function that
 looks up results, and returns its answer. Several procedures run together, so that their next
@@ -27,26 +27,23 @@ from ranksieve.study.cells import locate_errors
 from ranksieve.study.ledger import Record
 from ranksieve.text import quantity
 
+T = TypeVar("T")
+
+# Keys of cells and of their results in the ledger, with their types.
+_SELECTION_KEY = dict(fold=str, selector=str, parameters=dict, seed=object, k=int)
+_SELECTION_RESULT = dict(features=list, seconds=float)
+_RANKING_KEY = dict(fold=str, ranker=str, parameters=dict, seed=object, features=list)
+_RANKING_RESULT = dict(values=dict, seconds=float)
+
 
 @dataclass(frozen=True)
 class RankingCell:
-    """Train a ranker on some features and evaluate it on held-out queries.
-
-    Attributes
-    ----------
-    method : Method
-    settings : dict
-        Parameters of the ranker.
-    seed : int or None
-    features : tuple of int
-        In ascending order. If empty, all documents of a query get the same score.
-    measure, convention : str
-    """
+    """Train a ranker on some features and evaluate it on held-out queries."""
 
     method: Method
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # parameters of the ranker
     seed: int | None
-    features: tuple[int, ...]
+    features: tuple[int, ...]  # ascending; if empty, all documents of a query get the same score
     measure: str
     convention: str
 
@@ -92,63 +89,6 @@ def query_values(
     """Return the value of the measure for each query, ranked by scores."""
     evaluated = evaluate(data.y, scores, data.qid, [measure], convention, doc_ids=data.doc_ids)
     return evaluated.per_query[measure]
-
-
-_SELECTION_KEY = dict(fold=str, selector=str, parameters=dict, seed=object, k=int)
-_SELECTION_RESULT = dict(features=list, seconds=float)
-_RANKING_KEY = dict(fold=str, ranker=str, parameters=dict, seed=object, features=list)
-_RANKING_RESULT = dict(values=dict, seconds=float)
-
-
-class RecommendationLog(RecordLog):
-    """The ledger of a recommendation: a file of selections and values that survives a crash."""
-
-    FORMAT = "ranksieve-recommendation"
-    VERSION = 1
-    WHAT = "the results of a recommendation"
-    INSTEAD = "name another directory"
-
-    def __init__(self, path: Path, head: Mapping[str, Any]) -> None:
-        self._sizes: Mapping[str, int] = head["parts"]
-        self._n_features = head["n_features"]
-        super().__init__(path, head)
-
-    def _differs(self, name: str, found: Any, wanted: Any) -> str:
-        if name in ("fingerprint", "parts", "n_features"):
-            return f"these are results of other data; {self.INSTEAD}"
-        return (
-            f"these are results with {name} {found!r:.80}, not {wanted!r:.80}; {self.INSTEAD}, or "
-            "use the same setting"
-        )
-
-    def _checked(self, cell: Any, result: Any, where: str) -> Record:
-        if not isinstance(cell, dict):
-            raise ValueError("a cell should be an object")
-        if "selector" in cell:
-            check_kinds(cell, _SELECTION_KEY)
-            check_kinds(result, _SELECTION_RESULT)
-            self._check_features(result["features"])
-        else:
-            check_kinds(cell, _RANKING_KEY)
-            check_kinds(result, _RANKING_RESULT)
-            self._check_features(cell["features"])
-            self._check_values(result["values"])
-        return dict(result)
-
-    def _check_features(self, features: list[Any]) -> None:
-        if not are_features(features, self._n_features):
-            raise ValueError("not a list of features of the data")
-
-    def _check_values(self, values: dict[str, Any]) -> None:
-        for part, by_query in values.items():
-            size = self._sizes.get(part)
-            if not isinstance(by_query, list) or len(by_query) != size:
-                raise ValueError(f"part {part!r} should have {size} values")
-            if not all(type(value) is float and isfinite(value) for value in by_query):
-                raise ValueError("a value is not a finite number")
-
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -208,3 +148,51 @@ def drive(procedure: Procedure[T], compute: Callable[[Sequence[PlannedCell]], Lo
             answer: T = end.value
             return answer
         lookup = compute(cells)
+
+
+class RecommendationLog(RecordLog):
+    """The ledger of a recommendation: a file of selections and values that survives a crash."""
+
+    FORMAT = "ranksieve-recommendation"
+    VERSION = 1
+    WHAT = "the results of a recommendation"
+    INSTEAD = "name another directory"
+
+    def __init__(self, path: Path, head: Mapping[str, Any]) -> None:
+        self._sizes: Mapping[str, int] = head["parts"]
+        self._n_features = head["n_features"]
+        super().__init__(path, head)
+
+    def _differs(self, name: str, found: Any, wanted: Any) -> str:
+        if name in ("fingerprint", "parts", "n_features"):
+            return f"these are results of other data; {self.INSTEAD}"
+        return (
+            f"these are results with {name} {found!r:.80}, not {wanted!r:.80}; {self.INSTEAD}, or "
+            "use the same setting"
+        )
+
+    def _checked(self, cell: Any, result: Any, where: str) -> Record:
+        if not isinstance(cell, dict):
+            raise ValueError("a cell should be an object")
+        if "selector" in cell:
+            check_kinds(cell, _SELECTION_KEY)
+            check_kinds(result, _SELECTION_RESULT)
+            self._check_features(result["features"])
+        else:
+            check_kinds(cell, _RANKING_KEY)
+            check_kinds(result, _RANKING_RESULT)
+            self._check_features(cell["features"])
+            self._check_values(result["values"])
+        return dict(result)
+
+    def _check_features(self, features: list[Any]) -> None:
+        if not are_features(features, self._n_features):
+            raise ValueError("not a list of features of the data")
+
+    def _check_values(self, values: dict[str, Any]) -> None:
+        for part, by_query in values.items():
+            size = self._sizes.get(part)
+            if not isinstance(by_query, list) or len(by_query) != size:
+                raise ValueError(f"part {part!r} should have {size} values")
+            if not all(type(value) is float and isfinite(value) for value in by_query):
+                raise ValueError("a value is not a finite number")

@@ -25,21 +25,12 @@ _TEST, _VALI = "test", "vali"
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Queries to train on: all except some parts, or one half or a sample of these.
+    """Queries to train on: all except some parts, or one half or a sample of these."""
 
-    Attributes
-    ----------
-    left_out : tuple of str
-        Parts that are held out from training and ranked afterwards.
-    half : tuple of int, optional
-        Number of a random division into halves, and the half (0 or 1) to train on.
-    is_sample : bool
-        Whether to train on a random sample of the queries and rank nothing.
-    """
-
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # parts that are held out from training and ranked afterwards
+    # Number of a random division into halves, and the half (0 or 1) to train on.
     half: tuple[int, int] | None = None
-    is_sample: bool = False
+    is_sample: bool = False  # whether to train on a random sample of the queries and rank nothing
 
     @property
     def name(self) -> str:
@@ -52,41 +43,22 @@ class TrainingSet:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Training data, and the data held out from it.
-
-    Attributes
-    ----------
-    name : str
-    train : RankingData
-    held_out : mapping of str to RankingData
-        Queries of each held-out part.
-    memo : Memo
-        Statistics of the training queries that selectors share.
-    """
+    """Training data, and the data held out from it."""
 
     name: str
     train: RankingData
-    held_out: Mapping[str, RankingData]
-    memo: Memo = field(default_factory=Memo)
+    held_out: Mapping[str, RankingData]  # queries of each held-out part
+    memo: Memo = field(default_factory=Memo)  # statistics of training queries that selectors share
     vali: None = None
 
 
 class Stage(NamedTuple):
-    """One run of the procedure: what it chooses features on, and what judges the choice.
+    """One run of the procedure: what it chooses features on, and what judges the choice."""
 
-    Attributes
-    ----------
-    inner : sequence of (training set, part)
-        Folds: what to train on, and the part whose queries help to choose.
-    final : TrainingSet
-        What the features are selected on once the choice is made.
-    judge : str or None
-        Part of the queries that has no influence on the choice; None if there is none.
-    """
-
+    # Folds: what to train on, and the part whose queries help to choose.
     inner: Sequence[tuple[TrainingSet, str]]
-    final: TrainingSet
-    judge: str | None
+    final: TrainingSet  # what the features are selected on once the choice is made
+    judge: str | None  # part of the queries, if any, that has no influence on the choice
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,24 +68,14 @@ class Division:
     The last stage yields the features to recommend; the stages before it show how well the
     procedure does on unseen queries. If the data comes with a split, there is one stage, and the
     test queries judge exactly the features that it recommends.
-
-    Attributes
-    ----------
-    whole : RankingData
-    parts : mapping of str to int array
-        Positions of the queries of each part; queries in no part are always used for training.
-    stages : sequence of Stage
-    in_words : str
-        How queries are divided, for readers.
-    seed : int
-        Random seed of halves and samples.
     """
 
     whole: RankingData
+    # Positions of the queries of each part; queries in no part are always used for training.
     parts: Mapping[str, np.ndarray]
     stages: Sequence[Stage]
-    in_words: str
-    seed: int = 0
+    in_words: str  # how queries are divided, for readers
+    seed: int = 0  # of halves and samples
     name: str = "recommendation"  # in messages
 
     @property
@@ -188,15 +150,8 @@ def divide(
 ) -> Division:
     """Divide queries into those that choose and those that judge.
 
-    Parameters
-    ----------
-    source : RankingData, Collection or DividedData
-        If the data has folds or a split, these are used.
-    n_folds : int
-        Number of parts, used in rotation, if the data has neither.
-    seed : int
-    **read_options
-        Options for reading the files of a collection.
+    If the data has folds or a split, these are used; if it has neither, ``n_folds`` parts are used
+    in rotation. The options are those for reading the files of a collection.
     """
     if isinstance(source, RankingData):
         parts = query_parts(source.n_queries, n_folds, random_state=seed)

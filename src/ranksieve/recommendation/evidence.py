@@ -17,50 +17,28 @@ _IN_FILE = (
 
 
 class Outcome(NamedTuple):
-    """The choice of one run of the procedure, and its values on the judging queries.
+    """The choice of one run of the procedure, and its values on the judging queries."""
 
-    Attributes
-    ----------
-    part : str
-        Name of the part of the queries.
-    selector : str
-    size : int
-        Number of features requested from the selector.
-    cost : float
-    features : list of int
-    queries : list of str
-        Ids of the judging queries.
-    with_all, with_chosen : list of float
-        Value of each query with all features, and with the chosen ones.
-    weights : list of float or None
-        Weights of the queries.
-    """
-
-    part: str
+    part: str  # name of the part of the queries
     selector: str
-    size: int
+    size: int  # number of features requested from the selector
     cost: float
     features: list[int]
-    queries: list[str]
-    with_all: list[float]
-    with_chosen: list[float]
-    weights: list[float] | None
+    queries: list[str]  # ids of the judging queries
+    with_all: list[float]  # value of each query with all features
+    with_chosen: list[float]  # value of each query with the chosen features
+    weights: list[float] | None  # of the queries
 
 
 class Likeness(NamedTuple):
     """How similarly features order documents: mean over queries of abs(tau_b).
 
-    Attributes
-    ----------
-    features : list of int
-        At most 150 compared features: the recommended ones and their near-copies take precedence,
-        then those that rank best alone.
-    values : list of list of float
-        Row i has the similarities of ``features[i]`` to ``features[:i]``.
+    At most 150 features are compared: the recommended ones and their near-copies take precedence,
+    then those that rank best alone.
     """
 
     features: list[int]
-    values: list[list[float]]
+    values: list[list[float]]  # row i has the similarities of features[i] to features[:i]
 
     @property
     def matrix(self) -> np.ndarray:

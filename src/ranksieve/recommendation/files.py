@@ -23,14 +23,21 @@ from ranksieve.io.typed import check_types
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.evidence import Evidence
 
-ANSWER, MODEL, MODEL_OF_ALL = "recommendation.json", "model.json", "model-all.json"
+ANSWER, EVIDENCE = "recommendation.json", "evidence.json"
+MODEL, MODEL_OF_ALL = "model.json", "model-all.json"
 LEDGER, SELECTION = "recommendation.jsonl", "selection.json"
 
-EVIDENCE = "evidence.json"
-ADVICE = "; run recommend again"  # what to do if a file is damaged
-
+_ADVICE = "; run recommend again"  # what to do if a file is damaged
 _FORMAT, _VERSION = "ranksieve-answer", 1
 _EVIDENCE_FORMAT, _EVIDENCE_VERSION = "ranksieve-evidence", 1
+_REFERENCE = 4  # number of values in ``reference`` for each feature
+# Settings of an answer, with their types.
+_SETTINGS: dict[str, Any] = dict(
+    ranksieve=str, fingerprint=str, division=str, measure=str, convention=str, scale=str,
+    ranker=str, ranker_parameters=dict[str, Any], selectors=list[str], rule=str, margin=float,
+    level=float, seed=int, budget=float | None, keep=list[str], drop=list[str],
+    treated=dict[str, Any] | None, costs=dict[str, dict[str, Any]],
+)  # fmt: skip
 
 
 def write_answer(answer: dict[str, Any], evidence: dict[str, Any], directory: Path) -> None:
@@ -46,44 +53,6 @@ def write_answer(answer: dict[str, Any], evidence: dict[str, Any], directory: Pa
     write_text(text + "\n", directory / EVIDENCE)
 
 
-def read_answer(directory: Path) -> dict[str, Any]:
-    """Read an answer; raises DataError if there is none or its checksum does not match."""
-    path = directory / ANSWER
-    if not path.is_file():
-        raise DataError(f"{directory}: there is no {ANSWER}; ranksieve recommend --out writes it")
-    with locate_errors(path, ADVICE):
-        return _read_checked(path, _FORMAT, _VERSION, "the answer of a recommendation")
-
-
-def read_evidence(directory: Path, answer: dict[str, Any]) -> dict[str, Any] | None:
-    """Read the evidence of an answer; None if there is none, as older versions wrote none."""
-    path = directory / EVIDENCE
-    if not path.is_file():
-        return None
-    with locate_errors(path, ADVICE):
-        record = _read_checked(path, _EVIDENCE_FORMAT, _EVIDENCE_VERSION, "evidence of an answer")
-        if record.get("answer") != answer["checksum"]:
-            raise DataError(f"it belongs to another answer than the one in {ANSWER}")
-        evidence: dict[str, Any] = get(record, "evidence", dict)
-        return evidence
-
-
-def _read_checked(path: Path, form: str, version: int, what: str) -> dict[str, Any]:
-    record = read_record(path)
-    check_format(record, form, version, what)
-    check_checksum(record)
-    return dict(record)
-
-
-_REFERENCE = 4  # number of values in ``reference`` for each feature
-_SETTINGS: dict[str, Any] = dict(
-    ranksieve=str, fingerprint=str, division=str, measure=str, convention=str, scale=str,
-    ranker=str, ranker_parameters=dict[str, Any], selectors=list[str], rule=str, margin=float,
-    level=float, seed=int, budget=float | None, keep=list[str], drop=list[str],
-    treated=dict[str, Any] | None, costs=dict[str, dict[str, Any]],
-)  # fmt: skip
-
-
 def load_recommendation(directory: str | os.PathLike[str]) -> Recommendation:
     """Load the answer that :func:`ranksieve.recommend` wrote with ``out``; no data is needed.
 
@@ -94,12 +63,15 @@ def load_recommendation(directory: str | os.PathLike[str]) -> Recommendation:
     """
     folder = Path(directory)
     record = read_answer(folder)
-    answer = _answer_of(record, folder)
-    evidence = read_evidence(folder, record)
-    if evidence is None:
+    answer, path = _answer_of(record, folder), folder / EVIDENCE
+    if not path.is_file():  # older versions wrote none
         return answer
-    with locate_errors(folder / EVIDENCE, ADVICE):
-        return replace(answer, evidence=Evidence.of_record(evidence, len(answer.feature_names)))
+    with locate_errors(path, _ADVICE):
+        whole = _read_checked(path, _EVIDENCE_FORMAT, _EVIDENCE_VERSION, "evidence of an answer")
+        if whole.get("answer") != record["checksum"]:
+            raise DataError(f"it belongs to another answer than the one in {ANSWER}")
+        evidence = Evidence.of_record(get(whole, "evidence", dict), len(answer.feature_names))
+    return replace(answer, evidence=evidence)
 
 
 def load_answer(directory: str | os.PathLike[str]) -> Recommendation:
@@ -108,8 +80,24 @@ def load_answer(directory: str | os.PathLike[str]) -> Recommendation:
     return _answer_of(read_answer(folder), folder)
 
 
+def read_answer(directory: Path) -> dict[str, Any]:
+    """Read an answer; raises DataError if there is none or its checksum does not match."""
+    path = directory / ANSWER
+    if not path.is_file():
+        raise DataError(f"{directory}: there is no {ANSWER}; ranksieve recommend --out writes it")
+    with locate_errors(path, _ADVICE):
+        return _read_checked(path, _FORMAT, _VERSION, "the answer of a recommendation")
+
+
+def _read_checked(path: Path, form: str, version: int, what: str) -> dict[str, Any]:
+    record = read_record(path)
+    check_format(record, form, version, what)
+    check_checksum(record)
+    return dict(record)
+
+
 def _answer_of(record: dict[str, Any], folder: Path) -> Recommendation:
-    with locate_errors(folder / ANSWER, ADVICE):
+    with locate_errors(folder / ANSWER, _ADVICE):
         try:
             answer = Recommendation.of_record(record)
             check_types(answer, Recommendation)

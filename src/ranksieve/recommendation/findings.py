@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from itertools import takewhile
-from math import isfinite
+from math import fsum, isfinite
 from typing import Any
 
 import numpy as np
@@ -34,6 +33,10 @@ from ranksieve.sums.grades import varying_features
 from ranksieve.sums.importance import Importance
 from ranksieve.sums.similarity import Similarity
 
+MOST_COMPARED = 150
+"""Largest number of features whose similarity is stored."""
+
+_DIGITS = 4  # decimals of a stored similarity
 _ALIKE = 0.9  # features that are at least this similar are near-copies
 _CONFIDENCE = 0.95
 _FEW_FOLDS, _FEW_PAIRS = 1, 3  # limits for large data, to save time
@@ -41,20 +44,13 @@ _FEW_FOLDS, _FEW_PAIRS = 1, 3  # limits for large data, to save time
 
 @dataclass
 class FeatureFacts:
-    """Losses, selections and similarities from which the features are described.
+    """Losses, selections and similarities from which the features are described."""
 
-    Attributes
-    ----------
-    losses : dict
-        Feature -> loss without it and the ends of its interval, relative to all features.
-    selections : list of sets of int
-        Features selected on each half of the queries.
-    similarity : array of shape (features, features)
-        How similarly features order documents.
-    """
-
+    # Feature -> loss without it and the ends of its interval, relative to all features.
     losses: dict[int, tuple[float, float, float]] = field(default_factory=dict)
+    # Features selected on each half of the queries.
     selections: list[set[int]] = field(default_factory=list)
+    # (features, features): how similarly features order documents.
     similarity: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     def features(
@@ -210,12 +206,6 @@ def _chain(task: Task, candidates: Sequence[Candidate], selector: str) -> list[C
     return [by_size[size] for size in known]
 
 
-MOST_COMPARED = 150
-"""Largest number of features whose similarity is stored."""
-
-_DIGITS = 4  # decimals of a stored similarity
-
-
 class Effort:
     """Counts the fits of a recommendation, each once, and adds up their time."""
 
@@ -243,7 +233,7 @@ class Effort:
         by_method: dict[str, list[float]] = {}
         for method, seconds in self._seconds.values():
             by_method.setdefault(method, []).append(seconds)
-        spent = [Spent(name, len(times), math.fsum(times)) for name, times in by_method.items()]
+        spent = [Spent(name, len(times), fsum(times)) for name, times in by_method.items()]
         return sorted(spent, key=lambda item: (-item.seconds, item.method))
 
 

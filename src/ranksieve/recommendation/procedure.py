@@ -20,6 +20,8 @@ from ranksieve.recommendation.pruning import Enough, pruning
 from ranksieve.recommendation.task import ALL, NONE, Candidate, Member, Task
 from ranksieve.sums.similarity import Similarity
 
+_CLOSE = 1.12  # no size is tried between two that are within this factor
+_FEW_SIZES = 3  # number of sizes tried within a budget, if data is large
 _MOST_TRIES, _FEW_TRIES = 16, 8  # limits on the sets tried to save costs: usually, for large data
 _MOST_SIZES, _STEP = 4, 1.12  # sizes tried if the chosen one is not enough; factor between them
 _ALIKE = 0.5  # a feature may replace another that is at least this similar
@@ -27,35 +29,19 @@ _MOST_SUBSTITUTES = 3  # largest number for each feature
 
 
 class Choice(NamedTuple):
-    """The candidate and the features that a stage has chosen.
-
-    Attributes
-    ----------
-    candidate : Candidate
-    features : tuple of int
-        Chosen features in the order of the selector.
-    candidates : list of Candidate
-        All evaluated candidates, including all features and no features.
-    values, base : array of shape (queries,) or None
-        Values of the judging queries, with the chosen features and with all features.
-    """
+    """The candidate and the features that a stage has chosen."""
 
     candidate: Candidate
-    features: tuple[int, ...]
-    candidates: list[Candidate]
-    values: np.ndarray | None
-    base: np.ndarray | None
+    features: tuple[int, ...]  # in the order of the selector
+    candidates: list[Candidate]  # all that were evaluated, including all features and no features
+    values: np.ndarray | None  # (queries,): of the judging queries, with the chosen features
+    base: np.ndarray | None  # (queries,): the same with all features
 
 
 def run_stage(task: Task, stage: Stage, shows_front: bool = False) -> Procedure[Choice]:
     """Choose features on the inner folds of a stage, and judge the choice.
 
-    Parameters
-    ----------
-    task : Task
-    stage : Stage
-    shows_front : bool
-        Whether to evaluate the sizes that are fixed in advance as well, after the choice.
+    ``shows_front`` says whether to evaluate the sizes that are fixed in advance, too, in the end.
     """
     weights = task.division.weights([part for _, part in stage.inner])
     search = Search(task, stage.inner, weights)
@@ -72,86 +58,11 @@ def run_stage(task: Task, stage: Stage, shows_front: bool = False) -> Procedure[
     return Choice(chosen, tuple(features), list(search.found), values, base_values)
 
 
-def _chosen(task: Task, stage: Stage, chosen: Candidate, search: Search) -> Procedure[list[int]]:
-    """Select the features of the chosen candidate on all queries of the stage.
-
-    If costs vary, exactly these features must be enough: more are added if necessary, then
-    expensive ones are removed or replaced.
-    """
-    if chosen.selector == NONE:
-        return []
-    path, size = list(task.allowed), chosen.size
-    if chosen.selector != ALL:
-        member = next(one for one in task.members if one.name == chosen.selector)
-        path = yield from task.path(member, stage.final, size)
-    if not task.costs.vary or task.rule.name == "best":
-        return path[:size]
-
-    def is_enough(features: Sequence[int]) -> Procedure[bool]:
-        """Whether features are enough on the choosing queries; False once time is up."""
-        if task.is_over():
-            return False
-        values = yield from task.judged(stage.inner, [features] * len(stage.inner))
-        return search.is_enough(values)
-
-    if task.rule.budget is None:
-        size = yield from _large_enough(path, size, is_enough)
-    return (yield from _cheaper(task, stage, path[:size], is_enough))
-
-
-def _large_enough(path: list[int], size: int, is_enough: Enough) -> Procedure[int]:
-    """Return the first size, from the given one up, that is enough; the given size if none is."""
-    larger = size
-    for _ in range(_MOST_SIZES):
-        if (yield from is_enough(path[:larger])):
-            return larger
-        larger = min(len(path), max(larger + 1, round(_STEP * larger)))
-    return size
-
-
-def _cheaper(
-    task: Task, stage: Stage, features: list[int], is_enough: Enough
-) -> Procedure[list[int]]:
-    """Remove expensive features or replace them with similar ones, while the set is enough."""
-    tries = _FEW_TRIES if task.division.is_large else _MOST_TRIES
-    others = _substitutes(task, stage.final)
-    found = yield from pruning(features, task.costs, is_enough, task.include, others, tries)
-    return list(found)
-
-
-def _substitutes(task: Task, training: TrainingSet) -> dict[int, list[int]]:
-    """Find the features that order documents like each feature does, most similar first."""
-    data = task.division.trial(task.division.to_select(training)).train
-    similarity = Similarity("tau_b", absolute=True)(data).round(9)
-    found = {}
-    for feature in task.allowed:
-        order = np.argsort(-similarity[feature], kind="stable").tolist()
-        near = [other for other in order if similarity[feature, other] >= _ALIKE]
-        near = [other for other in near if other != feature and other in task.allowed]
-        found[feature] = near[:_MOST_SUBSTITUTES]
-    return found
-
-
-_CLOSE = 1.12  # no size is tried between two that are within this factor
-_FEW_SIZES = 3  # number of sizes tried within a budget, if data is large
-
-
 class Search:
     """Evaluates candidates of a stage on the choosing queries.
 
-    Parameters
-    ----------
-    task : Task
-    folds : sequence of (training set, part)
-        What to select and train on, and which part of the queries chooses.
-    weights : array of shape (queries,) or None
-        Weights of the choosing queries.
-
-    Attributes
-    ----------
-    base : array of shape (queries,)
-        Values with all features.
-    found : list of Candidate
+    Folds are pairs of what to select and train on, and which part of the queries chooses; weights
+    are those of the choosing queries. ``base`` (queries,) has the values with all features.
     """
 
     def __init__(
@@ -277,3 +188,63 @@ class Search:
 
     def _cost(self, paths: Sequence[Sequence[int]], size: int) -> float:
         return float(np.mean([self.task.costs.total(path[:size]) for path in paths]))
+
+
+def _chosen(task: Task, stage: Stage, chosen: Candidate, search: Search) -> Procedure[list[int]]:
+    """Select the features of the chosen candidate on all queries of the stage.
+
+    If costs vary, exactly these features must be enough: more are added if necessary, then
+    expensive ones are removed or replaced.
+    """
+    if chosen.selector == NONE:
+        return []
+    path, size = list(task.allowed), chosen.size
+    if chosen.selector != ALL:
+        member = next(one for one in task.members if one.name == chosen.selector)
+        path = yield from task.path(member, stage.final, size)
+    if not task.costs.vary or task.rule.name == "best":
+        return path[:size]
+
+    def is_enough(features: Sequence[int]) -> Procedure[bool]:
+        """Whether features are enough on the choosing queries; False once time is up."""
+        if task.is_over():
+            return False
+        values = yield from task.judged(stage.inner, [features] * len(stage.inner))
+        return search.is_enough(values)
+
+    if task.rule.budget is None:
+        size = yield from _large_enough(path, size, is_enough)
+    return (yield from _cheaper(task, stage, path[:size], is_enough))
+
+
+def _large_enough(path: list[int], size: int, is_enough: Enough) -> Procedure[int]:
+    """Return the first size, from the given one up, that is enough; the given size if none is."""
+    larger = size
+    for _ in range(_MOST_SIZES):
+        if (yield from is_enough(path[:larger])):
+            return larger
+        larger = min(len(path), max(larger + 1, round(_STEP * larger)))
+    return size
+
+
+def _cheaper(
+    task: Task, stage: Stage, features: list[int], is_enough: Enough
+) -> Procedure[list[int]]:
+    """Remove expensive features or replace them with similar ones, while the set is enough."""
+    tries = _FEW_TRIES if task.division.is_large else _MOST_TRIES
+    others = _substitutes(task, stage.final)
+    found = yield from pruning(features, task.costs, is_enough, task.include, others, tries)
+    return list(found)
+
+
+def _substitutes(task: Task, training: TrainingSet) -> dict[int, list[int]]:
+    """Find the features that order documents like each feature does, most similar first."""
+    data = task.division.trial(task.division.to_select(training)).train
+    similarity = Similarity("tau_b", absolute=True)(data).round(9)
+    found = {}
+    for feature in task.allowed:
+        order = np.argsort(-similarity[feature], kind="stable").tolist()
+        near = [other for other in order if similarity[feature, other] >= _ALIKE]
+        near = [other for other in near if other != feature and other in task.allowed]
+        found[feature] = near[:_MOST_SUBSTITUTES]
+    return found

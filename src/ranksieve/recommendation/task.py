@@ -24,45 +24,32 @@ ALL, NONE = "all", "none"
 RuleName = Literal["half-margin", "safe", "one-se", "best"]
 RULES = ("half-margin", "safe", "one-se", "best")
 
+_FIRST = 60  # number of features first requested from a selector
+_STEP = 1.5  # factor between sizes
+_BY_COST = ", by cost"  # ends the names of selectors that weigh costs
+
 
 class Candidate(NamedTuple):
-    """The first ``size`` features of a selector, selected in each of the choosing folds.
-
-    Attributes
-    ----------
-    selector : str
-    size : int
-    cost : float
-        Mean cost over the folds.
-    values : array of shape (queries,)
-        Value of each choosing query.
-    """
+    """The first ``size`` features of a selector, selected in each of the choosing folds."""
 
     selector: str
     size: int
-    cost: float
-    values: np.ndarray
+    cost: float  # mean over the folds
+    values: np.ndarray  # (queries,): value of each choosing query
 
 
 @dataclass(frozen=True)
 class Rule:
     """Chooses a candidate from the values of the choosing queries.
 
-    Attributes
-    ----------
-    name : {"half-margin", "safe", "one-se", "best"}
-        The first three choose the cheapest candidate that is enough: its mean loss is at most half
-        the margin; its loss plus one standard error is within the margin; or its loss is within one
-        standard error. ``"best"`` chooses the candidate with the best mean.
-    margin : float
-        Largest acceptable loss, relative to the mean with all features.
-    budget : float or None
-        Largest cost. With a budget, the best candidate within it is chosen.
+    Three rules choose the cheapest candidate that is enough: its mean loss is at most half the
+    margin (``"half-margin"``), its loss plus one standard error is within the margin (``"safe"``),
+    or its loss is within one standard error (``"one-se"``). ``"best"`` chooses the best mean.
     """
 
     name: RuleName = "half-margin"
-    margin: float = 0.01
-    budget: float | None = None
+    margin: float = 0.01  # largest acceptable loss, relative to the mean with all features
+    budget: float | None = None  # largest cost; with one, the best candidate within it is chosen
 
     def __post_init__(self) -> None:
         if self.name not in RULES:
@@ -104,10 +91,6 @@ class Rule:
         return max(affordable, key=lambda one: (round(mean(one), 12), -one.cost, -one.size))
 
 
-_FIRST = 60  # number of features first requested from a selector
-_STEP = 1.5  # factor between sizes
-
-
 @dataclass(frozen=True)
 class Member:
     """A selector of the portfolio; ``make(k)`` returns the cell that selects ``k`` features."""
@@ -118,32 +101,18 @@ class Member:
 
 @dataclass(frozen=True)
 class Task:
-    """Data, selectors, ranker, costs and rule that all stages share.
-
-    Attributes
-    ----------
-    division : Division
-    members : sequence of Member
-    rank : callable
-        Returns the cell that trains a ranker on some features, given in ascending order.
-    costs : AlignedCosts
-    rule : Rule
-    include, allowed : tuple of int
-        Features that are always chosen, and all features that may be chosen.
-    allows_none : bool
-        Whether an empty set of features is a candidate.
-    is_over : callable
-        Returns whether time is up; then only work that a choice requires is done.
-    """
+    """Data, selectors, ranker, costs and rule that all stages share."""
 
     division: Division
     members: Sequence[Member]
+    # Returns the cell that trains a ranker on some features, given in ascending order.
     rank: Callable[[tuple[int, ...]], RankingCell]
     costs: AlignedCosts
     rule: Rule
-    include: tuple[int, ...]
-    allowed: tuple[int, ...]
-    allows_none: bool
+    include: tuple[int, ...]  # features that are always chosen
+    allowed: tuple[int, ...]  # all features that may be chosen
+    allows_none: bool  # whether an empty set of features is a candidate
+    # Returns whether time is up; then only work that a choice requires is done.
     is_over: Callable[[], bool] = field(default=lambda: False)
 
     @property
@@ -198,9 +167,6 @@ class Task:
         parts = [part for _, part in folds]
         values = [lookup(cell)["values"][part] for cell, part in zip(cells, parts, strict=True)]
         return np.concatenate([np.asarray(of_part) for of_part in values])
-
-
-_BY_COST = ", by cost"
 
 
 def default_selectors(ranker: Method, with_costs: bool) -> dict[str, dict[str, Any]]:

@@ -23,18 +23,13 @@ class TimeLimit:
     A running cell is not interrupted, but a cell that is not expected to finish in time is not
     started. It is expected to take as long as the longest earlier cell of the same method with at
     most as many features.
-
-    Attributes
-    ----------
-    is_set : bool
-    was_short : bool
-        Whether a search ended because its share of the time was used up.
     """
 
     def __init__(self, seconds: float | None) -> None:
         if seconds is not None and not seconds >= 0:
             raise ValueError(f"the time limit must be at least 0 seconds, got {seconds}")
-        self.is_set, self.was_short = seconds is not None, False
+        self.is_set = seconds is not None
+        self.was_short = False  # whether a search ended because its share of the time was used up
         self._end = inf if seconds is None else monotonic() + seconds
         self._known: dict[str, dict[int, float]] = {}
 

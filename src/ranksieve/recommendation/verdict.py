@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ranksieve.io.typed import to_json_values
 from ranksieve.significance import claim_non_inferiority, queries_needed
 from ranksieve.significance.samples import Sample
 from ranksieve.text import quantity
@@ -145,14 +144,9 @@ class Verdict:
             )
         return text
 
-    def to_record(self) -> dict[str, Any]:
-        """Convert to JSON values; numbers that are not finite become None."""
-        record: dict[str, Any] = to_json_values(self)
-        return record
-
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Verdict:
-        """Restore what :meth:`to_record` wrote."""
+        """Restore a verdict from JSON values; numbers that are not finite are None there."""
         values: dict[str, Any] = {field.name: record[field.name] for field in fields(cls)}
         values |= {name: _UNBOUNDED.get(name) for name, value in values.items() if value is None}
         return cls(**values)
