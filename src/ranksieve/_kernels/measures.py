@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranksieve._kernels.compiling import inlined, kernel, part
-from ranksieve._kernels.ranking import longest_query, sort_descending
+from ranksieve._kernels.ranking import add_at, longest_query, sort_descending, sum_up_to
 
 DCG = 0
 MEAN_NDCG = 1
@@ -144,23 +144,6 @@ def cascade(worth, tie_end, cutoff, scratch):
 
 
 @part
-def _add(tree, level):
-    at = level + 1
-    while at < tree.size:
-        tree[at] += 1
-        at += at & -at
-
-
-@part
-def _count_below(tree, level):
-    count, at = 0.0, level
-    while at > 0:
-        count += tree[at]
-        at -= at & -at
-    return count
-
-
-@part
 def pair_errors(worth, tie_end, tree):
     """Count pairs with unequal labels in the wrong order; tied scores count one half.
 
@@ -174,11 +157,11 @@ def pair_errors(worth, tie_end, tree):
     while start < worth.size:
         end = tie_end[start]
         for rank in range(start, end):  # worse documents in earlier blocks
-            twice += _count_below(tree, np.int64(worth[rank]))
+            twice += sum_up_to(tree, np.int64(worth[rank]))
         for rank in range(start, end):
-            _add(tree, np.int64(worth[rank]))
+            add_at(tree, np.int64(worth[rank]) + 1, 1.0)
         for rank in range(start, end):  # the same, plus those in this block
-            twice += _count_below(tree, np.int64(worth[rank]))
+            twice += sum_up_to(tree, np.int64(worth[rank]))
         start = end
     return twice / 2
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranksieve._kernels.compiling import kernel, part
-from ranksieve._kernels.ranking import longest_query, sort_descending
+from ranksieve._kernels.ranking import add_at, longest_query, sort_descending, sum_up_to
 
 
 class ActivePairs(NamedTuple):
@@ -60,24 +60,6 @@ def order_active(z, pairs):
 
 
 @part
-def _add(tree, place, value):
-    """Add a value at a 1-based position of a Fenwick tree; updates ``tree`` in place."""
-    while place < tree.size:
-        tree[place] += value
-        place += place & -place
-
-
-@part
-def _total(tree, place):
-    """Sum positions 1 to ``place`` of a Fenwick tree."""
-    total = 0.0
-    while place > 0:
-        total += tree[place]
-        place -= place & -place
-    return total
-
-
-@part
 def _add_worse(values, levels, order, reach, tree, sums):
     """Add to ``sums`` the values of each document's active partners with lower labels."""
     tree[:] = 0.0
@@ -85,10 +67,10 @@ def _add_worse(values, levels, order, reach, tree, sums):
     for place in range(order.size):
         while reached < reach[place]:
             partner = order[reached]
-            _add(tree, levels[partner] + 1, values[partner])
+            add_at(tree, levels[partner] + 1, values[partner])
             reached += 1
         own = order[place]
-        sums[own] += _total(tree, np.int64(levels[own]))
+        sums[own] += sum_up_to(tree, np.int64(levels[own]))
 
 
 @part
@@ -101,9 +83,9 @@ def _add_better(values, levels, order, reach, tree, sums):
         while reached > 0 and reach[reached - 1] > place:
             reached -= 1
             partner = order[reached]
-            _add(tree, n_levels - levels[partner], values[partner])
+            add_at(tree, n_levels - levels[partner], values[partner])
         own = order[place]
-        sums[own] += _total(tree, n_levels - 1 - levels[own])
+        sums[own] += sum_up_to(tree, n_levels - 1 - levels[own])
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Order the documents of a query by score."""
+"""Order the documents of a query by score; Fenwick trees for sums over those ranked so far."""
 
 import numpy as np
 
@@ -79,6 +79,24 @@ def mark_ties(scores, order, tie_end):
         if rank + 1 < scores.size and scores[order[rank]] != scores[order[rank + 1]]:
             end = rank + 1
         tie_end[rank] = end
+
+
+@part
+def add_at(tree, place, value):
+    """Add a value at a 1-based position of a Fenwick tree; updates ``tree`` in place."""
+    while place < tree.size:
+        tree[place] += value
+        place += place & -place
+
+
+@part
+def sum_up_to(tree, place):
+    """Sum positions 1 to ``place`` of a Fenwick tree."""
+    total = 0.0
+    while place > 0:
+        total += tree[place]
+        place -= place & -place
+    return total
 
 
 @kernel
