@@ -61,8 +61,7 @@ class ClassDensities(Classes):
         """Rows near the nodes of each feature's grid, (classes, nodes)."""
         grids = np.zeros((self.n_classes, starts[-1]))
         for chunk in chunks(self.block):
-            classes, queries = self.classes[chunk.rows], self._queries(chunk)
-            add_to_grids(chunk.X, classes, queries, features, origin, step, starts, grids)
+            add_to_grids(*self._part(chunk), features, origin, step, starts, grids)
         return grids
 
     def values(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -78,16 +77,7 @@ class ClassDensities(Classes):
         """Sums of Gaussians at each feature's points, (classes, points)."""
         sums = np.zeros((self.n_classes, len(points)))
         for chunk in chunks(self.block):
-            add_kernel_sums(
-                chunk.X,
-                self.classes[chunk.rows],
-                self._queries(chunk),
-                features,
-                points,
-                starts,
-                bandwidths,
-                sums,
-            )
+            add_kernel_sums(*self._part(chunk), features, points, starts, bandwidths, sums)
         return sums
 
 

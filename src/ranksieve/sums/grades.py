@@ -56,18 +56,10 @@ def grades_of(*sources: Source) -> np.ndarray:
 class Classes:
     """Statistic: values of features by class.
 
-    Parameters
-    ----------
-    block : Block
-    grades : array
-        Labels of the classes in ascending order, as :func:`grades_of` finds them.
-    queries : bool array of shape (queries of all blocks,), optional
-        Mask of the queries to use.
-
-    Notes
-    -----
-    Rows count by the weights of their queries. Counts are whole numbers if queries have no weights.
-    Missing values that are kept count as -infinity.
+    ``grades`` are the labels of the classes in ascending order, as :func:`grades_of` finds them;
+    ``queries`` is a mask over the queries of all blocks. Rows count by the weights of their
+    queries. Counts are whole numbers if queries have no weights. Missing values that are kept count
+    as -infinity.
     """
 
     title = "Classes"
@@ -82,8 +74,10 @@ class Classes:
         if block.query_weights is None:
             self.weights = np.ones(len(weights), dtype=np.int64)
 
-    def _queries(self, chunk: Chunk) -> WeightedQueries:
-        return WeightedQueries(chunk.query_ptr, self.weights[chunk.queries])
+    def _part(self, chunk: Chunk) -> tuple[np.ndarray, np.ndarray, WeightedQueries]:
+        """Rows, their classes and their queries: the first arguments of all kernels."""
+        queries = WeightedQueries(chunk.query_ptr, self.weights[chunk.queries])
+        return chunk.X, self.classes[chunk.rows], queries
 
     def totals(self) -> tuple[np.ndarray, ...]:
         """Counts and sums by class, ranges, queries in which features vary, and missing values.
@@ -98,16 +92,7 @@ class Classes:
         missing = np.zeros(n_features, dtype=self.weights.dtype)
         all_finite = True
         for chunk in comparable_chunks(self.block):
-            all_finite &= add_totals(
-                chunk.X,
-                self.classes[chunk.rows],
-                self._queries(chunk),
-                counts,
-                sums,
-                low,
-                high,
-                varying,
-            )
+            all_finite &= add_totals(*self._part(chunk), counts, sums, low, high, varying)
         if not all_finite:
             self.block.check_finite()
             missing, low = self._missing(low)
@@ -129,16 +114,14 @@ class Classes:
         """Sums of squared distances to ``means``, (classes, features)."""
         squares = np.zeros(means.shape)
         for chunk in chunks(self.block):
-            classes, queries = self.classes[chunk.rows], self._queries(chunk)
-            add_squares(chunk.X, classes, queries, means, squares)
+            add_squares(*self._part(chunk), means, squares)
         return squares
 
     def digits(self, shift: int, prefixes: np.ndarray) -> np.ndarray:
         """Counts of the next byte below ``prefixes``; see :func:`order_statistics`."""
         counts = np.zeros((*prefixes.shape, 256), dtype=self.weights.dtype)
         for chunk in comparable_chunks(self.block):
-            classes, queries = self.classes[chunk.rows], self._queries(chunk)
-            add_digits(chunk.X, classes, queries, shift, prefixes, counts)
+            add_digits(*self._part(chunk), shift, prefixes, counts)
         return counts
 
     def table(self, edges: np.ndarray, n_edges: np.ndarray) -> np.ndarray:
@@ -146,8 +129,7 @@ class Classes:
         shape = len(edges), edges.shape[1] + 1, self.n_classes
         table = np.zeros(shape, dtype=self.weights.dtype)
         for chunk in comparable_chunks(self.block):
-            classes, queries = self.classes[chunk.rows], self._queries(chunk)
-            add_table(chunk.X, classes, queries, edges, n_edges, table)
+            add_table(*self._part(chunk), edges, n_edges, table)
         return table
 
 
