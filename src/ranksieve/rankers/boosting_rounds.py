@@ -24,14 +24,10 @@ class GrowingModel(Measured):
         self.columns = Columns(block.X)
         self.scores = np.zeros(len(block.y))
 
-    def add(self, feature: int, alpha: float) -> tuple[float, float]:
-        """Add a feature times ``alpha``; return the weight of queries and the measure's sum."""
-        self.scores += alpha * self.columns[feature]
-        return self.total(self.scores)
-
-    def add_step(self, feature: int, alpha: float, threshold: float) -> tuple[float, float]:
-        """Add ``alpha`` where a feature is above the threshold; return the same as :meth:`add`."""
-        self.scores += np.where(self.columns[feature] > threshold, alpha, 0.0)
+    def add(self, feature: int, alpha: float, threshold: float | None) -> tuple[float, float]:
+        """Add ``alpha`` times a feature, or where it is above a threshold; see :meth:`total`."""
+        column = self.columns[feature]
+        self.scores += alpha * (column if threshold is None else column > threshold)
         return self.total(self.scores)
 
 
@@ -78,8 +74,5 @@ class Rounds:
         """Add a feature, or a threshold on it, to the model; return whether to stop."""
         if self._workers is None:
             return False
-        if threshold is None:
-            n, total = self._workers.sum("add", feature, alpha)
-        else:
-            n, total = self._workers.sum("add_step", feature, alpha, threshold)
+        n, total = self._workers.sum("add", feature, alpha, threshold)
         return self._stopping.add(total / n)
