@@ -10,7 +10,10 @@ import numpy as np
 
 from ranksieve._kernels.compiling import kernel, part
 
-_TILE = 16  # features at a time, so that their counts stay in a core's cache
+# Features at a time, so that their counts or grids stay in a core's cache.
+_COUNT_TILE, _GRID_TILE = 16, 8
+_FAR = 80.0  # squared distance in bandwidths beyond which a kernel is below 1e-17 of its peak
+_ROOT_TWO_PI = math.sqrt(2 * math.pi)
 
 
 class WeightedQueries(NamedTuple):
@@ -79,8 +82,8 @@ def add_digits(X, classes, queries, shift, prefixes, counts):
     bits = value.view(np.uint64)
     sign = np.uint64(1) << np.uint64(63)
     low, byte = np.uint64(shift), np.uint64(255)
-    for first in range(0, n_features, _TILE):
-        last = min(first + _TILE, n_features)
+    for first in range(0, n_features, _COUNT_TILE):
+        last = min(first + _COUNT_TILE, n_features)
         for query in range(queries.weights.size):
             weight = queries.weights[query]
             for row in range(queries.ptr[query], queries.ptr[query + 1]):
@@ -129,20 +132,14 @@ def add_table(X, classes, queries, edges, n_edges, table):
                 table[feature, place, label] += weight
 
 
-_GRID_TILE = 8  # features at a time, so that their grids stay in a core's cache
-_FAR = 80.0  # squared distance in bandwidths beyond which a kernel is below 1e-17 of its peak
-_ROOT_TWO_PI = math.sqrt(2 * math.pi)
-
-
 @kernel
 def add_to_grids(X, classes, queries, features, origin, step, starts, grids):
     """Distribute each value over the four grid nodes around it; updates ``grids``.
 
-    Rows have the weight of their query, as in :mod:`ranksieve._kernels.classes`. Nodes
-    ``starts[j]:starts[j + 1]`` of ``grids`` (classes, nodes) belong to feature ``features[j]``:
-    they start at ``origin[j]`` in steps of ``step[j]``, with at least two nodes beyond its values
-    on either side. The shares are Lagrange's coefficients of cubic interpolation, so the error of a
-    smooth function's sum is of the fourth order in the step.
+    Nodes ``starts[j]:starts[j + 1]`` of ``grids`` (classes, nodes) belong to feature
+    ``features[j]``: they start at ``origin[j]`` in steps of ``step[j]``, with at least two nodes
+    beyond its values on either side. The shares are Lagrange's coefficients of cubic interpolation,
+    so the error of a smooth function's sum is of the fourth order in the step.
     """
     for lowest in range(0, origin.size, _GRID_TILE):
         highest = min(lowest + _GRID_TILE, origin.size)
@@ -167,8 +164,7 @@ def add_to_grids(X, classes, queries, features, origin, step, starts, grids):
 def add_kernel_sums(X, classes, queries, features, points, starts, bandwidths, sums):
     """Add each row's Gaussian at each of the points; updates ``sums`` (classes, points).
 
-    Rows have the weight of their query, as in :mod:`ranksieve._kernels.classes`. Points
-    ``starts[j]:starts[j + 1]`` belong to feature ``features[j]``; ``bandwidths`` (classes,
+    Points ``starts[j]:starts[j + 1]`` belong to feature ``features[j]``; ``bandwidths`` (classes,
     features) are in the order of ``features``. Sums are not divided by the number of rows.
     """
     for j in range(starts.size - 1):

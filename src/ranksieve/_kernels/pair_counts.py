@@ -14,6 +14,7 @@ from ranksieve._kernels.ranking import mark_ties, sort_descending
 _WORD = 64  # document pairs, one bit each
 # Words of each feature at a time: the bits of 64 features are 64 KB, which fit into the cache.
 _TILE = 64
+_RUN = 8  # length up to which insertion sort is faster than merging
 
 
 @intrinsic
@@ -96,12 +97,9 @@ def _count_words(greater, untied, agree, shared):
             shared[i, j] += n_shared
 
 
-_RUN = 8  # length up to which insertion sort is faster than merging
-
-
 @kernel
 def count_by_sorting(values, agree, shared):
-    """Count the same pairs as ``pair_bits.count_by_bits``; updates the last two in place.
+    """Count the same pairs as :func:`count_by_bits`; updates the last two in place.
 
     O(f^2 n log n) for f features and n documents.
     """

@@ -5,6 +5,8 @@ import numpy as np
 from ranksieve._kernels.compiling import kernel, part
 from ranksieve._kernels.ranking import longest_query, sort_descending
 
+ZERO, QUERY_MIN, QUERY_MEDIAN = range(3)  # how to fill in missing values
+
 
 @kernel
 def permute_rows(matrix, order):
@@ -41,9 +43,6 @@ def first_bad_row(indptr, indices, n_columns):
                 return row
             previous = column
     return -1
-
-
-ZERO, QUERY_MIN, QUERY_MEDIAN = range(3)
 
 
 @kernel

@@ -179,18 +179,6 @@ class Ranker(Predictor):
         write_model(model, path)
 
 
-def is_repeatable(ranker: Any) -> bool:
-    """Whether another training gives the same model; other libraries use their default seed."""
-    return not isinstance(ranker, Ranker) or getattr(ranker, "random_state", 0) is not None
-
-
-def _refuse(name: str, value: Any) -> NoReturn:
-    raise ValueError(
-        f"parameter {name}={value!r} cannot be written to a file; set it to a name or a number "
-        f"with set_params({name}=...)"
-    )
-
-
 class LinearRanker(Ranker):
     """A ranker whose score is a weighted sum of features; ``_train`` sets ``coef_``.
 
@@ -215,3 +203,15 @@ class LinearRanker(Ranker):
 
     def _relearn(self, learned: dict[str, Any]) -> None:
         self.coef_ = get_numbers(learned, "coef", self.n_features_in_)
+
+
+def is_repeatable(ranker: Any) -> bool:
+    """Whether another training gives the same model; other libraries use their default seed."""
+    return not isinstance(ranker, Ranker) or getattr(ranker, "random_state", 0) is not None
+
+
+def _refuse(name: str, value: Any) -> NoReturn:
+    raise ValueError(
+        f"parameter {name}={value!r} cannot be written to a file; set it to a name or a number "
+        f"with set_params({name}=...)"
+    )

@@ -18,6 +18,12 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.rankers.per_feature import Cut
 from ranksieve.registry.foreign import copy_unfitted, fit_foreign, rows_for, tags_of, takes_missing
 
+_ACCEPTED = (
+    "a ranker of ranksieve, an object of lightgbm.LGBMRanker, xgboost.XGBRanker or "
+    "catboost.CatBoostRanker, a regressor of scikit-learn, or an estimator with "
+    "fit(X, y, qid=...) and predict(X)"
+)
+
 
 class Library(ABC):
     """Interface to estimators of other packages."""
@@ -118,22 +124,11 @@ class DatasetLibrary(Library):
         """Fit an estimator in place to the Dataset that ``dataset`` makes for its parameters."""
 
 
-_ACCEPTED = (
-    "a ranker of ranksieve, an object of lightgbm.LGBMRanker, xgboost.XGBRanker or "
-    "catboost.CatBoostRanker, a regressor of scikit-learn, or an estimator with "
-    "fit(X, y, qid=...) and predict(X)"
-)
-
-
 class OtherEstimator(Library):
     """A regressor, which ranks by the label that it predicts; or a ranker of an unknown package.
 
-    Parameters
-    ----------
-    estimator : estimator
-        The estimator; a TypeError is raised if it cannot rank.
-    maker : Library, optional
-        The library that it comes from, whose log can be turned off.
+    A TypeError is raised if the estimator cannot rank. ``maker`` is the library that it comes from,
+    if known, whose log can be turned off.
     """
 
     has_model_files = False

@@ -21,6 +21,10 @@ from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.rankers.tree_libraries import find_library_class, library_of
 
+# First characters of the files of other libraries.
+_BEGINNINGS = {b"tree\n": "lightgbm.LGBMRanker", b'{"learner"': "xgboost.XGBRanker"}
+_UBJSON = b"{L"  # and the length of a name
+
 
 def load_model(path: str | os.PathLike[str]) -> Ranker:
     """Read a ranker that ``save_model`` wrote, or a model of LightGBM or XGBoost.
@@ -91,11 +95,6 @@ def _make_untrained(model: SavedModel) -> Ranker:
     except (TypeError, ValueError) as error:
         raise DataError(f"the parameters are not those of {model.ranker}: {error}") from None
     return ranker
-
-
-# First characters of the files.
-_BEGINNINGS = {b"tree\n": "lightgbm.LGBMRanker", b'{"learner"': "xgboost.XGBRanker"}
-_UBJSON = b"{L"  # and the length of a name
 
 
 def read_library_model(path: PathLike) -> Ranker | None:

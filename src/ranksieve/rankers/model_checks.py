@@ -19,7 +19,7 @@ from ranksieve.io.records import get, get_numbers, parse_record
 if TYPE_CHECKING:
     from lightgbm import Booster
 
-
+# Of LightGBM's text.
 _SIGNS = re.compile(r"[-+.\deE ]*", re.ASCII)  # characters of finite numbers
 _NAME = re.compile(r"\w+", re.ASCII)
 _PARAMETER = re.compile(r"\[\w+: .*\]|", re.ASCII)
@@ -28,9 +28,13 @@ _OF_SPLITS = ("split_gain", "internal_value", "internal_weight", "internal_count
 _OF_LEAVES = ("leaf_weight", "leaf_count", "leaf_const")
 _CATEGORICAL, _DECISIONS = 1, 16  # bit of a decision type, and the number of types
 
+# Of XGBoost's JSON.
+_CHILDREN = ("left_children", "right_children")
+_NUMBERS = ("split_conditions", "base_weights", "loss_changes", "sum_hessian")
+
 
 def load_booster(text: str) -> Booster:
-    """Load a booster from the text of a model; raise a DataError if the text is damaged."""
+    """Load a booster of LightGBM from its text; raise a DataError if the text is damaged."""
     from lightgbm import Booster
     from lightgbm.basic import LightGBMError
 
@@ -42,7 +46,7 @@ def load_booster(text: str) -> Booster:
 
 
 def check_text(text: str) -> None:
-    """Raise a DataError unless the trees of a model are valid and use existing features."""
+    """Raise a DataError unless the trees of LightGBM's text are valid and use known features."""
     body, end, rest = text.partition("\nend of trees\n")
     if not end or not text.startswith("tree\n") or "\0" in text:
         raise DataError(
@@ -68,10 +72,8 @@ def check_text(text: str) -> None:
 def _check_head(head: str, sizes: list[int]) -> int:
     """Check the header of a model with trees of these sizes; return the number of features."""
     facts = _parse_settings(head.strip("\n"), _ALONE)
-    if [_parse_integers(facts, name, 1)[0] for name in ("num_class", "num_tree_per_iteration")] != [
-        1,
-        1,
-    ]:
+    single = "num_class", "num_tree_per_iteration"
+    if {int(_parse_integers(facts, name, 1)[0]) for name in single} != {1}:
         raise DataError("the model has several scores for each row, not one")
     n_features = int(_parse_integers(facts, "max_feature_idx", 1)[0]) + 1
     if n_features < 1 or len(facts.get("feature_names", "").split(" ")) != n_features:
@@ -182,12 +184,8 @@ def _parse_words(tree: Mapping[str, str], name: str, count: int) -> list[str]:
     return words
 
 
-_CHILDREN = ("left_children", "right_children")
-_NUMBERS = ("split_conditions", "base_weights", "loss_changes", "sum_hessian")
-
-
 def check_json(text: str) -> None:
-    """Raise a DataError unless the trees of a model are valid and use existing features."""
+    """Raise a DataError unless the trees of XGBoost's JSON are valid and use known features."""
     try:
         record = parse_record(text.encode())
     except json.JSONDecodeError as error:

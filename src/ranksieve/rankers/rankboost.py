@@ -31,6 +31,17 @@ from ranksieve.sums.chunks import Columns, chunks, row_weights_of, vary_within_q
 from ranksieve.sums.grades import bin_ranks, last_rank, values_of_ranks
 
 MOST_THRESHOLDS = 255  # of a feature, so that codes fit in a byte
+_SMALLEST = 1e-10  # weight of misordered pairs assumed for a perfect threshold
+_VANISHED = 1e-200  # fraction of the initial weight below which precision is lost
+
+
+class Round(NamedTuple):
+    """A round of RankBoost: a threshold, its weight, and the loss of the model so far."""
+
+    feature: int
+    threshold: float
+    alpha: float
+    loss: float  # mean over pairs of exp(score of the worse - score of the better document)
 
 
 class PairPotentials:
@@ -118,22 +129,6 @@ def order_statistics(workers: Workers, features: np.ndarray, ranks: np.ndarray) 
         np.tile(ranks, (len(features), 1)),
         n_bits=4,
     )
-
-
-_SMALLEST = 1e-10  # weight of misordered pairs assumed for a perfect threshold
-_VANISHED = 1e-200  # fraction of the initial weight below which precision is lost
-
-
-class Round(NamedTuple):
-    """A round of RankBoost: a threshold, its weight, and the loss of the model so far.
-
-    ``loss`` is the mean over pairs of exp(score of the worse - score of the better document).
-    """
-
-    feature: int
-    threshold: float
-    alpha: float
-    loss: float
 
 
 @dataclass(eq=False, repr=False)

@@ -17,23 +17,6 @@ from ranksieve.sums.checks import check_labels_differ
 from ranksieve.sums.chunks import Columns
 from ranksieve.threads import limit_threads_for
 
-
-class Refits:
-    """Copies of an untrained ranker, each trained on some features of the same data."""
-
-    # Whether removing features that a trained ranker does not use leaves its model unchanged.
-    ignores_unused = False
-
-    def __init__(self, ranker: Any, data: RankingData) -> None:
-        self.ranker = ranker
-        self.data = data
-
-    def fit(self, features: Sequence[int]) -> Any:
-        """Train a copy of the ranker on some features."""
-        copy = self.ranker._for_features(features, self.data.n_features)
-        return copy.fit(self.data.take_features(list(features)))
-
-
 Parameters = dict[str, Any]
 
 _LOST = 10_000  # LightGBM may lose one value per this many rows when it bundles features
@@ -49,6 +32,22 @@ _DRAWS: dict[str, Any] = {
 _NEEDS_VALUES = {"linear_tree": False}  # parameters that need values, not only bins
 _SAMPLED = 200_000  # rows that LightGBM samples to make bins and bundles
 _BUNDLES = {"enable_bundle": True}
+
+
+class Refits:
+    """Copies of an untrained ranker, each trained on some features of the same data."""
+
+    # Whether removing features that a trained ranker does not use leaves its model unchanged.
+    ignores_unused = False
+
+    def __init__(self, ranker: Any, data: RankingData) -> None:
+        self.ranker = ranker
+        self.data = data
+
+    def fit(self, features: Sequence[int]) -> Any:
+        """Train a copy of the ranker on some features."""
+        copy = self.ranker._for_features(features, self.data.n_features)
+        return copy.fit(self.data.take_features(list(features)))
 
 
 class LightGBMRefits(Refits):

@@ -1,4 +1,7 @@
-"""Check data for training: labels that differ within queries, features of a moderate size."""
+"""Check data for training: labels that differ within queries, features of a moderate size.
+
+:func:`weight_of_rows` counts rows by the weights of their queries.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from ranksieve.data import Block, DataError, RankingData
 from ranksieve.data.fitted import SCALE_FIRST
 from ranksieve.engine import Source, engine_of, whole_block
 from ranksieve.sums.chunks import vary_within_queries, weights_of
+
+_LARGE, _SMALL = 1e18, 1e-18  # beyond these, products of squares may overflow or underflow
 
 
 class Labels:
@@ -65,9 +70,6 @@ def check_labels_differ(source: Source) -> None:
         )
     if counted == 0:
         raise DataError("all queries whose documents have different labels have weight 0")
-
-
-_LARGE, _SMALL = 1e18, 1e-18  # beyond these, products of squares may overflow or underflow
 
 
 class Magnitudes:

@@ -23,6 +23,8 @@ from ranksieve.solvers.ranksvm.losses import SquaredHinge, float_parts
 from ranksieve.sums.chunks import CHUNK, chunks, count_varying
 from ranksieve.threads import limit_blas_threads
 
+_BLOCK = 2**20  # bytes; for smaller blocks, calling a worker takes longer than its work
+
 
 class ActiveSet(SquaredHinge):
     """Statistic: half of the sum of squared violations, for weights of some columns."""
@@ -101,9 +103,6 @@ class ActiveSet(SquaredHinge):
 
     def _parts(self) -> Iterator[tuple[slice, Any]]:
         yield slice(None), self.kept if self.kept is not None else self._take_columns()
-
-
-_BLOCK = 2**20  # bytes; for smaller blocks, calling a worker takes longer than its work
 
 
 class MeanLoss:

@@ -18,6 +18,9 @@ _FALL = 1e-4  # fraction of the expected decrease that a step must reach
 _ROUNDING = 1e-13  # relative increase of the objective that counts as rounding
 _SHORTEST = 2.0**-30
 _FIRST = 100  # most features that may enter the working set at once
+_RIDGE = 1e-13  # relative to each second derivative, for combinations of other features
+_FLAT = 1e-30  # replaces a second derivative of 0, where no pair is active
+_EQUAL = 1e-9  # relative difference up to which violations are equal
 
 
 class Minimum(NamedTuple):
@@ -242,11 +245,6 @@ def _warn(n_iter: int, max_iter: int, worst: float, tol: float) -> None:
         ConvergenceWarning,
         stacklevel=3,
     )
-
-
-_RIDGE = 1e-13  # relative to each second derivative, for combinations of other features
-_FLAT = 1e-30  # replaces a second derivative of 0, where no pair is active
-_EQUAL = 1e-9  # relative difference up to which violations are equal
 
 
 def least_quadratic(
