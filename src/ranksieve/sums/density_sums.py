@@ -31,16 +31,12 @@ class Part(NamedTuple):
 
 
 class Densities(NamedTuple):
-    """Densities of a feature within each class, at some points.
+    """Densities of a feature within each class, at some points."""
 
-    ``values`` (classes, points) are NaN for classes without rows. ``held_out`` (classes, points)
-    is the weight of held-out rows at the points; rows between points are divided among them.
-    ``quadrature`` (points,) are the weights with which a sum over points is an integral.
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # (classes, points): NaN for classes without rows
+    # (classes, points): weight of held-out rows; rows between points are divided among them.
     held_out: np.ndarray
-    quadrature: np.ndarray
+    quadrature: np.ndarray  # (points,): weights with which a sum over points is an integral
 
 
 class ClassDensities(Classes):

@@ -22,23 +22,12 @@ _FEWEST = 10  # queries for a test
 
 @dataclass(frozen=True)
 class FileOrder:
-    """How well the documents of each query rank in the order of the data.
+    """How well the documents of each query rank in the order of the data."""
 
-    Attributes
-    ----------
-    value, by_chance : float
-        Mean over queries, weighted if they have weights, of the measure in this order, and of its
-        expectation over all orders.
-    p_value : float
-        p-value of a paired one-sided t-test over queries; 1 if there are fewer than ten.
-    better_than_chance : bool
-        Whether the p-value is below 0.01.
-    """
-
-    value: float
-    by_chance: float
-    p_value: float
-    better_than_chance: bool
+    value: float  # mean over queries, by their weights, of the measure in this order
+    by_chance: float  # the same of the measure's expectation over all orders
+    p_value: float  # of a paired one-sided t-test over queries; 1 if there are fewer than ten
+    better_than_chance: bool  # whether the p-value is below 0.01
 
 
 def file_order(source: Source, measure: str | Measure, convention: Convention | str) -> FileOrder:

@@ -160,6 +160,8 @@ def totals(workers: Workers) -> Totals:
 def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np.ndarray:
     """Values of given ranks within their class, exactly and without sorting.
 
+    The result has the shape (classes or 1, features, ranks).
+
     Parameters
     ----------
     workers : Workers of :class:`Classes`
@@ -167,10 +169,6 @@ def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np
         0-based, ascending; rows count by their weights. For all classes together, or for each
         class.
     n_features : int
-
-    Returns
-    -------
-    array of shape (classes or 1, features, ranks)
     """
     everywhere = ranks if ranks.ndim == 3 else np.repeat(ranks[:, None, :], n_features, axis=1)
     return values_of_ranks(lambda *known: workers.sum("digits", *known), everywhere, n_bits=8)

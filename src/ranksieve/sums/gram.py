@@ -63,16 +63,8 @@ def centered_gram(source: Source) -> GramSums:
     .. math:: \hat X^T \hat X, \qquad \hat X^T \hat y, \qquad \hat y^T \hat y
 
     Rows of a query of weight w are multiplied by the root of w, so that products count w times.
-
-    Parameters
-    ----------
-    source : RankingData or opened shards
-
-    Returns
-    -------
-    GramSums
-        ``xx`` has zeros in row i if and only if feature i is constant within every query, up to
-        rounding.
+    ``xx`` has zeros in row i if and only if feature i is constant within every query, up to
+    rounding.
 
     Notes
     -----

@@ -135,7 +135,7 @@ def measure_models(
     *,
     ties: Literal["stable", "average"] | None = None,
 ) -> list[ModelValues]:
-    """Evaluate linear models on all queries of a source.
+    """Evaluate linear models on all queries of a source, group by group.
 
     Parameters
     ----------
@@ -145,11 +145,6 @@ def measure_models(
         their weights.
     measure, convention, ties
         As in :func:`ranksieve.metrics.evaluate`.
-
-    Returns
-    -------
-    list of ModelValues
-        One for each group.
 
     Notes
     -----

@@ -107,24 +107,12 @@ class Importance(ParameterValue):
 
 @dataclass(frozen=True)
 class Quality:
-    """Quality of each feature alone, in the better of its directions.
+    """Quality of each feature alone, in the better of its directions; all arrays (features,)."""
 
-    Attributes
-    ----------
-    values : array of shape (features,)
-        Larger is better.
-    variance : array of shape (features,)
-        Sample variance of the measure over queries.
-    directions : int array of shape (features,)
-        1 if large values of the feature are good, -1 if small ones are.
-    varies : bool array of shape (features,)
-        False for features that are constant within every query and so cannot rank.
-    """
-
-    values: np.ndarray
-    variance: np.ndarray
-    directions: np.ndarray
-    varies: np.ndarray
+    values: np.ndarray  # larger is better
+    variance: np.ndarray  # sample variance of the measure over queries
+    directions: np.ndarray  # 1 if large values of the feature are good, -1 if small ones are
+    varies: np.ndarray  # False for features that are constant within every query: they cannot rank
 
     def of(self, features: np.ndarray) -> Quality:
         """Quality of some features."""

@@ -54,77 +54,40 @@ class Correlation:
 
 @dataclass(frozen=True)
 class Inspection:
-    """Result of :func:`inspect`.
-
-    Attributes
-    ----------
-    n_rows, n_queries, n_features : int
-    query_weights : dict of str to float, or None
-        Minimum, mean and maximum of the weights of queries; None if each counts once. Counts of
-        rows and queries are not weighted, means over queries are.
-    density : float
-        Share of feature values that are neither zero nor missing.
-    n_missing : int
-        Feature values that are missing (NaN).
-    missing : dict of str to int
-        Number of missing values of each feature that has any, largest first.
-    n_infinite : int
-        Feature values that are infinite. If there are any, nothing that compares values is
-        computed: ``near_duplicates`` and ``best_features`` are None.
-    labels : dict of float to int
-        Number of rows with each label.
-    documents_per_query : dict of str to float
-        Minimum, median, mean and maximum.
-    lengths : list of Lengths
-        Number of queries by number of documents, in at most twenty ranges.
-    n_single : int
-        Queries with one document.
-    n_without_relevant : int
-        Queries without a relevant document.
-    constant : list of str
-        Features with one value everywhere, or without any.
-    constant_in_queries : list of str or None
-        Other features that are constant within every query: they cannot rank. None, like
-        ``near_duplicates``, if there are more than 2,000 features.
-    duplicates : list of list of str
-        Groups of features with equal values everywhere, missing in the same rows, except constant
-        features.
-    near_duplicates : list of NearPair or None
-        Other pairs whose correlation within queries, over the documents that have both values, is
-        at least 0.99 in absolute value, strongest first.
-    measure, convention : str
-        Measure and convention of ``file_order`` and ``best_features``.
-    file_order : FileOrder
-        How well documents rank in the order of the data, compared with a random order. If that is
-        better than chance, a convention that keeps this order for equal scores overrates weak
-        models.
-    best_features : list of SingleFeature or None
-        All features by quality, best first. A document without a value ranks last.
-    correlation : Correlation or None
-        Correlations from which ``near_duplicates`` were found; None if these were not computed.
-    """
+    """Result of :func:`inspect`. Queries count by their weights in means, but not in counts."""
 
     n_rows: int
     n_queries: int
     n_features: int
-    query_weights: dict[str, float] | None
-    density: float
-    n_missing: int
-    missing: dict[str, int]
+    query_weights: dict[str, float] | None  # min, mean and max; None if each query counts once
+    density: float  # share of feature values that are neither zero nor missing
+    n_missing: int  # feature values that are missing (NaN)
+    missing: dict[str, int]  # missing values of each feature that has any, largest number first
+    # Feature values that are infinite. If there are any, nothing that compares values is computed:
+    # near_duplicates, best_features and correlation are None.
     n_infinite: int
-    labels: dict[float, int]
-    documents_per_query: dict[str, float]
-    lengths: list[Lengths]
-    n_single: int
-    n_without_relevant: int
-    constant: list[str]
+    labels: dict[float, int]  # number of rows with each label
+    documents_per_query: dict[str, float]  # min, median, mean and max
+    lengths: list[Lengths]  # queries by number of documents, in at most twenty ranges
+    n_single: int  # queries with one document
+    n_without_relevant: int  # queries without a relevant document
+    constant: list[str]  # features with one value everywhere, or without any
+    # Other features that are constant within every query: they cannot rank. None, like
+    # near_duplicates, if there are more than 2,000 features.
     constant_in_queries: list[str] | None
+    # Groups of features with equal values everywhere, missing in the same rows, except constant
+    # features.
     duplicates: list[list[str]]
+    # Other pairs whose correlation within queries, over the documents that have both values, is at
+    # least 0.99 in absolute value, strongest first.
     near_duplicates: list[NearPair] | None
-    measure: str
+    measure: str  # measure and convention of file_order and best_features
     convention: str
+    # How well documents rank in the order of the data, compared with a random order. If that is
+    # better than chance, a convention that keeps this order for equal scores overrates weak models.
     file_order: FileOrder
-    best_features: list[SingleFeature] | None
+    best_features: list[SingleFeature] | None  # all, best first; missing values rank last
+    # Correlations from which near_duplicates were found; None if these were not computed.
     correlation: Correlation | None = field(default=None, compare=False, repr=False)
 
     def to_record(self) -> dict[str, Any]:

@@ -43,12 +43,9 @@ class Backfitting:
               {x_i \cdot x_i - x_{iQ} \cdot x_{iQ} + \lambda},
               \qquad error_i = \sum_Q \|p_Q - \omega_Q x_{iQ}\|^2 .
 
-    Parameters
-    ----------
-    block : Block
-        Dense or CSR. Its nonzero values are kept by column, without those of queries within which
-        the feature is constant. Nothing else is of the size of the data, and nothing that is kept
-        has one entry per feature.
+    The nonzero values of the block, dense or CSR, are kept by column, without those of queries
+    within which the feature is constant. Nothing else is of the size of the data, and nothing that
+    is kept has one entry per feature.
 
     Notes
     -----
@@ -216,36 +213,21 @@ class Backfitting:
 
 
 class BackfittedModel:
-    """Pairwise least squares on a growing set of features.
+    """Pairwise least squares on a growing set of features; ``workers`` of :class:`Backfitting`."""
 
-    Parameters
-    ----------
-    workers : Workers of :class:`Backfitting`
-    lam : float
-        Regularization.
-
-    Attributes
-    ----------
-    features : list of int
-        Features of the model, in the order in which they were added.
-    coefficients : array
-        Their weights.
-    error, square : float
-        Sum over queries of the leave-query-out error, and of its square.
-    n_queries, weight : int, float
-        Number and total weight of the queries with two documents or more and a weight above 0.
-    n_varying : int array of shape (features,)
-        Number of queries in which each feature varies.
-    candidates : int array
-        Features whose errors are computed, in ascending order.
-    """
+    candidates: np.ndarray  # features whose errors are computed, in ascending order
+    n_varying: np.ndarray  # (features,): number of queries in which each feature varies
+    n_queries: int  # with two documents or more and a weight above 0
+    weight: float  # of these queries
+    error: float  # sum over queries of the leave-query-out error
+    square: float  # sum of its square
 
     def __init__(self, workers: Workers, lam: float) -> None:
         self.workers, self.lam = workers, lam
         begun = workers.sum("begin")
         self.n_varying, self.n_queries, self.weight, self.error, self.square = begun
-        self.features: list[int] = []
-        self.coefficients = np.empty(0)
+        self.features: list[int] = []  # in the order in which they were added
+        self.coefficients = np.empty(0)  # their weights
         self._inner, self._xy = np.empty((0, 0)), np.empty(0)
         self._all = False
 

@@ -23,19 +23,13 @@ from ranksieve.text import on_one_line
 
 @dataclass(frozen=True)
 class Bins:
-    """Bins of all features.
+    """Bins of all features."""
 
-    Attributes
-    ----------
-    bounds : tuple of arrays
-        For a numeric feature, the inner edges of its bins, ascending: bin b has values in
-        (edge b - 1, edge b]. For a categorical one, the codes with their own bins, ascending; all
-        other codes share the last bin. Missing values count as -infinity.
-    is_category : bool array of shape (features,)
-    """
-
+    # For a numeric feature, the inner edges of its bins, ascending: bin b has values in
+    # (edge b - 1, edge b]. For a categorical one, the codes with their own bins, ascending; all
+    # other codes share the last bin. Missing values count as -infinity.
     bounds: tuple[np.ndarray, ...]
-    is_category: np.ndarray
+    is_category: np.ndarray  # (features,)
 
     @property
     def sizes(self) -> np.ndarray:

@@ -38,24 +38,9 @@ class CenteredPiece(NamedTuple):
 
 
 class CenteredRows:
-    """Rows of a block, centered and weighted on demand.
+    """Rows of a block, centered and weighted on demand, in queries of two documents or more.
 
-    Parameters
-    ----------
-    block : Block
-    queries : bool array of shape (queries of all blocks,), optional
-        Mask of the queries to use; others have weight 0.
-
-    Attributes
-    ----------
-    y : array
-        Centered and weighted labels.
-    query_ptr : int array
-        Rows of each query of two documents or more.
-    weights : array
-        Weight of each of these queries.
-    kept : bool array
-        Whether each row of the block belongs to one of these queries.
+    ``queries`` is a mask over the queries of all blocks; those not to be used have weight 0.
     """
 
     def __init__(self, block: Block, queries: np.ndarray | None = None) -> None:
@@ -63,13 +48,13 @@ class CenteredRows:
         self.n_features = block.X.shape[1]
         lengths = np.diff(block.query_ptr)
         several = lengths > 1
-        self.kept = np.repeat(several, lengths)
+        self.kept = np.repeat(several, lengths)  # mask of the rows of the block in such queries
         self.query_ptr = np.concatenate([[0], np.cumsum(lengths[several])])
         self.weights = weights_of(block, queries)[several]
         self._roots = None
         if queries is not None or block.query_weights is not None:
             self._roots = np.repeat(np.sqrt(self.weights), lengths[several])
-        self.y = np.empty(int(self.kept.sum()))
+        self.y = np.empty(int(self.kept.sum()))  # labels, centered and weighted below
         center_column(np.asarray(block.y)[:, None], 0, block.query_ptr, self.y)
         self._weigh(self.y, slice(None))
 

@@ -49,13 +49,7 @@ class GroupLeaveQueryOut:
     """Statistic: leave-query-out errors of models, and of models with one more group of columns.
 
     Only the rows are kept: residuals of columns are computed again each time, a few queries at a
-    time.
-
-    Parameters
-    ----------
-    block : Block
-    rows : class
-        Class that makes rows from a block and ``parameters``: :class:`CenteredRows` or a subclass.
+    time. ``rows`` is the class that makes rows from a block and ``parameters``.
     """
 
     title = "Leave-query-out"
@@ -129,31 +123,16 @@ class GroupLeaveQueryOut:
 class GroupProducts:
     """Products of groups of columns over all rows, for models of any regularization.
 
-    Columns that are constant within every query are left out.
-
-    Parameters
-    ----------
-    workers : Workers of :class:`GroupLeaveQueryOut`
-    groups : sequence of sequences of int
-        Columns of each group.
-
-    Attributes
-    ----------
-    groups : list of int arrays
-        Columns of each group.
-    columns : list of int arrays
-        Columns of each group that vary within some query.
-    inner : list of arrays
-        Their products with each other.
-    xy : array
-        Products of all columns with labels.
+    Columns that are constant within every query are left out. ``workers`` are those of
+    :class:`GroupLeaveQueryOut`, ``groups`` the columns of each group.
     """
 
     def __init__(self, workers: Workers, groups: Sequence[Sequence[int] | np.ndarray]) -> None:
         self.workers = workers
         self.groups = [np.asarray(group, dtype=np.intp) for group in groups]
-        flat, self.xy = workers.sum("own_products", self.groups)
+        flat, self.xy = workers.sum("own_products", self.groups)  # xy: all columns with labels
         ends = np.cumsum([len(group) ** 2 for group in self.groups])
+        # Columns of each group that vary within some query, and their products with each other.
         self.columns, self.inner = [], []
         for group, part in zip(self.groups, np.split(flat, ends[:-1]), strict=True):
             inner = part.reshape(len(group), len(group))
@@ -177,19 +156,6 @@ class GroupProducts:
 class GroupModel:
     """Pairwise least squares on some groups of columns, with errors after adding each other one.
 
-    Parameters
-    ----------
-    products : GroupProducts
-    lam : float
-        Regularization.
-
-    Attributes
-    ----------
-    features : list of int
-        Groups in the model, in the order in which they were added.
-    error, square : float
-        Sum over queries of the leave-query-out error, and of its square.
-
     Notes
     -----
     With m rows, c columns, s of them in the model and at most p in a group, the errors of all
@@ -197,9 +163,12 @@ class GroupModel:
     only within groups and with columns of the model.
     """
 
+    error: float  # sum over queries of the leave-query-out error
+    square: float  # sum of its square
+
     def __init__(self, products: GroupProducts, lam: float) -> None:
         self.products, self.lam = products, lam
-        self.features: list[int] = []
+        self.features: list[int] = []  # groups in the order in which they were added
         self._regress()
 
     def change(self, group: int) -> None:

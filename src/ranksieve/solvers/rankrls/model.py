@@ -23,29 +23,19 @@ class Products(NamedTuple):
 class Model:
     """Pairwise least squares on some features, with errors after adding each other feature.
 
-    Parameters
-    ----------
-    workers : Workers of :class:`ranksieve.solvers.rankrls.residuals.LeaveQueryOut`
-    products : Products
-        Sum over workers of their method ``gram``.
-    lam : float
-        Regularization.
-
-    Attributes
-    ----------
-    features : list of int
-        Features of the model, in the order in which they were added.
-    error, square : float
-        Sum over queries of the leave-query-out error, and of its square.
-    errors : array of shape (features,)
-        Error after adding each feature; infinite for those in the model.
+    ``workers`` are those of :class:`ranksieve.solvers.rankrls.residuals.LeaveQueryOut`,
+    ``products`` the sum of their method ``gram``, and ``lam`` is the regularization.
     """
+
+    errors: np.ndarray  # (features,): error after adding each; infinite for those in the model
+    error: float  # sum over queries of the leave-query-out error
+    square: float  # sum of its square
 
     def __init__(self, workers: Workers, products: Products, lam: float) -> None:
         self.workers = workers
         self.xx, self.xy, _ = products
         self.lam = lam
-        self.features: list[int] = []
+        self.features: list[int] = []  # in the order in which they were added
         self._regress()
         self._start()
 
@@ -130,13 +120,8 @@ class ReplayedModel(Model):
 class SampledModel:
     """The same model for samples of candidates, without the products of all features.
 
-    Features can only be added.
-
-    Parameters
-    ----------
-    workers : Workers of :class:`ranksieve.solvers.rankrls.residuals.ReplayedLeaveQueryOut`
-    lam : float
-        Regularization.
+    Features can only be added. ``workers`` are those of
+    :class:`ranksieve.solvers.rankrls.residuals.ReplayedLeaveQueryOut`.
     """
 
     def __init__(self, workers: Workers, lam: float) -> None:

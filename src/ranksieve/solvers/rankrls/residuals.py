@@ -87,14 +87,8 @@ class Residuals:
 class LeaveQueryOut(Residuals):
     """Statistic: keeps the leave-query-out residuals of all features, and sums of each query.
 
-    Parameters
-    ----------
-    block : Block
-    dtype : str
-        How columns are stored; sums are float64.
-    rotate : bool
-        Whether to replace queries of more documents than features by fewer rows with the same
-        squared errors.
+    Columns are stored as ``dtype``; sums are float64. ``rotate`` replaces queries of more documents
+    than features by fewer rows with the same squared errors.
     """
 
     def __init__(self, block: Block, dtype: str = "float64", rotate: bool = True) -> None:

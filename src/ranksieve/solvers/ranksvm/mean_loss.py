@@ -111,22 +111,13 @@ class MeanLoss:
     .. math:: \frac1P \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2
 
     Initially all weights are 0, and the loss is 1. Pairs count by the weights of their queries.
-
-    Parameters
-    ----------
-    source : RankingData or opened shards
-    workers : Workers
-        Workers of :class:`ActiveSet`.
-
-    Attributes
-    ----------
-    n_features : int
-    varies : bool array of shape (features,)
-        False for features that are constant within every query with pairs and a positive weight.
-    deviations : array of shape (features,)
-        Standard deviation of each feature around the mean of a query, documents weighted by the
-        number of their pairs; 1 for features that do not vary.
+    ``workers`` are those of :class:`ActiveSet`.
     """
+
+    varies: np.ndarray  # (features,): within some query with pairs and a positive weight
+    # (features,): standard deviation of each feature around the mean of a query, documents weighted
+    # by the number of their pairs; 1 for features that do not vary.
+    deviations: np.ndarray
 
     def __init__(self, source: Source, workers: Workers) -> None:
         self.source, self.workers = source, workers

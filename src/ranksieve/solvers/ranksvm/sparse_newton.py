@@ -24,17 +24,14 @@ _EQUAL = 1e-9  # relative difference up to which violations are equal
 
 
 class Minimum(NamedTuple):
-    """Weights that minimize an objective.
-
-    ``nearness`` is each slope divided by the bound up to which a weight stays at 0. ``violation``
-    is the largest violation of an optimality condition, relative to the largest slope at 0, both
-    divided by the standard deviations of their features.
-    """
+    """Weights that minimize an objective."""
 
     coef: np.ndarray  # (features,)
     objective: float  # mean squared violation of the margin, plus the penalty
     slopes: np.ndarray  # (features,): gradient of the mean squared violation
-    nearness: np.ndarray  # (features,)
+    nearness: np.ndarray  # (features,): slopes divided by the bound up to which a weight stays at 0
+    # Largest violation of an optimality condition, relative to the largest slope at 0, both divided
+    # by the standard deviations of their features.
     violation: float
     n_iter: int  # Newton steps
 
@@ -45,21 +42,8 @@ class SparseNewton:
     .. math:: \frac1P \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2
               + \sum_f g_f(|w_f|) + \tfrac12 |w|^T A |w|
 
-    with concave g. Each solution is the start of the next.
-
-    Parameters
-    ----------
-    loss : MeanLoss
-        The loss, at weights of 0.
-    screen : bool
-        Whether to leave out features that will probably not get a weight, and check afterwards.
-
-    Attributes
-    ----------
-    coef, slopes : arrays of shape (features,)
-        Weights of the last solution, and the gradient of the loss there.
-    steepest : float
-        Largest absolute slope at 0, divided by the standard deviation of its feature.
+    with concave g. Each solution is the start of the next; the loss is given at weights of 0.
+    ``screen`` leaves out features that will probably not get a weight, and checks them afterwards.
 
     Notes
     -----
@@ -76,7 +60,9 @@ class SparseNewton:
 
     def __init__(self, loss: MeanLoss, *, screen: bool = True) -> None:
         self.loss, self.screen = loss, screen
+        # Weights of the last solution, and the gradient of the loss there, (features,).
         self.coef, self.slopes = np.zeros(loss.n_features), loss.full_gradient()
+        # Largest absolute slope at 0, divided by the standard deviation of its feature.
         self.steepest = float(np.max(np.abs(self.slopes) / loss.deviations))
         self.bounds: np.ndarray | None = None
 
