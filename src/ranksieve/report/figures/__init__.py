@@ -18,7 +18,7 @@ from ranksieve.report.figures.front import describe_front, plot_front
 from ranksieve.report.figures.importance import describe_importance, plot_importance
 from ranksieve.report.figures.paths import describe_path_scores, plot_mean_paths, plot_path_scores
 from ranksieve.report.figures.similarity import describe_similarity, plot_similarity
-from ranksieve.report.figures.style import FIGURE_FORMATS, check_format, write_figure
+from ranksieve.report.figures.style import write_figure
 from ranksieve.report.figures.times import describe_quality_and_time, plot_quality_and_time
 
 __all__ = [
@@ -40,6 +40,4 @@ __all__ = [
     "plot_class_densities",
     "describe_class_densities",
     "write_figure",
-    "check_format",
-    "FIGURE_FORMATS",
 ]

@@ -20,9 +20,28 @@ from ranksieve.data import DataError
 from ranksieve.io.files import replace_on_success
 from ranksieve.text import on_one_line
 
-LONGEST = 24
-"""Longest name in characters, so that enough of the fixed width remains for the figure."""
+WIDTH, HEIGHT = 3.5, 2.6  # inches: one column of a two-column page
+LABEL_SIZE, SMALL_SIZE = 8.0, 7.0  # points: of axis labels, and the smallest text there is
+GRAY = "#808080"
+# From pale to dark in nearly even steps of lightness, for color-blind eyes and printing in gray.
+COLOR_MAP = "YlGnBu"
+_MARGIN_COLOR = "#F0E442"  # not used by lines; pale in gray
+# Colors that differ to color-blind eyes (Okabe and Ito); dashes and markers serve where there is
+# no color. There are 7, 8 and 9 of them, without a common divisor: a line that has the color of
+# an earlier one has other dashes, and one with the same dashes has another marker. Markers that
+# come again are filled in another way.
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 2)), (0, (8, 2)))
+_MARKERS = ("o", "s", "^", "D", "v", "X", "P", "<", "*")
+_FILLS = ("full", "none", "left", "top")
+ALL_FEATURES = "all features"  # label of the baseline without selection
+LONGEST = 24  # characters of a name, so that enough of the fixed width remains for the figure
+LETTER = 0.06  # inches: width of a character of the smallest text
+_LEGEND_ROW = 0.15  # inches
+_LONGEST_OF_THREE = 16  # characters of a name in a legend of three columns
+_WIDE = 10.0  # ratio of the numbers of features from which their scale is logarithmic
 _NO_GLYPH = ("Glyph .* missing from", "Matplotlib currently does not support .* natively")
+_FORMATS = (".pdf", ".png", ".svg")
 
 
 def format_name(name: str, longest: int = LONGEST) -> str:
@@ -71,35 +90,6 @@ def _start(name: str, longest: int) -> str:
     while width_of(name) > longest:
         name = name[: max(len(name) - (width_of(name) - longest + 1) // 2, 0)]
     return name
-
-
-@contextmanager
-def tolerate_missing_glyphs() -> Iterator[None]:
-    """Context manager that silences warnings about glyphs that the font lacks."""
-    with warnings.catch_warnings():
-        for message in _NO_GLYPH:
-            warnings.filterwarnings("ignore", message)
-        yield
-
-
-WIDTH, HEIGHT = 3.5, 2.6  # inches: one column of a two-column page
-LABEL_SIZE, SMALL_SIZE = 8.0, 7.0  # points: of axis labels, and the smallest text there is
-GRAY = "#808080"
-# From pale to dark in nearly even steps of lightness, for color-blind eyes and printing in gray.
-COLOR_MAP = "YlGnBu"
-_MARGIN_COLOR = "#F0E442"  # not used by lines; pale in gray
-# Colors that differ to color-blind eyes (Okabe and Ito); dashes and markers serve where there is
-# no color. There are 7, 8 and 9 of them, without a common divisor: a line that has the color of
-# an earlier one has other dashes, and one with the same dashes has another marker. Markers that
-# come again are filled in another way.
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 2)), (0, (8, 2)))
-_MARKERS = ("o", "s", "^", "D", "v", "X", "P", "<", "*")
-_FILLS = ("full", "none", "left", "top")
-ALL_FEATURES = "all features"  # label of the baseline without selection
-LETTER = 0.06  # inches: width of a character of the smallest text
-_LEGEND_ROW = 0.15  # inches
-_LONGEST_OF_THREE = 16  # characters of a name in a legend of three columns
 
 
 def line_style(index: int) -> dict[str, Any]:
@@ -187,9 +177,6 @@ def finish_color_bar(bar: Colorbar, label: str) -> None:
     bar.outline.set_linewidth(0.5)
 
 
-_WIDE = 10.0  # ratio of the numbers of features from which their scale is logarithmic
-
-
 def cut_below(ax: Axes, low: float, high: float) -> None:
     """Limit the space below these values to the distance between them.
 
@@ -229,16 +216,14 @@ def positions_with_room(ax: Axes, ks: Sequence[int], room: float) -> list[int]:
     return shown
 
 
-FIGURE_FORMATS = (".pdf", ".png", ".svg")
-
-
 def write_figure(ax: Axes, path: str | Path) -> None:
     """Write the figure of some Axes to a file in the format of its suffix (pdf, png or svg).
 
     Text stays text in vector formats, and the same figure gives the same bytes.
     """
     path = Path(path)
-    check_format(path)
+    if path.suffix.lower() not in _FORMATS:
+        raise ValueError(f"{path}: the name of a figure must end in {', '.join(_FORMATS)}")
     figure = ax.get_figure(root=True)
     assert figure is not None
     kind = path.suffix[1:].lower()
@@ -246,12 +231,15 @@ def write_figure(ax: Axes, path: str | Path) -> None:
     with (
         mpl.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "ranksieve"}),
         replace_on_success(path) as temporary,
-        tolerate_missing_glyphs(),
+        _tolerate_missing_glyphs(),
     ):
         figure.savefig(temporary, format=kind, dpi=300, metadata=no_date)
 
 
-def check_format(path: Path) -> None:
-    """Raise a ValueError unless the suffix is that of a format for figures."""
-    if path.suffix.lower() not in FIGURE_FORMATS:
-        raise ValueError(f"{path}: the name of a figure must end in {', '.join(FIGURE_FORMATS)}")
+@contextmanager
+def _tolerate_missing_glyphs() -> Iterator[None]:
+    """Context manager that silences warnings about glyphs that the font lacks."""
+    with warnings.catch_warnings():
+        for message in _NO_GLYPH:
+            warnings.filterwarnings("ignore", message)
+        yield
