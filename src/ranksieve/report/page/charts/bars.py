@@ -10,29 +10,37 @@ from markupsafe import Markup
 from ranksieve.report.formats.html import element
 from ranksieve.report.page.charts.svg import Scale, drawing, line, short_text, text, width_of
 
+# Pixels: LEFT and TEXT are the room that texts at the left and at the right may take.
 _LEFT, _WIDTH = 220.0, 760.0
 _ROW, _BAR = 20.0, 12.0
+_PANEL_LEFT, _PANEL_TEXT, _PANEL_GAP = 200.0, 190.0, 28.0
+_PANEL_ROW, _PANEL_BAR, _PANEL_TOP = 22.0, 10.0, 26.0
+_CHANGE_WIDTH, _CHANGE_HEIGHT = 480.0, 78.0
+_CHANGE_LINE, _BAND = 36.0, 18.0  # middle of the interval, and half of the height of the band
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar of a chart.
-
-    Attributes
-    ----------
-    name : str
-    value : float
-        At least 0.
-    label : str
-        Number printed beside the bar.
-    css : str
-        CSS class of its color.
-    """
+    """A bar of a chart."""
 
     name: str
-    value: float
-    label: str
-    css: str = "s0"
+    value: float  # at least 0
+    label: str  # number printed beside the bar
+    css: str = "s0"  # CSS class of its color
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A quantity to show for all features."""
+
+    name: str  # heading above the bars
+    values: Sequence[float | None]  # None if there is no bar
+    labels: Sequence[str]  # numbers printed beside the bars
+    ends: Sequence[tuple[float, float] | None] | None = None  # of intervals, drawn as whiskers
+    css: str = "s0"  # CSS class of the color; bars below zero have the color for bad values
+    width: float = 90.0  # width of the bars in pixels, without the numbers
+    tips: Sequence[str] = ()  # text shown for each bar
+    most: float = 0.0  # minimum upper end of the scale: panels with the same can be compared
 
 
 def draw_bars(bars: Sequence[Bar], title: str) -> Markup:
@@ -58,44 +66,6 @@ def draw_bars(bars: Sequence[Bar], title: str) -> Markup:
         )
         parts.append(text(end + 6, y + _ROW / 2 + 4, bar.label, class_="soft"))
     return drawing(_WIDTH, _ROW * len(bars) + 2, *parts, title=title)
-
-
-_PANEL_LEFT, _PANEL_TEXT, _PANEL_GAP = 200.0, 190.0, 28.0
-_PANEL_ROW, _PANEL_BAR, _PANEL_TOP = 22.0, 10.0, 26.0
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A quantity to show for all features.
-
-    Attributes
-    ----------
-    name : str
-        Heading above the bars.
-    values : sequence of float or None
-        None if there is no bar.
-    labels : sequence of str
-        Numbers printed beside the bars.
-    ends : sequence of (float, float) or None
-        Ends of intervals, drawn as whiskers.
-    css : str
-        CSS class of the color; bars below zero have the color for bad values.
-    width : float
-        Width of the bars in pixels, without the numbers.
-    tips : sequence of str
-        Text shown for each bar.
-    most : float
-        Minimum upper end of the scale, so that panels with the same value can be compared.
-    """
-
-    name: str
-    values: Sequence[float | None]
-    labels: Sequence[str]
-    ends: Sequence[tuple[float, float] | None] | None = None
-    css: str = "s0"
-    width: float = 90.0
-    tips: Sequence[str] = ()
-    most: float = 0.0
 
 
 def draw_panels(
@@ -175,13 +145,6 @@ def _whiskers(low: float, high: float, y: float) -> list[Markup]:
     ]
 
 
-_MARGIN_WIDTH, _MARGIN_HEIGHT = 480.0, 78.0
-_MARGIN_LINE, _MARGIN_BAND = (
-    36.0,
-    18.0,
-)  # pixels: middle of the interval, and half of the height of the band
-
-
 def draw_margin(
     change: float, interval: tuple[float, float], bound: float, margin: float, is_shown: bool
 ) -> Markup:
@@ -200,23 +163,23 @@ def draw_margin(
         Whether the bound lies above it.
     """
     low, high = min(interval[0], bound, -1.5 * margin), max(interval[1], 0.5 * margin)
-    across = Scale(low, high, 60, _MARGIN_WIDTH - 60)
+    across = Scale(low, high, 60, _CHANGE_WIDTH - 60)
     css = "good" if is_shown else "bad"
     start, end = across(bound), across(interval[1])
     edge, zero = across(-margin), across(0)
-    top, height = _MARGIN_LINE - _MARGIN_BAND, 2 * _MARGIN_BAND
+    top, height = _CHANGE_LINE - _BAND, 2 * _BAND
     parts = [
         element("rect", x=0, y=top, width=edge, height=height, class_="bad", fill_opacity="0.18"),
         element(
-            "rect", x=edge, y=top, width=_MARGIN_WIDTH - edge, height=height,
+            "rect", x=edge, y=top, width=_CHANGE_WIDTH - edge, height=height,
             class_="good", fill_opacity="0.14",
         ),
         line(zero, top, zero, top + height, "base"),
-        line(across(interval[0]), _MARGIN_LINE, end, _MARGIN_LINE, "whisker"),
+        line(across(interval[0]), _CHANGE_LINE, end, _CHANGE_LINE, "whisker"),
         element(
-            "rect", x=start, y=_MARGIN_LINE - 3, width=max(2.0, end - start), height=6, class_=css
+            "rect", x=start, y=_CHANGE_LINE - 3, width=max(2.0, end - start), height=6, class_=css
         ),
-        element("circle", cx=across(change), cy=_MARGIN_LINE, r=6, class_=css),
+        element("circle", cx=across(change), cy=_CHANGE_LINE, r=6, class_=css),
         _below(edge, f"margin -{100 * margin:.3g}%"),
         *([_below(zero, "as with all")] if zero - edge > 130 else []),
         _above(across(change), f"{100 * change:+.3g}%", "strong"),
@@ -228,11 +191,11 @@ def draw_margin(
         f"A change of {100 * change:+.3g}%, {ends}; "
         f"its lower bound of {100 * bound:+.3g}% is {word} the margin of {100 * margin:.3g}%"
     )
-    return drawing(_MARGIN_WIDTH, _MARGIN_HEIGHT, *parts, title=title)
+    return drawing(_CHANGE_WIDTH, _CHANGE_HEIGHT, *parts, title=title)
 
 
 def _below(x: float, label: str) -> Markup:
-    return text(x, _MARGIN_LINE + _MARGIN_BAND + 16, label, "middle", class_="soft")
+    return text(x, _CHANGE_LINE + _BAND + 16, label, "middle", class_="soft")
 
 
 def _above(x: float, label: str, css: str, beside: float | None = None) -> Markup:
@@ -240,4 +203,4 @@ def _above(x: float, label: str, css: str, beside: float | None = None) -> Marku
     anchor, room = "middle", width_of(label)
     if beside is not None and beside - x < room:
         anchor, x = "end", min(x + 8, beside - 28)
-    return text(x, _MARGIN_LINE - _MARGIN_BAND - 6, label, anchor, class_=css or "soft")
+    return text(x, _CHANGE_LINE - _BAND - 6, label, anchor, class_=css or "soft")

@@ -25,38 +25,49 @@ from ranksieve.report.page.charts.svg import (
 from ranksieve.report.trees import branches_of, leaves_of, tree_of
 from ranksieve.text import on_one_line
 
-_LEVELS = 10
+_LEVELS = 10  # of shades
+# Pixels: names at the left may take LEFT; cells fill WIDTH, but are neither smaller than SMALLEST
+# nor larger than LARGEST.
+_MAP_LEFT, _MAP_TREE, _MAP_WIDTH = 180.0, 110.0, 900.0
+_MAP_SMALLEST, _MAP_LARGEST = 11.0, 20.0
+_TAKEN_LEFT, _TAKEN_WIDTH, _TAKEN_ROW = 180.0, 860.0, 17.0
+_TAKEN_SMALLEST, _TAKEN_LARGEST = 5.0, 14.0
+_TAKEN_GAP = 1  # columns between selectors
+_MATRIX_LEFT, _MATRIX_WIDTH, _MATRIX_ROW = 150.0, 900.0, 30.0
+_MATRIX_SMALLEST, _MATRIX_LARGEST = 34.0, 76.0
+_MATRIX_WITH_TEXT = 52.0  # minimum width of cells that contain numbers
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Features that a selector selects."""
+
+    shares: np.ndarray  # (features, folds): share of the seeds that select the feature
+    css: str  # CSS class of its color
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A cell of the matrix."""
+
+    value: float  # row minus column
+    is_significant: bool
+    tip: str  # text shown under the pointer
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Position and values of a grid's cells, and their text under the pointer.
+    """Position and values of a grid's cells, and their text under the pointer."""
 
-    Attributes
-    ----------
-    x, y : float
-        Upper left corner.
-    width, height : float
-        Size of a cell.
-    rows, columns : sequence of str
-    values : array of shape (rows, columns)
-        From 0 to 1.
-    says : str
-        Meaning of the values.
-    gap : float
-        Gap between cells, as a share of their size; without it, neighbors of equal shade become one
-        box.
-    """
-
-    x: float
+    x: float  # upper left corner
     y: float
-    width: float
+    width: float  # of a cell
     height: float
     rows: Sequence[str]
     columns: Sequence[str]
-    values: np.ndarray
-    says: str
-    gap: float = 0.0
+    values: np.ndarray  # (rows, columns), from 0 to 1
+    says: str  # meaning of the values
+    gap: float = 0.0  # share of a cell; without it, neighbors of equal shade become one box
 
     def data(self) -> dict[str, Any]:
         """Data with which the page's script shows a cell's value."""
@@ -111,10 +122,6 @@ class Grid:
         return [f"M{x} {row}h{side}v{side}h-{side}z" for x in range(column, column + n)]
 
 
-_MAP_LEFT, _MAP_TREE, _MAP_WIDTH = 180.0, 110.0, 900.0
-_MAP_SMALLEST, _MAP_LARGEST = 11.0, 20.0
-
-
 def draw_heat_map(
     similarity: np.ndarray, names: Sequence[str], title: str
 ) -> tuple[Markup, dict[str, Any]]:
@@ -157,26 +164,6 @@ def _draw_tree(tree: np.ndarray, cell: float, left: float) -> list[Markup]:
     ]
 
 
-_TAKEN_LEFT, _TAKEN_WIDTH, _TAKEN_ROW, _TAKEN_GAP = 180.0, 860.0, 17.0, 1
-_TAKEN_SMALLEST, _TAKEN_LARGEST = 5.0, 14.0
-
-
-@dataclass(frozen=True)
-class Taken:
-    """Features that a selector selects.
-
-    Attributes
-    ----------
-    shares : array of shape (features, folds)
-        Share of the seeds that select the feature.
-    css : str
-        CSS class of its color.
-    """
-
-    shares: np.ndarray
-    css: str
-
-
 def draw_selections(
     taken: Mapping[str, Taken],
     features: Sequence[str],
@@ -209,9 +196,8 @@ def draw_selections(
     for number, (selector, own) in enumerate(taken.items()):
         start = number * step
         values[:, start : start + len(folds)] = own.shares
-        columns += [f"{selector}, {fold}" if fold else selector for fold in folds] + [
-            ""
-        ] * _TAKEN_GAP
+        columns += [f"{selector}, {fold}" if fold else selector for fold in folds]
+        columns += [""] * _TAKEN_GAP
         x, width = left + start * cell, len(folds) * cell
         turned = f"translate({x + width / 2:.1f} {top - 8:.1f}) rotate(-45)"
         parts.append(text(0, 0, shorten(selector, _TAKEN_LEFT), transform=turned))
@@ -228,33 +214,6 @@ def draw_selections(
     return svg, grid.data()
 
 
-_MATRIX_WIDTH, _MATRIX_LEFT = 900.0, 150.0
-_MATRIX_WIDEST, _MATRIX_NARROWEST, _MATRIX_ROW = (
-    76.0,
-    34.0,
-    30.0,
-)  # widths of the widest and narrowest cells, height of rows
-_MATRIX_WITH_TEXT = 52.0  # minimum width of cells that contain numbers
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A cell of the matrix.
-
-    Attributes
-    ----------
-    value : float
-        Row minus column.
-    is_significant : bool
-    tip : str
-        Text shown under the pointer.
-    """
-
-    value: float
-    is_significant: bool
-    tip: str
-
-
 def draw_matrix(
     names: Sequence[str], differences: Mapping[tuple[str, str], Difference], title: str
 ) -> Markup:
@@ -263,7 +222,7 @@ def draw_matrix(
     Colors deepen with the difference; differences that are not significant have no color.
     """
     left = min(_MATRIX_LEFT, 16 + max(map(width_of, names)))
-    cell = min(_MATRIX_WIDEST, max(_MATRIX_NARROWEST, (_MATRIX_WIDTH - left) / len(names)))
+    cell = min(_MATRIX_LARGEST, max(_MATRIX_SMALLEST, (_MATRIX_WIDTH - left) / len(names)))
     top = 16 + 0.71 * min(_MATRIX_LEFT, max(map(width_of, names)))
     largest = max((abs(one.value) for one in differences.values()), default=0.0) or 1.0
     indices = range(len(names))

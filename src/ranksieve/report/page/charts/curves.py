@@ -29,53 +29,31 @@ _LEFT, _TOP, _BOTTOM = 72.0, 12.0, 48.0
 _LABELS = 200.0  # maximum width of the names at the right with their lines, in pixels
 _LINE = 16.0  # distance between names
 _WIDE = 10.0  # ratio of numbers from which the scale is logarithmic
+_GAINS_WIDTH, _GAINS_HEIGHT, _GAINS_TOP = 216.0, 140.0, 44.0
+_MOST_POINTS = 90  # of a chart of gains; more cannot be distinguished
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A line of a chart.
-
-    Attributes
-    ----------
-    name : str
-    x, y : sequence of float
-    tips : sequence of str
-        Text shown at each point.
-    css : str
-        CSS classes of its color and dashes.
-    marked : int or None
-        Index of the point with a ring, if any.
-    hollow : collection of int
-        Indices of points that are not filled.
-    may_leave : bool
-        Whether the scale ignores it, as for random orders.
-    """
+    """A line of a chart."""
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
-    tips: Sequence[str]
-    css: str
-    marked: int | None = None
-    hollow: Collection[int] = ()
-    may_leave: bool = False
+    tips: Sequence[str]  # text shown at each point
+    css: str  # CSS classes of its color and dashes
+    marked: int | None = None  # index of the point with a ring, if any
+    hollow: Collection[int] = ()  # indices of points that are not filled
+    may_leave: bool = False  # whether the scale ignores it, as for random orders
 
 
 @dataclass(frozen=True)
 class Level:
-    """A horizontal line with a band below it for the allowed loss.
-
-    Attributes
-    ----------
-    name : str
-    value : float
-    allowed : float
-        Height of the band.
-    """
+    """A horizontal line with a band below it for the allowed loss."""
 
     name: str
     value: float
-    allowed: float = 0.0
+    allowed: float = 0.0  # height of the band
 
 
 def draw_curves(
@@ -219,10 +197,6 @@ def _names(
         parts.append(path([(x, y), (x + 16, y)], css))
         parts.append(short_text(x + 22, y + SMALL / 3, name, _LABELS - 46))
     return parts
-
-
-_GAINS_WIDTH, _GAINS_HEIGHT, _GAINS_TOP = 216.0, 140.0, 44.0
-_MOST_POINTS = 90  # more cannot be distinguished
 
 
 def draw_gains(

@@ -126,23 +126,13 @@ def _halves(label: str, kept: int) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """Maps values to pixels.
+    """Maps values to pixels."""
 
-    Attributes
-    ----------
-    low, high : float
-        Values at the ends.
-    start, stop : float
-        Pixels at the ends.
-    is_log : bool
-        Whether equal ratios are equally far apart; then values are positive.
-    """
-
-    low: float
+    low: float  # values at the ends
     high: float
-    start: float
+    start: float  # pixels at the ends
     stop: float
-    is_log: bool = False
+    is_log: bool = False  # whether equal ratios are equally far apart; then values are positive
 
     def __call__(self, value: float) -> float:
         """Pixels of a value."""
