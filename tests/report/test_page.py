@@ -12,8 +12,8 @@ import pytest
 
 from ranksieve.report.formats.html import to_html
 from ranksieve.report.page.charts.svg import drawing, line
-from ranksieve.report.page.page import Chart, Page, Section, Table, Verdict, render
-from ranksieve.report.page.study import corrected_level, find_enough, study_page, write_study_page
+from ranksieve.report.page.page import Chart, Page, Section, Table, Verdict, render, write_page
+from ranksieve.report.page.study import corrected_level, find_enough, study_page
 from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 from ranksieve.study.first_fold import FirstFold
 from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run, StudyResult
@@ -77,7 +77,7 @@ def result():
 @pytest.fixture(scope="module")
 def path(result, tmp_path_factory):
     file = tmp_path_factory.mktemp("page") / "report.html"
-    write_study_page(result, file, first_fold(12))
+    write_page(study_page(result, first_fold(12)), file)
     return file
 
 
@@ -90,7 +90,7 @@ def hostile(tmp_path_factory):
         selectors=[f"{name} s" for name in HOSTILE],
         rankers=("</script><script>alert(2)</script>",),
     )
-    write_study_page(study, file, first_fold(len(HOSTILE)))
+    write_page(study_page(study, first_fold(len(HOSTILE))), file)
     return file
 
 
@@ -211,7 +211,7 @@ class TestSize:
     def test_a_large_study_opens(self, browser, tmp_path):
         study = planted(20, 700, ("ranksvm", "lambdamart"), n_queries=150)
         file = tmp_path / "report.html"
-        write_study_page(study, file, first_fold(700))
+        write_page(study_page(study, first_fold(700)), file)
         assert file.stat().st_size < 2_000_000
         with opened(browser, file) as shown:
             assert "550 rows left out" in shown.page.locator("#features").inner_text()

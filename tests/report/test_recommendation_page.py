@@ -15,9 +15,9 @@ from ranksieve.recommendation.answer import (
 )
 from ranksieve.recommendation.evidence import Alone, Evidence, Likeness, Outcome, Spent
 from ranksieve.recommendation.verdict import Verdict
-from ranksieve.report.page.inspection import inspection_page, write_inspection_page
-from ranksieve.report.page.page import Chart, render
-from ranksieve.report.page.recommendation import recommendation_page, write_recommendation_page
+from ranksieve.report.page.inspection import inspection_page
+from ranksieve.report.page.page import Chart, render, write_page
+from ranksieve.report.page.recommendation import recommendation_page
 from ranksieve.sums.inspection import inspect
 from tests.report.browser import HOSTILE, assert_quiet, opened
 
@@ -113,7 +113,7 @@ def answer():
 @pytest.fixture(scope="module")
 def path(answer, tmp_path_factory):
     file = tmp_path_factory.mktemp("page") / "report.html"
-    write_recommendation_page(answer, file)
+    write_page(recommendation_page(answer), file)
     return file
 
 
@@ -122,7 +122,7 @@ def hostile(tmp_path_factory):
     file = tmp_path_factory.mktemp("hostile") / "report.html"
     names = [f"{name} {n}" for n, name in enumerate(HOSTILE)]
     strange = made(names, title="</script><script>alert(2)</script>", selector="<b>s</b>")
-    write_recommendation_page(strange, file)
+    write_page(recommendation_page(strange), file)
     return file
 
 
@@ -147,7 +147,7 @@ def inspected():
 @pytest.fixture(scope="module")
 def looked_at(inspected, tmp_path_factory):
     file = tmp_path_factory.mktemp("inspected") / "inspect.html"
-    write_inspection_page("<i>data</i>", inspected, file)
+    write_page(inspection_page("<i>data</i>", inspected), file)
     return file
 
 
@@ -292,7 +292,7 @@ class TestAnswers:
     def test_700_features_stay_small_and_open(self, browser, tmp_path, n_kept):
         names = [f"a feature with a rather long name, number {n}" for n in range(700)]
         file = tmp_path / "report.html"
-        write_recommendation_page(made(names, n_kept, 3000), file)
+        write_page(recommendation_page(made(names, n_kept, 3000)), file)
         assert file.stat().st_size < 2_000_000
         with opened(browser, file) as shown:
             assert "The first 60 of" in shown.page.locator("#features-to-keep").inner_text()

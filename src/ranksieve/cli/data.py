@@ -68,9 +68,10 @@ def inspect(
         wait_for_kernels()
         inspection = inspect_source(source, measure, convention)
     if html is not None:
-        from ranksieve.report.page.inspection import write_inspection_page
+        from ranksieve.report.page.inspection import inspection_page
+        from ranksieve.report.page.page import write_page
 
-        write_inspection_page(title_of(data), inspection, html, context.obj)
+        write_page(inspection_page(title_of(data), inspection, context.obj), html)
     sheets = inspection_sheets(title_of(data), inspection, top)
     show_result(sheets, form, json.dumps(inspection.to_record(), indent=2))
     if html is not None and form == "terminal":

@@ -10,13 +10,14 @@ from ranksieve.report.figures import describe_front, plot_front
 from ranksieve.report.folder import Drawing, write_drawing, write_table
 from ranksieve.report.formats.plain_text import escape
 from ranksieve.report.formats.terminal import show, to_terminal
-from ranksieve.report.page.recommendation import write_recommendation_page
+from ranksieve.report.page.page import write_page
+from ranksieve.report.page.recommendation import recommendation_page
 from ranksieve.report.sheets.recommendation import evidence_sheets, recommendation_sheets
 
 
 def write_recommendation(answer: Recommendation, directory: Path, *, figures: bool = True) -> None:
     """Write all tables and figures, and pages with them: ``report.html`` and ``report.md``."""
-    write_recommendation_page(answer, directory / "report.html")
+    write_page(recommendation_page(answer), directory / "report.html")
     page = [f"# {escape(answer.title)}", escape(answer.sentence), *map(escape, answer.notes)]
     page.append(escape(answer.protocol))
     if figures and answer.selectors:

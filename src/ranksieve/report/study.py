@@ -34,7 +34,8 @@ from ranksieve.report.figures.studies import enough_of
 from ranksieve.report.folder import Drawing, embed, write_drawing, write_table
 from ranksieve.report.formats.plain_text import escape
 from ranksieve.report.formats.terminal import show, to_terminal
-from ranksieve.report.page.study import write_study_page
+from ranksieve.report.page.page import write_page
+from ranksieve.report.page.study import study_page
 from ranksieve.report.sheets.sheet import Sheet
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, folds_sheet
 from ranksieve.report.sheets.study_selections import (
@@ -76,7 +77,7 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
         Whether to draw.
     """
     seen = read_first_fold(directory, len(result.feature_names))
-    write_study_page(result, directory / "report.html", seen)
+    write_page(study_page(result, seen), directory / "report.html")
     page = [f"# {escape(result.title)}"]
     for ranker in result.rankers:
         page.append(f"## {escape(ranker)}")

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.io.records import PathLike
 from ranksieve.report.page.charts.bars import Bar, Panel, draw_bars, draw_panels
 from ranksieve.report.page.charts.cells import draw_heat_map
 from ranksieve.report.page.page import (
@@ -19,7 +18,6 @@ from ranksieve.report.page.page import (
     Table,
     Verdict,
     first_rows,
-    write_page,
 )
 from ranksieve.report.sheets.inspection import (
     best_features_sheet,
@@ -38,13 +36,6 @@ from ranksieve.text import quantity
 _MOST_BARS = 40
 _FEW_QUERIES = 200  # with fewer, only large differences can be shown
 _MANY = 0.2  # share of queries without a relevant document from which to warn
-
-
-def write_inspection_page(
-    title: str, found: Inspection, path: PathLike, command: Sequence[str] = ()
-) -> None:
-    """Write the page of an inspection; see :func:`inspection_page`."""
-    write_page(inspection_page(title, found, command), path)
 
 
 def inspection_page(title: str, found: Inspection, command: Sequence[str] = ()) -> Page:

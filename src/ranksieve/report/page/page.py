@@ -25,21 +25,11 @@ MOST_FEATURES = 60
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a page.
+    """A table of a page."""
 
-    Attributes
-    ----------
-    sheet : Sheet
-        Its notes are shown below; its setting is shown once on the page.
-    bars : collection of str
-        Names of columns whose values are also shown as bars, from zero to the largest.
-    is_open : bool
-        Whether it is shown immediately; otherwise readers unfold it.
-    """
-
-    sheet: Sheet
-    bars: Collection[str] = ()
-    is_open: bool = True
+    sheet: Sheet  # its notes are shown below; its setting is shown once on the page
+    bars: Collection[str] = ()  # columns whose values are also bars, from zero to the largest
+    is_open: bool = True  # whether it is shown immediately; otherwise readers unfold it
 
     @property
     def markup(self) -> Markup:
@@ -67,43 +57,21 @@ def first_rows(sheet: Sheet, most: int, rest: str = "") -> Sheet:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure of a page, with its numbers.
+    """A figure of a page, with its numbers."""
 
-    Attributes
-    ----------
-    svg : Markup
-        One or several ``svg`` elements, made by :func:`ranksieve.report.page.charts.svg.drawing`.
-    caption : str
-        Sentences that explain the figure.
-    table : Table
-        The numbers, which readers unfold.
-    title : str
-        Title above the figure, if its section has several.
-    is_open : bool
-        Whether its numbers are shown immediately; otherwise readers unfold them.
-    """
-
-    svg: Markup
-    caption: str
-    table: Table
-    title: str = ""
-    is_open: bool = False
+    svg: Markup  # one or several ``svg`` elements, made by charts.svg.drawing
+    caption: str  # sentences that explain the figure
+    table: Table  # the numbers
+    title: str = ""  # above the figure, if its section has several
+    is_open: bool = False  # whether its numbers are shown immediately; else readers unfold them
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page.
-
-    Attributes
-    ----------
-    heading : str
-    lead : str
-        Question that the section answers, in a sentence or two.
-    blocks : sequence of Table or Chart
-    """
+    """A part of a page."""
 
     heading: str
-    lead: str
+    lead: str  # question that the section answers, in a sentence or two
     blocks: Sequence[Table | Chart]
 
     @property
@@ -114,54 +82,28 @@ class Section:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The main result of a page, which comes first.
-
-    Attributes
-    ----------
-    sentence : str
-    is_shown : bool
-        Whether something is shown, or the question is open.
-    facts : sequence of (str, str) or (str, str, str)
-        The most important numbers: name, value, and optionally a value to compare with.
-    notes : sequence of str
-        Further sentences about the evidence.
-    word : str
-        One or two words before the sentence, such as "Shown".
-    svg : Markup
-        A figure of the same result.
-    """
+    """The main result of a page, which comes first."""
 
     sentence: str
-    is_shown: bool = True
+    is_shown: bool = True  # whether something is shown, or the question is open
+    # The most important numbers: name, value, and optionally a value to compare with.
     facts: Sequence[tuple[str, ...]] = ()
-    notes: Sequence[str] = ()
-    word: str = ""
-    svg: Markup = field(default_factory=Markup)
+    notes: Sequence[str] = ()  # further sentences about the evidence
+    word: str = ""  # one or two words before the sentence, such as "Shown"
+    svg: Markup = field(default_factory=Markup)  # a figure of the same result
 
 
 @dataclass(frozen=True)
 class Page:
-    """Content of a page.
-
-    Attributes
-    ----------
-    title : str
-    verdict : Verdict
-    sections : sequence of Section
-    provenance : sequence of (str, str)
-        How to reproduce the results: protocol, versions, seeds and command, by name.
-    data : mapping of str to JSON
-        Data of the script, by the keys that charts refer to.
-    kind : str
-        Kind of page, shown above the title.
-    """
+    """Content of a page."""
 
     title: str
     verdict: Verdict
     sections: Sequence[Section]
+    # How to reproduce the results: protocol, versions, seeds and command, by name.
     provenance: Sequence[tuple[str, str]] = ()
-    data: Mapping[str, Any] = field(default_factory=dict)
-    kind: Literal["Study", "Recommendation", "Inspection"] = "Study"
+    data: Mapping[str, Any] = field(default_factory=dict)  # JSON by the keys that charts refer to
+    kind: Literal["Study", "Recommendation", "Inspection"] = "Study"  # shown above the title
 
 
 def write_page(page: Page, path: PathLike) -> None:

@@ -9,7 +9,6 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
@@ -28,7 +27,6 @@ from ranksieve.report.page.page import (
     Table,
     Verdict,
     first_rows,
-    write_page,
 )
 from ranksieve.report.page.recommendation_evidence import (
     alike_section,
@@ -45,16 +43,13 @@ from ranksieve.report.sheets.recommendation import (
 )
 from ranksieve.text import quantity
 
-
-def write_recommendation_page(answer: Recommendation, path: Path) -> None:
-    """Write the page of a recommendation."""
-    write_page(recommendation_page(answer), path)
+_MARGINS = 8  # margins below all features at which lines are cut off
 
 
 def recommendation_page(answer: Recommendation) -> Page:
     """Make the page of a recommendation, without parts that older versions did not record."""
     data: dict[str, Any] = {}
-    sections = [kept_section(answer), dropped_section(answer), front_section(answer)]
+    sections = [_kept_section(answer), _dropped_section(answer), _front_section(answer)]
     if answer.evidence is not None:
         sections += [
             parts_section(answer, answer.evidence, data),
@@ -139,10 +134,7 @@ def _provenance(answer: Recommendation) -> Iterator[tuple[str, str]]:
     )
 
 
-_MARGINS = 8  # margins below all features at which lines are cut off
-
-
-def kept_section(answer: Recommendation) -> Section | None:
+def _kept_section(answer: Recommendation) -> Section | None:
     """Loss without each feature, its cost, its stability, and possible substitutes."""
     if not answer.kept:
         return None
@@ -205,7 +197,7 @@ def _losses(shown: list[KeptFeature]) -> Panel:
     return Panel("loss without it", values, labels, ends, width=170, tips=tips)
 
 
-def dropped_section(answer: Recommendation) -> Section | None:
+def _dropped_section(answer: Recommendation) -> Section | None:
     """Features to drop, each with the reason."""
     if not answer.dropped:
         return None
@@ -215,7 +207,7 @@ def dropped_section(answer: Recommendation) -> Section | None:
     return Section("Features to drop", lead, [Table(sheet, ("cost", "alone"))])
 
 
-def front_section(answer: Recommendation) -> Section | None:
+def _front_section(answer: Recommendation) -> Section | None:
     """Quality against cost of all candidates."""
     selectors = answer.selectors
     if not selectors:

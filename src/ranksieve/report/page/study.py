@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from ranksieve.report.page.page import Page, Verdict, write_page
+from ranksieve.report.page.page import Page, Verdict
 from ranksieve.report.page.study_comparison import (
     cost_section,
     curves_section,
@@ -30,22 +29,28 @@ from ranksieve.study.first_fold import FirstFold
 from ranksieve.study.results import BASE, Outcomes, StudyResult
 from ranksieve.text import quantity
 
+_SETTINGS = {  # name -> label
+    "ranksieve": "Version of ranksieve that began the study",
+    "seed": "Seed of the first run",
+    "seeds": "Runs of methods that draw random numbers",
+    "scale": "Scaling of features",
+    "choose": "Rule that chose numbers of features",
+}
 
-def write_study_page(result: StudyResult, path: Path, seen: FirstFold | None = None) -> None:
-    """Write the page of a study.
 
-    Parameters
-    ----------
-    result : StudyResult
-    path : Path
-    seen : FirstFold, optional
-        Facts about the data; without them, importance and similarity are left out.
-    """
-    write_page(study_page(result, seen), path)
+@dataclass(frozen=True)
+class Enough:
+    """A selection that is shown to be enough, or comes closest to it."""
+
+    selector: str
+    ranker: str
+    k: int  # number of features
+    tested: Outcomes
+    claim: Claim  # that it loses less than the margin, at a level corrected for all combinations
 
 
 def study_page(result: StudyResult, seen: FirstFold | None = None) -> Page:
-    """Make the page of a study; see :func:`write_study_page`."""
+    """Make the page of a study; without ``seen``, importance and similarity are left out."""
     found = find_enough(result)
     data: dict[str, Any] = {}
     sections = [
@@ -60,63 +65,11 @@ def study_page(result: StudyResult, seen: FirstFold | None = None) -> Page:
     ]
     return Page(
         result.title,
-        study_verdict(result, found),
+        _verdict(result, found),
         [section for section in sections if section is not None],
         [*_provenance(result, seen)],
         data,
     )
-
-
-def _provenance(result: StudyResult, seen: FirstFold | None) -> Iterator[tuple[str, str]]:
-    yield "How it was measured", setting_of(result)
-    yield "Features", quantity(len(result.feature_names), "feature")
-    yield "Selectors", ", ".join(result.selectors)
-    yield "Rankers", ", ".join(result.rankers)
-    yield "Measures", f"{', '.join(result.measures)}; everything was tuned by {result.tune}"
-    yield "Convention", result.convention
-    for name, value in result.settings.items():
-        label = _SETTINGS.get(name)
-        if label:
-            yield label, str(value)
-    if seen is not None:
-        yield "Versions", ", ".join(f"{name} {value}" for name, value in seen.versions.items())
-    prints = [f"{fold.name}: {fold.fingerprint}" for fold in result.folds if fold.fingerprint]
-    if prints:
-        yield "Fingerprints of the data", "; ".join(prints)
-    yield (
-        "Command",
-        "ranksieve compare --plan study.toml --out again (study.toml is beside this page)",
-    )
-
-
-_SETTINGS = {
-    "ranksieve": "Version of ranksieve that began the study",
-    "seed": "Seed of the first run",
-    "seeds": "Runs of methods that draw random numbers",
-    "scale": "Scaling of features",
-    "choose": "Rule that chose numbers of features",
-}
-
-
-@dataclass(frozen=True)
-class Enough:
-    """A selection that is shown to be enough, or comes closest to it.
-
-    Attributes
-    ----------
-    selector, ranker : str
-    k : int
-        Number of features.
-    tested : Outcomes
-    claim : Claim
-        Claim that it loses less than the margin, at a level corrected for all combinations.
-    """
-
-    selector: str
-    ranker: str
-    k: int
-    tested: Outcomes
-    claim: Claim
 
 
 def corrected_level(result: StudyResult) -> float:
@@ -166,15 +119,8 @@ def _tested(result: StudyResult, selector: str, ranker: str, k: int, level: floa
     return Enough(selector, ranker, k, tested, claim)
 
 
-def study_verdict(result: StudyResult, found: list[Enough]) -> Verdict:
-    """Say which selector needs how few features, for which ranker; or that nothing is shown.
-
-    Parameters
-    ----------
-    result : StudyResult
-    found : list of Enough
-        Result of :func:`find_enough`.
-    """
+def _verdict(result: StudyResult, found: list[Enough]) -> Verdict:
+    """Say which selector needs how few features, for which ranker; or that nothing is shown."""
     candidates = _candidates(result)
     measure, n_features = result.main_measure, len(result.feature_names)
     all_features = f"all {quantity(n_features, 'feature')}"
@@ -244,4 +190,26 @@ def _describe_tests(result: StudyResult) -> str:
         f"correction for {quantity(candidates, 'combination')} of a selector and a ranker. To "
         "choose features for production by a single decision, which is tested once, use "
         "ranksieve recommend."
+    )
+
+
+def _provenance(result: StudyResult, seen: FirstFold | None) -> Iterator[tuple[str, str]]:
+    yield "How it was measured", setting_of(result)
+    yield "Features", quantity(len(result.feature_names), "feature")
+    yield "Selectors", ", ".join(result.selectors)
+    yield "Rankers", ", ".join(result.rankers)
+    yield "Measures", f"{', '.join(result.measures)}; everything was tuned by {result.tune}"
+    yield "Convention", result.convention
+    for name, value in result.settings.items():
+        label = _SETTINGS.get(name)
+        if label:
+            yield label, str(value)
+    if seen is not None:
+        yield "Versions", ", ".join(f"{name} {value}" for name, value in seen.versions.items())
+    prints = [f"{fold.name}: {fold.fingerprint}" for fold in result.folds if fold.fingerprint]
+    if prints:
+        yield "Fingerprints of the data", "; ".join(prints)
+    yield (
+        "Command",
+        "ranksieve compare --plan study.toml --out again (study.toml is beside this page)",
     )
