@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -48,20 +48,10 @@ from ranksieve.report.sheets.study_statistics import pairs_sheet, statistics_she
 from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV, Importance
 from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilter
 from ranksieve.selectors.registry import SELECTORS
-from ranksieve.study import Study, StudyResult
+from ranksieve.study import Plan, Study, StudyFold, StudyResult
 from ranksieve.study.comparison import MARGIN
 from ranksieve.study.first_fold import describe_first_fold, read_first_fold, write_first_fold
 from ranksieve.study.results import BASE, RANDOM
-
-DATA_FIGURES: dict[str, tuple[type, ...]] = {
-    "importance": (ImportanceFilter,),
-    "similarity": (SimilarityFilter,),
-    "densities": (FSED,),
-    "validation": (GreedyRankRLS, GreedyRankRLSCV),
-}
-"""Stems of the figures of the data, and the selectors that use what they show."""
-Drawn = tuple[Axes, str]
-"""A figure and its caption."""
 
 
 def write_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
@@ -124,42 +114,11 @@ def write_data_figures(study: Study, directory: Path) -> list[str]:
         Names of the figures that were drawn.
     """
     fold = study.load(study.folds[0])
-    train, names = fold.train, fold.train.feature_names.tolist()
-    convention = get_convention(study.plan.convention)
-    path = GreedyRankRLSCV(measure=study.plan.tune, convention=convention)
-
-    def fit(selector: str) -> Any:
-        held_out = {"eval_set": fold.vali} if SELECTORS[selector].uses_held_out_data else {}
-        return study.plan.make_selector(selector, 1).fit(train, **held_out)
-
-    def importance(selector: str) -> Drawn:
-        found = fit(selector)
-        label, values = Importance.given_to(found).label, found.importance_
-        caption = describe_importance(values, names, label)
-        return plot_importance(values, names, label=label), f"{caption} Of {selector}."
-
-    def similarity(selector: str) -> Drawn:
-        values = fit(selector).similarity_
-        return plot_similarity(values, names=names), describe_similarity(values, names)
-
-    def densities(selector: str) -> Drawn:
-        axes = plot_class_densities(fit(selector), train)
-        return axes.flat[0], describe_class_densities(axes, f"scores of {selector}")
-
-    def validation(_: str) -> Drawn:
-        path.fit(train, eval_set=fold.vali)
-        return plot_path_scores(path, names=names), describe_path_scores(path, names)
-
-    drawings: dict[str, Callable[[str], Drawn]] = {
-        "importance": importance,
-        "similarity": similarity,
-        "densities": densities,
-        "validation": validation,
-    }
     drawn = []
     for name, selector in _selectors_of_figures(study.plan.selectors).items():
+        draw = _DATA_FIGURES[name][1]
         with sharing(fold.memo), suppress(DataError):  # such as missing values
-            ax, caption = drawings[name](selector)
+            ax, caption = draw(fold, study.plan, selector)
             caption = f"{caption} Training queries of the first fold."
             write_drawing(Drawing(ax, name, caption), directory)
             drawn.append(name)
@@ -171,9 +130,47 @@ def _selectors_of_figures(selectors: Sequence[str]) -> dict[str, str]:
     known = [selector for selector in selectors if selector in SELECTORS]
     found = {
         figure: next((s for s in known if issubclass(SELECTORS[s].kind, kinds)), None)
-        for figure, kinds in DATA_FIGURES.items()
+        for figure, (kinds, _) in _DATA_FIGURES.items()
     }
     return {figure: selector for figure, selector in found.items() if selector is not None}
+
+
+def _draw_importance(fold: StudyFold, plan: Plan, selector: str) -> tuple[Axes, str]:
+    found, names = _fit(fold, plan, selector), fold.train.feature_names.tolist()
+    label, values = Importance.given_to(found).label, found.importance_
+    caption = describe_importance(values, names, label)
+    return plot_importance(values, names, label=label), f"{caption} Of {selector}."
+
+
+def _draw_similarity(fold: StudyFold, plan: Plan, selector: str) -> tuple[Axes, str]:
+    values, names = _fit(fold, plan, selector).similarity_, fold.train.feature_names.tolist()
+    return plot_similarity(values, names=names), describe_similarity(values, names)
+
+
+def _draw_densities(fold: StudyFold, plan: Plan, selector: str) -> tuple[Axes, str]:
+    axes = plot_class_densities(_fit(fold, plan, selector), fold.train)
+    return axes.flat[0], describe_class_densities(axes, f"scores of {selector}")
+
+
+def _draw_validation(fold: StudyFold, plan: Plan, _: str) -> tuple[Axes, str]:
+    path = GreedyRankRLSCV(measure=plan.tune, convention=get_convention(plan.convention))
+    path.fit(fold.train, eval_set=fold.vali)
+    names = fold.train.feature_names.tolist()
+    return plot_path_scores(path, names=names), describe_path_scores(path, names)
+
+
+def _fit(fold: StudyFold, plan: Plan, selector: str) -> Any:
+    held_out = {"eval_set": fold.vali} if SELECTORS[selector].uses_held_out_data else {}
+    return plan.make_selector(selector, 1).fit(fold.train, **held_out)
+
+
+_DATA_FIGURES = {
+    "importance": ((ImportanceFilter,), _draw_importance),
+    "similarity": ((SimilarityFilter,), _draw_similarity),
+    "densities": ((FSED,), _draw_densities),
+    "validation": ((GreedyRankRLS, GreedyRankRLSCV), _draw_validation),
+}
+"""Stems of the figures of the data: selectors that use what they show, and what draws it."""
 
 
 def show_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
