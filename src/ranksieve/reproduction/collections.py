@@ -39,27 +39,15 @@ CONVENTION = "letor4"  # for unknown collections
 
 @dataclass(frozen=True)
 class CollectionFacts:
-    """Facts about the collection of a reproduction.
+    """Facts about the collection of a reproduction."""
 
-    Attributes
-    ----------
-    title : str
-        Name of the collection in tables.
-    known_as : str or None
-        Name of the collection in the papers; None if no paper has it.
-    convention : str
-        Metric convention.
-    n_queries, n_features : int
-    unnormalized : str or None
-        Name of a published collection that has the same size but other values, as papers use files
-        that are normalized within queries to 0 to 1. None if there is no such collection.
-    """
-
-    title: str
-    known_as: str | None
-    convention: str
+    title: str  # name of the collection in tables
+    known_as: str | None  # name of the collection in the papers; None if no paper has it
+    convention: str  # metric convention
     n_queries: int
     n_features: int
+    # Name of a published collection that has the same size but other values, as papers use files
+    # that are normalized within queries to 0 to 1. None if there is no such collection.
     unnormalized: str | None = None
 
     @property
@@ -89,18 +77,10 @@ class CollectionFacts:
 
 @dataclass(frozen=True)
 class AtHand:
-    """The user's collection, as returned by :func:`open_at_hand`.
-
-    Attributes
-    ----------
-    collection : Collection
-    sources : list of FoldSource
-        Folds of the collection; files that they share are read once.
-    facts : CollectionFacts
-    """
+    """The user's collection, as returned by :func:`open_at_hand`."""
 
     collection: Collection
-    sources: list[FoldSource]
+    sources: list[FoldSource]  # folds of the collection; files that they share are read once
     facts: CollectionFacts
 
     def folds(self) -> Iterator[StudyFold]:

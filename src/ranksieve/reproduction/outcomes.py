@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from ranksieve.study import Outcomes, StudyResult
 from ranksieve.study.comparison import compare_pairs
 from ranksieve.study.results import BASE
+
+LEVEL = 0.05  # significance level, as in the papers
 
 
 class Number(NamedTuple):
@@ -44,27 +46,13 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True)
 class MethodOutcome:
-    """Results of one method.
+    """Results of one method."""
 
-    Attributes
-    ----------
-    values : mapping of str to sequence of sequences of float
-        Measure -> ``[seed][fold]``, means over test queries; one seed if the method is not random.
-    n_features : sequence of float
-        Mean over the folds of the number of features, for each seed.
-    chosen : sequence of mappings
-        Parameters chosen on each fold; empty for the selectors of a study.
-    models : sequence
-        Model of each fold for figures, if there are any.
-    """
-
+    # Measure -> [seed][fold]: means over test queries; one seed if the method is not random.
     values: Mapping[str, Sequence[Sequence[float]]]
-    n_features: Sequence[float]
-    chosen: Sequence[Mapping[str, Any]] = ()
-    models: Sequence[Any] = ()
-
-
-LEVEL = 0.05  # significance level, as in the papers
+    n_features: Sequence[float]  # mean over the folds, for each seed
+    chosen: Sequence[Mapping[str, Any]] = ()  # parameters by fold; empty for selectors of a study
+    models: Sequence[Any] = ()  # model of each fold for figures, if there are any
 
 
 class Against(NamedTuple):
@@ -77,20 +65,12 @@ class Against(NamedTuple):
 
 @dataclass(frozen=True)
 class Peak:
-    """The number of features at which a selector is best, and its value there.
-
-    Attributes
-    ----------
-    k : int
-    value : float
-        Mean test value over folds of the study's first measure.
-    against : dict of str to Against
-        Comparison with every other selector, each at its best number of features, on the test
-        queries; p-values are adjusted for all pairs of selectors with all rankers.
-    """
+    """The number of features at which a selector is best, and its value there."""
 
     k: int
-    value: float
+    value: float  # mean test value over folds of the study's first measure
+    # Comparison with every other selector, each at its best number of features, on the test
+    # queries; p-values are adjusted for all pairs of selectors with all rankers.
     against: dict[str, Against] = field(default_factory=dict)
 
     @property
@@ -105,31 +85,14 @@ class Peak:
 
 @dataclass(frozen=True)
 class Best:
-    """The best numbers of features of a selector with a ranker.
-
-    Attributes
-    ----------
-    selector, ranker : str
-    published : int or None
-        Number of features that the paper prints.
-    base : float
-        Test value with all features.
-    by_validation : Peak
-        Largest mean over folds on validation queries; the fewest features if tied.
-    by_test : Peak
-        The same on test queries, which cannot be used for a choice in practice.
-    """
+    """The best numbers of features of a selector with a ranker."""
 
     selector: str
     ranker: str
-    published: int | None
-    base: float
-    by_validation: Peak
-    by_test: Peak
-
-    def as_dict(self) -> dict[str, Any]:
-        """Convert to JSON values."""
-        return asdict(self)
+    published: int | None  # number of features that the paper prints
+    base: float  # test value with all features
+    by_validation: Peak  # largest mean over folds on validation queries; the fewest if tied
+    by_test: Peak  # the same on test queries, which cannot be used for a choice in practice
 
 
 def find_bests(

@@ -39,25 +39,13 @@ class Tolerance(NamedTuple):
 
 
 class FoldAtHand(NamedTuple):
-    """A fold that methods are trained on.
+    """A fold that methods are trained on."""
 
-    Attributes
-    ----------
-    position : int
-        0-based index of the fold.
-    data : StudyFold
-    facts : CollectionFacts
-    settings : mapping
-        Method -> parameter -> published value on each fold.
-    shared : dict
-        Cache of results that several methods use on the same fold.
-    """
-
-    position: int
+    position: int  # 0-based index of the fold
     data: StudyFold
     facts: CollectionFacts
-    settings: Mapping[str, Mapping[str, Sequence[Any]]]
-    shared: dict[str, Any]
+    settings: Mapping[str, Mapping[str, Sequence[Any]]]  # method -> parameter -> value by fold
+    shared: dict[str, Any]  # cache of results that several methods use on the same fold
 
 
 class TrainedMethod(NamedTuple):
@@ -71,41 +59,23 @@ class TrainedMethod(NamedTuple):
 
 @dataclass(frozen=True)
 class PaperMethod:
-    """A method that a paper compares, and how it is run.
+    """A method that a paper compares, and how it is run."""
 
-    Attributes
-    ----------
-    note : str
-        Settings and tuned parameters, for readers.
-    train : callable or None
-        Trains the method, given its name, this value and a fold. None for a selector of the
-        paper's study; if the paper has no study, only the published numbers are shown.
-    settings : mapping
-        Parameters on all folds.
-    chosen_attribute : str
-        Attribute of the trained ranker with the value that was chosen on validation queries.
-    chosen : str
-        For readers: the parameter that is set as published if known, and otherwise chosen on
-        validation queries.
-    tolerance : Tolerance or None
-        Tolerance for our numbers on the collections in the paper's ``tolerance_on``.
-    label : str
-        Name in tables; by default the name of the method. ``{n}`` is the number of features.
-    reading : str
-        Interpretation of the paper that the method belongs to; empty if it belongs to all.
-    stands_for : str
-        Selector that this is another interpretation of, and with whose published numbers it is
-        compared.
-    """
-
-    note: str = ""
+    note: str = ""  # settings and tuned parameters, for readers
+    # Trains the method, given its name, this value and a fold. None for a selector of the paper's
+    # study; if the paper has no study, only the published numbers are shown.
     train: Callable[[str, PaperMethod, FoldAtHand], TrainedMethod] | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)  # parameters on all folds
+    # Attribute of the trained ranker with the value that was chosen on validation queries.
     chosen_attribute: str = ""
+    # For readers: the parameter that is set as published if known, and otherwise chosen on
+    # validation queries.
     chosen: str = ""
-    tolerance: Tolerance | None = None
-    label: str = ""
-    reading: str = ""
+    tolerance: Tolerance | None = None  # for our numbers on collections in ``tolerance_on``
+    label: str = ""  # name in tables, by default that of the method; {n} is the number of features
+    reading: str = ""  # interpretation of the paper that it belongs to; empty for all
+    # Selector that this is another interpretation of, and with whose published numbers it is
+    # compared.
     stands_for: str = ""
 
 
@@ -125,96 +95,49 @@ class FeatureStatement(NamedTuple):
 
 @dataclass(frozen=True)
 class Paper:
-    """Published results, and the protocol that reproduces them.
+    """Published results, and the protocol that reproduces them."""
 
-    Attributes
-    ----------
-    name : str
-        Name on the command line.
-    title : str
-        Name in tables.
-    about : str
-        Protocol, our choices and reference, in paragraphs of plain text.
-    measures : sequence of str
-    candidates : mapping of str to PaperMethod
-        Methods by name; in a study, these are names of selectors.
-    what : {"method", "ranker", ""}
-        What candidates are called if users can pick some of them; empty if all are always run.
-    always : sequence of str
-        Candidates that are always run.
-    study : mapping or None
-        Arguments of :class:`ranksieve.study.Study` for candidates that are selectors; ``ks`` may
-        depend on the number of features.
-    readings : mapping
-        Interpretations of a paper that is ambiguous: name -> arguments of the study that differ;
-        the first has none.
-    convention : str or None
-        Metric convention; None for that of the collection.
-    conventions : mapping of str to str
-        Collection -> metric convention, where it differs.
-    on_folds, means : mapping
-        Published numbers.
-    choices : mapping
-        Collection -> candidate -> published choice on each fold.
-    settings : mapping
-        Collection -> candidate -> parameter -> published value on each fold.
-    best_numbers : mapping
-        Selector and ranker -> collection -> number of features at the best result.
-    statements : mapping
-        Collection -> statements about it.
-    general_statements : sequence of Statement
-        Statements to check on collections that the paper does not have.
-    unified_ranks : mapping
-        Table -> candidate -> unified rank over all collections.
-    tolerance_on : sequence of str
-        Collections on which the tolerances of the methods apply.
-    tolerance_elsewhere : Tolerance or None
-        Tolerance on other collections, for methods that have a tolerance.
-    fold_measures, mean_measures : sequence of str
-        Measures in the tables of folds, and in those of means.
-    groups : mapping of str to sequence of str
-        Title of a table of means -> candidates; ``{title}`` is the collection.
-    sources : mapping of str to str
-        Collection, or empty for all -> tables of the paper that the numbers are from.
-    notes : sequence of str
-        Notes for readers of the tables.
-    shows_curves : bool
-        Whether to show tables of measures by the number of features.
-    figures : str
-        Figures of the paper that ours correspond to.
-    figure_lams : tuple of float
-        Regularization parameters in the figures.
-    """
-
-    name: str
-    title: str
-    about: str
+    name: str  # on the command line
+    title: str  # in tables
+    about: str  # protocol, our choices and reference, in paragraphs of plain text
     measures: Sequence[str]
-    candidates: Mapping[str, PaperMethod]
+    candidates: Mapping[str, PaperMethod]  # by name; in a study, these are names of selectors
+    # What candidates are called if users can pick some of them; empty if all are always run.
     what: Literal["method", "ranker", ""] = ""
-    always: Sequence[str] = ()
+    always: Sequence[str] = ()  # candidates that are always run
+    # Arguments of ranksieve.study.Study for candidates that are selectors; ``ks`` may depend on
+    # the number of features.
     study: Mapping[str, Any] | None = None
+    # Interpretations of a paper that is ambiguous: name -> arguments of the study that differ; the
+    # first has none.
     readings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    convention: str | None = None
-    conventions: Mapping[str, str] = field(default_factory=dict)
+    convention: str | None = None  # metric convention; None for that of the collection
+    conventions: Mapping[str, str] = field(default_factory=dict)  # by collection, where it differs
     on_folds: OnFolds = field(default_factory=dict)
     means: Means = field(default_factory=dict)
+    # Collection -> candidate -> published choice on each fold.
     choices: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
+    # Collection -> candidate -> parameter -> published value on each fold.
     settings: Mapping[str, Mapping[str, Mapping[str, Sequence[Any]]]] = field(default_factory=dict)
+    # Selector and ranker -> collection -> number of features at the best result.
     best_numbers: Mapping[tuple[str, str], Mapping[str, int]] = field(default_factory=dict)
+    # Collection -> statements about it.
     statements: Mapping[str, Sequence[Statement | FeatureStatement]] = field(default_factory=dict)
-    general_statements: Sequence[Statement] = ()
+    general_statements: Sequence[Statement] = ()  # for collections that the paper does not have
+    # Table -> candidate -> unified rank over all collections.
     unified_ranks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    tolerance_on: Sequence[str] = ("MQ2008",)
-    tolerance_elsewhere: Tolerance | None = None
-    fold_measures: Sequence[str] = ()
-    mean_measures: Sequence[str] = ()
+    tolerance_on: Sequence[str] = ("MQ2008",)  # collections with the tolerances of the methods
+    tolerance_elsewhere: Tolerance | None = None  # on others, for methods that have a tolerance
+    fold_measures: Sequence[str] = ()  # in the tables of folds
+    mean_measures: Sequence[str] = ()  # in those of means
+    # Title of a table of means -> candidates; {title} is the collection.
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    # Collection, or empty for all -> tables of the paper that the numbers are from.
     sources: Mapping[str, str] = field(default_factory=dict)
-    notes: Sequence[str] = ()
-    shows_curves: bool = False
-    figures: str = ""
-    figure_lams: tuple[float, ...] = ()
+    notes: Sequence[str] = ()  # for readers of the tables
+    shows_curves: bool = False  # whether to show tables of measures by the number of features
+    figures: str = ""  # figures of the paper that ours correspond to
+    figure_lams: tuple[float, ...] = ()  # regularization parameters in the figures
 
     @property
     def paragraphs(self) -> list[str]:

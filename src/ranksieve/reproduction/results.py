@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -213,29 +213,24 @@ class Reproduction:
         return findings
 
     def as_dict(self) -> dict[str, Any]:
-        """Convert to JSON values."""
-        return as_dict(self)
-
-
-def as_dict(result: Reproduction) -> dict[str, Any]:
-    """Convert all numbers, ours and published, and the verdicts about them to JSON values."""
-    verdicts = [verdict for name in result.outcomes for verdict in result.verdicts(name)]
-    return {
-        "paper": result.paper.name,
-        **result.facts.as_dict(),
-        "asked": len(verdicts),
-        "within": sum(verdicts),
-        "methods": {name: _method_values(result, name) for name in result.outcomes},
-        "unified_ranks": {
-            table: _rank_values(result, table) for table in result.paper.unified_ranks
-        },
-        "best": [best.as_dict() for best in result.bests()],
-        "findings": [
-            {"paper": theirs, "ours": ours.text, "holds": ours.holds}
-            for theirs, ours in result.findings()
-        ],
-        "study": None if result.study is None else _study_values(result.study),
-    }
+        """Convert all numbers, ours and published, and the verdicts about them to JSON values."""
+        verdicts = [verdict for name in self.outcomes for verdict in self.verdicts(name)]
+        return {
+            "paper": self.paper.name,
+            **self.facts.as_dict(),
+            "asked": len(verdicts),
+            "within": sum(verdicts),
+            "methods": {name: _method_values(self, name) for name in self.outcomes},
+            "unified_ranks": {
+                table: _rank_values(self, table) for table in self.paper.unified_ranks
+            },
+            "best": [asdict(best) for best in self.bests()],
+            "findings": [
+                {"paper": theirs, "ours": ours.text, "holds": ours.holds}
+                for theirs, ours in self.findings()
+            ],
+            "study": None if self.study is None else _study_values(self.study),
+        }
 
 
 def _method_values(result: Reproduction, name: str) -> dict[str, Any]:

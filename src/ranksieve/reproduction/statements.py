@@ -15,15 +15,17 @@ from ranksieve.study import StudyResult
 from ranksieve.study.results import BASE
 
 
+class Finding(NamedTuple):
+    """Our numbers for a statement of a paper, and whether the statement holds for them."""
+
+    text: str
+    holds: bool
+
+
 class Curves:
     """A measure of a study's first ranker, by selector and number of features.
 
-    Attributes
-    ----------
-    of : dict of str to dict of int to float
-        Selector -> number of features -> mean over folds and seeds.
-    all : float
-        Mean with all features.
+    ``of`` has the means over folds and seeds, and ``all`` is the mean with all features.
     """
 
     def __init__(self, study: StudyResult, measure: str = "MAP") -> None:
@@ -58,11 +60,22 @@ class Curves:
         return [float(p) for p in holm([test.p_value for test in tests])]
 
 
-class Finding(NamedTuple):
-    """Our numbers for a statement of a paper, and whether the statement holds for them."""
+class Features(NamedTuple):
+    """How well features rank alone, and how similar features cluster."""
 
-    text: str
-    holds: bool
+    alone: np.ndarray  # (features,): MAP of each feature in its better direction
+    # Sizes of clusters of similar features (fraction of concordant pairs, average linkage), largest
+    # first; the number of clusters has the largest silhouette.
+    blocks: list[int]
+
+    @classmethod
+    def of(cls, data: RankingData, convention: str) -> Features:
+        """Measure and cluster the features of some data."""
+        importance = Importance("map", convention=convention)
+        selector = Hierarchical("silhouette", importance=importance, similarity="concordance")
+        clusters = selector.fit(data).clusters_
+        sizes = np.bincount(clusters[clusters >= 0])
+        return cls(selector.importance_, sorted(sizes.tolist(), reverse=True))
 
 
 def values_at(
@@ -136,31 +149,6 @@ def below_all(curves: Curves, selector: str, fewer_than: int) -> Finding:
 
 def _describe_gains(gains: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {gain:+.1f} %" for name, gain in gains.items())
-
-
-class Features(NamedTuple):
-    """How well features rank alone, and how similar features cluster.
-
-    Attributes
-    ----------
-    alone : array of shape (features,)
-        MAP of each feature in its better direction.
-    blocks : list of int
-        Sizes of clusters of similar features (fraction of concordant pairs, average linkage),
-        largest first; the number of clusters has the largest silhouette.
-    """
-
-    alone: np.ndarray
-    blocks: list[int]
-
-    @classmethod
-    def of(cls, data: RankingData, convention: str) -> Features:
-        """Measure and cluster the features of some data."""
-        importance = Importance("map", convention=convention)
-        selector = Hierarchical("silhouette", importance=importance, similarity="concordance")
-        clusters = selector.fit(data).clusters_
-        sizes = np.bincount(clusters[clusters >= 0])
-        return cls(selector.importance_, sorted(sizes.tolist(), reverse=True))
 
 
 def weak_alone(features: Features, below: float, more_than: int) -> Finding:

@@ -23,6 +23,14 @@ from ranksieve.sums.held_out import measure_models
 PATH_MEASURES = ("MAP", "MeanNDCG")  # measures in the figures of greedy RankRLS
 
 
+class FoldPaths(NamedTuple):
+    """All models of greedy RankRLS on a fold."""
+
+    selector: GreedyRankRLSCV
+    # Part of the fold and measure -> means over queries (regularization parameters, sizes).
+    values: Mapping[tuple[str, str], np.ndarray]
+
+
 def ranker_settings(name: str, settings: Mapping[str, Any], convention: str) -> dict[str, Any]:
     """Add the metric convention of the results to the parameters, if the ranker takes one."""
     takes_convention = "convention" in RANKERS[name].defaults
@@ -68,21 +76,6 @@ def best_weights(fold: StudyFold, convention: str) -> np.ndarray:
     fits = [fit.coef for fit in fsmrank_path(fold.train, grid["lambda1"], grid["lambda2"])]
     scores = [linear_scores(fold.vali.X, coef) for coef in fits]
     return fits[_best_on_validation(fold, scores, convention)]
-
-
-class FoldPaths(NamedTuple):
-    """All models of greedy RankRLS on a fold.
-
-    Attributes
-    ----------
-    selector : GreedyRankRLSCV
-    values : mapping
-        Part of the fold and measure -> means over queries, an array of shape (regularization
-        parameters, sizes).
-    """
-
-    selector: GreedyRankRLSCV
-    values: Mapping[tuple[str, str], np.ndarray]
 
 
 def train_greedy_rankrls(name: str, candidate: PaperMethod, at: FoldAtHand) -> TrainedMethod:
