@@ -67,12 +67,7 @@ def format_length(value: float) -> str:
 
 
 def to_html(sheet: Sheet) -> str:
-    """Write a sheet as an HTML table, with its caption above and its notes below.
-
-    Returns
-    -------
-    str
-        A ``section`` with a ``table`` and a list of notes.
+    """Write a sheet as a ``section`` with a ``table``, its caption above, and a list of notes.
 
     Examples
     --------

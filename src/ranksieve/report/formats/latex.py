@@ -46,13 +46,8 @@ def to_latex(sheet: Sheet) -> str:
     r"""Write a sheet as a LaTeX table; its first line says which packages the document needs.
 
     The best value is bold and marks are superscripts. A sheet that is too wide for a page becomes
-    several tables, one below the other, and one that is too long spans several pages.
-
-    Returns
-    -------
-    str
-        A ``table``, or a ``longtable``, with the caption, the label ``tab:`` plus the sheet's name,
-        and the notes below.
+    several tables, one below the other, and one that is too long spans several pages. The ``table``
+    or ``longtable`` has the caption, the label ``tab:`` plus the sheet's name, and the notes below.
 
     Examples
     --------

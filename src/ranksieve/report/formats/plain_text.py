@@ -13,17 +13,17 @@ from typing import Any
 from ranksieve.report.sheets.sheet import Entry, Sheet
 from ranksieve.text import on_one_line, printable
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>~|$&#!])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>~|$&#!])")  # in Markdown
 _LIST = re.compile(r"^[-+=]|(?<=^\d)[.)]")  # would start another list or a heading
+# Characters that start a formula in spreadsheets (also in full width), and numbers.
+_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def to_markdown(sheet: Sheet) -> str:
     r"""Write a sheet in GitHub's Markdown: best values in bold, ranks in parentheses, then marks.
 
-    Returns
-    -------
-    str
-        The table, with the caption above it and the notes as a list below it.
+    The caption is above the table, and the notes are a list below it.
 
     Examples
     --------
@@ -65,25 +65,17 @@ def _markdown_cell(cell: Entry) -> str:
 
 
 def escape(text: str) -> str:
-    """Escape a text so that it is shown unchanged on one line."""
+    """Escape a text so that Markdown shows it unchanged on one line."""
     return _SPECIAL.sub(r"\\\1", on_one_line(text))
-
-
-# Characters that start a formula in spreadsheets (also in full width), and numbers.
-_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def to_csv(sheet: Sheet) -> str:
     r"""Write the values of a sheet as CSV with all their digits, without caption and notes.
 
-    Returns
-    -------
-    str
-        A line of column names, and a line for each row of all groups; missing values are empty.
-        Numbers are read back to the same bits. A name that a spreadsheet would run as a formula is
-        preceded by ``'``, and unprintable characters are escaped, as in ``\x1b``; all other names
-        are unchanged.
+    A line of column names is followed by a line for each row of all groups; missing values are
+    empty. Numbers are read back to the same bits. A name that a spreadsheet would run as a formula
+    is preceded by ``'``, and unprintable characters are escaped, as in ``\x1b``; all other names
+    are unchanged.
 
     Examples
     --------
@@ -120,15 +112,8 @@ def _safe(text: str) -> str:
 def to_json(*sheets: Sheet) -> str:
     """Write a sheet as a JSON object with caption, notes, and a record for each row.
 
-    Parameters
-    ----------
-    *sheets : Sheet
-        One sheet; or several, which become an array of such objects.
-
-    Returns
-    -------
-    str
-        Numbers have all their digits; ``null`` stands for missing and non-finite values.
+    Several sheets become an array of such objects. Numbers have all their digits; ``null`` stands
+    for missing and non-finite values.
 
     Examples
     --------

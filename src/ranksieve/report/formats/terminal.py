@@ -18,7 +18,28 @@ from ranksieve.report.formats.plain_text import to_csv, to_json, to_markdown
 from ranksieve.report.sheets.sheet import GAP, Column, Entry, Sheet, fold
 from ranksieve.text import on_one_line
 
+_TEXT_FORMATS: dict[str, Callable[[Sheet], str]] = {
+    "markdown": to_markdown,
+    "latex": to_latex,
+    "html": to_html,
+    "csv": to_csv,
+    "json": to_json,
+}
+"""Functions that turn a sheet into text; the terminal's format depends on its width."""
 _TEXT_WIDTH = 20  # minimum width of a column of wrapped text
+
+
+def show_sheets(sheets: Sequence[Sheet], form: FormatName = "terminal") -> None:
+    """Print sheets on standard output, separated by empty lines; in JSON they are an array."""
+    if form == "terminal":
+        for number, sheet in enumerate(sheets):
+            if number:
+                show(Text())
+            show(to_terminal(sheet))
+    elif form == "json":
+        sys.stdout.write(to_json(*sheets))
+    else:
+        sys.stdout.write("\n".join(_TEXT_FORMATS[form](sheet) for sheet in sheets))
 
 
 def show(table: RenderableType) -> None:
@@ -36,14 +57,9 @@ def plain(text: str, **options: Any) -> Text:
 
 
 def to_terminal(sheet: Sheet) -> RenderableType:
-    """Lay out a sheet for the terminal on which it is printed.
+    """Lay out a sheet for the terminal on which :func:`show` or a rich Console prints it.
 
     A sheet that is too wide becomes several tables, one below the other; numbers are never cut.
-
-    Returns
-    -------
-    renderable
-        Object for :func:`show` or a rich Console.
 
     Examples
     --------
@@ -140,33 +156,3 @@ def _table(sheet: Sheet, layouts: Sequence[_Layout], block: Sequence[int]) -> Ta
         for row in group:
             table.add_row(*(layouts[index].laid_out(row[index]) for index in block))
     return table
-
-
-TEXT_FORMATS: dict[str, Callable[[Sheet], str]] = {
-    "markdown": to_markdown,
-    "latex": to_latex,
-    "html": to_html,
-    "csv": to_csv,
-    "json": to_json,
-}
-"""Functions that turn a sheet into text; the terminal's format depends on its width."""
-
-
-def show_sheets(sheets: Sequence[Sheet], form: FormatName = "terminal") -> None:
-    """Print sheets on standard output.
-
-    Parameters
-    ----------
-    sheets : sequence of Sheet
-    form : {"terminal", "markdown", "latex", "html", "csv", "json"}
-        Several sheets are separated by empty lines; in JSON they are an array.
-    """
-    if form == "terminal":
-        for number, sheet in enumerate(sheets):
-            if number:
-                show(Text())
-            show(to_terminal(sheet))
-    elif form == "json":
-        sys.stdout.write(to_json(*sheets))
-    else:
-        sys.stdout.write("\n".join(TEXT_FORMATS[form](sheet) for sheet in sheets))

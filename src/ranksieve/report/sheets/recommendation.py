@@ -1,6 +1,6 @@
-"""Tables of a recommendation: features to keep and to drop, cost and quality, and evidence.
+"""Tables of a recommendation: features to keep and to drop, cost and quality, evidence, checks.
 
-The evidence: parts of the queries, single queries, features alone, and work.
+The evidence is about parts of the queries, single queries, features alone, and work.
 """
 
 from __future__ import annotations
@@ -31,6 +31,16 @@ from ranksieve.report.sheets.sheet import (
 from ranksieve.text import quantity
 
 _SUBSTITUTES = 3  # most substitutes to name
+
+
+class _Change(NamedTuple):
+    """Values of a query with the chosen features and with all."""
+
+    change: float
+    query: str
+    part: str
+    with_chosen: float
+    with_all: float
 
 
 def recommendation_sheets(answer: Recommendation) -> list[Sheet]:
@@ -131,47 +141,6 @@ def front_sheet(answer: Recommendation) -> Sheet:
     return Sheet.of_items("front", title, "", fields, [answer.front], notes)
 
 
-def check_sheets(found: Check) -> list[Sheet]:
-    """How the kept features rank now, and which others would help."""
-    drift = [_drift_sheet(found)] if found.drift else []
-    helpful = [_helpful_sheet(found)] if found.helpful else []
-    return drift + helpful
-
-
-def _drift_sheet(found: Check) -> Sheet:
-    fields: Fields[Drift] = {
-        name_column("feature"): lambda one: Entry(one.feature),
-        Column("before"): lambda one: Entry(one.before, ".4f"),
-        Column("now"): lambda one: Entry(one.now, ".4f"),
-        Column("shift"): (
-            lambda one: Entry(one.shift if isfinite(one.shift) else "turned", "+.1f")
-        ),
-        Column("missing before"): lambda one: Entry(f"{one.missing_before:.1%}"),
-        Column("missing now"): lambda one: Entry(f"{one.missing_now:.1%}"),
-        Column("notable", align="left"): lambda one: Entry.yes(one.is_notable),
-    }
-    notes = [
-        f"before, now: {found.verdict.measure} if the feature alone ranks the documents of each "
-        "query; shift: the difference in standard errors, or turned if the other direction is now "
-        "the better one; notable from 3 standard errors or 5% of missing values on."
-    ]
-    return Sheet.of_items("drift", "Features that are kept", "", fields, [found.drift], notes)
-
-
-def _helpful_sheet(found: Check) -> Sheet:
-    fields: Fields[Helpful] = {
-        name_column("feature"): lambda one: Entry(one.feature),
-        Column("gain"): lambda one: _percent(one.gain),
-        Column("new", align="left"): lambda one: Entry.yes(one.is_new),
-    }
-    notes = [
-        "gain: share of the leave-query-out error of a linear ranker on the kept features that "
-        "it removes, one after the other; new: not in the data of the recommendation."
-    ]
-    title = "Features that are not kept but would help now"
-    return Sheet.of_items("helpful", title, "", fields, [found.helpful], notes)
-
-
 def _percent(share: float | None, form: str = ".2f") -> Entry:
     return Entry(None if share is None else f"{100 * share:{form}}%")
 
@@ -234,16 +203,6 @@ def parts_sheet(answer: Recommendation, evidence: Evidence) -> Sheet:
     title = "What was chosen without each part of the queries"
     notes = ["times: number of parts without which the procedure chose it."]
     return Sheet.of_items("parts", title, "", fields, [chosen], notes)
-
-
-class _Change(NamedTuple):
-    """Values of a query with the chosen features and with all."""
-
-    change: float
-    query: str
-    part: str
-    with_chosen: float
-    with_all: float
 
 
 def queries_sheet(answer: Recommendation, evidence: Evidence, n_shown: int = 20) -> Sheet:
@@ -317,3 +276,44 @@ def spent_sheet(evidence: Evidence) -> Sheet:
     )
     notes = [f"The last run took {evidence.elapsed:.3g} s from the start to the answer{again}."]
     return Sheet.of_items("work", "Work of each method", "", fields, [evidence.spent], notes)
+
+
+def check_sheets(found: Check) -> list[Sheet]:
+    """How the kept features rank now, and which others would help."""
+    drift = [_drift_sheet(found)] if found.drift else []
+    helpful = [_helpful_sheet(found)] if found.helpful else []
+    return drift + helpful
+
+
+def _drift_sheet(found: Check) -> Sheet:
+    fields: Fields[Drift] = {
+        name_column("feature"): lambda one: Entry(one.feature),
+        Column("before"): lambda one: Entry(one.before, ".4f"),
+        Column("now"): lambda one: Entry(one.now, ".4f"),
+        Column("shift"): (
+            lambda one: Entry(one.shift if isfinite(one.shift) else "turned", "+.1f")
+        ),
+        Column("missing before"): lambda one: Entry(f"{one.missing_before:.1%}"),
+        Column("missing now"): lambda one: Entry(f"{one.missing_now:.1%}"),
+        Column("notable", align="left"): lambda one: Entry.yes(one.is_notable),
+    }
+    notes = [
+        f"before, now: {found.verdict.measure} if the feature alone ranks the documents of each "
+        "query; shift: the difference in standard errors, or turned if the other direction is now "
+        "the better one; notable from 3 standard errors or 5% of missing values on."
+    ]
+    return Sheet.of_items("drift", "Features that are kept", "", fields, [found.drift], notes)
+
+
+def _helpful_sheet(found: Check) -> Sheet:
+    fields: Fields[Helpful] = {
+        name_column("feature"): lambda one: Entry(one.feature),
+        Column("gain"): lambda one: _percent(one.gain),
+        Column("new", align="left"): lambda one: Entry.yes(one.is_new),
+    }
+    notes = [
+        "gain: share of the leave-query-out error of a linear ranker on the kept features that "
+        "it removes, one after the other; new: not in the data of the recommendation."
+    ]
+    title = "Features that are not kept but would help now"
+    return Sheet.of_items("helpful", title, "", fields, [found.helpful], notes)

@@ -42,11 +42,9 @@ _PARAMETERS = {
 def reproduction_sheets(result: Reproduction) -> list[Sheet]:
     """All tables of a reproduction that are not empty.
 
-    Returns
-    -------
-    list of Sheet
-        Values on folds and means, how methods were run, the chosen parameters, and the statistics
-        that the paper derives from these. The first has notes to read before comparing numbers.
+    They are values on folds and means, how methods were run, the chosen parameters, and the
+    statistics that the paper derives from these. The first has notes to read before comparing
+    numbers.
     """
     sheets = [sheet for sheet in _sheets(result) if any(sheet.groups)]
     if result.facts.warning is not None:

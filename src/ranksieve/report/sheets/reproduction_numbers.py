@@ -13,7 +13,7 @@ from ranksieve.study import StudyResult
 from ranksieve.study.comparison import compare_pairs
 from ranksieve.study.results import BASE
 
-TIES = {
+_TIES = {
     "stable": "equal scores in the order of the files",
     "average": "averaged over the orders of equal scores",
     "document": "equal scores by descending document id",
@@ -33,7 +33,7 @@ def folds_sheet(result: Reproduction) -> Sheet:
         for name in result.shown:
             numbers = [*result.on_folds(name, measure), result.mean(name, measure)]
             if len(numbers) == n_folds + 1:
-                rows += rows_beside([measure, result.label(name)], numbers, ".4f")
+                rows += _number_rows([measure, result.label(name)], numbers, ".4f")
         groups.append(rows)
     return Sheet(
         f"{result.paper.name}-folds",
@@ -53,7 +53,7 @@ def means_sheet(result: Reproduction, suffix: str, title: str, names: Sequence[s
     for name in names:
         if name not in result.outcomes:
             continue
-        rows += rows_beside([result.label(name)], [result.mean(name, m) for m in measures], ".4f")
+        rows += _number_rows([result.label(name)], [result.mean(name, m) for m in measures], ".4f")
         spreads = [result.spread(name, measure) for measure in measures]
         if None not in spreads:
             spread = (Entry(value, ".4f") for value in spreads)
@@ -80,7 +80,7 @@ def improvements_sheet(result: Reproduction) -> Sheet:
             for measure in measures
             if name in result.outcomes and name != BASE
         ]
-        rows += rows_beside([result.label(name)], numbers, "+z.2f")
+        rows += _number_rows([result.label(name)], numbers, "+z.2f")
     return Sheet(
         f"{result.paper.name}-improvements",
         f"Improvement over all features of {result.facts.title}, in percent: paper and ours",
@@ -97,7 +97,7 @@ def _setting(result: Reproduction) -> str:
     is_seeded = any(len(outcome.n_features) > 1 for outcome in result.outcomes.values())
     return (
         f"Measured on test queries ({facts.n_queries:,} queries in all), convention "
-        f"{facts.convention}, {TIES[get_convention(facts.convention).ties]}; everything was "
+        f"{facts.convention}, {_TIES[get_convention(facts.convention).ties]}; everything was "
         "tuned by MAP on validation queries, unless the settings below say otherwise. Protocol: "
         f"the folds of the collection; means over them{' and over seeds' if is_seeded else ''}."
     )
@@ -116,7 +116,9 @@ def _notes(result: Reproduction) -> list[str]:
     ]
 
 
-def rows_beside(names: Sequence[str], numbers: Sequence[Number | None], form: str) -> Iterator[Row]:
+def _number_rows(
+    names: Sequence[str], numbers: Sequence[Number | None], form: str
+) -> Iterator[Row]:
     """Rows of published numbers, of ours and of their differences, where available.
 
     A difference is marked with ``*`` if it exceeds the tolerance.
@@ -160,7 +162,7 @@ def best_numbers_sheet(result: Reproduction) -> Sheet:
             Column("p (Holm)", "p"),
             text_column("better than"),
         ],
-        [list(_rows_of(best)) for best in bests],
+        [list(_best_rows(best)) for best in bests],
         [
             f"k: number of features. paper: {source}. validation: with the largest mean over the "
             "folds on validation queries; test: the same on test queries. *: chosen by looking at "
@@ -175,7 +177,7 @@ def best_numbers_sheet(result: Reproduction) -> Sheet:
     )
 
 
-def _rows_of(best: Best) -> Iterator[Row]:
+def _best_rows(best: Best) -> Iterator[Row]:
     names = [Entry(best.selector), Entry(best.ranker)]
     if best.published is not None:
         yield [*names, Entry("paper"), Entry(best.published), *[Entry("")] * 5]

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from ranksieve.text import on_one_line
 
+GAP = 2  # characters between columns
 _DIGITS = 12  # decimals to compare; later ones differ by rounding
 
 
@@ -262,9 +263,6 @@ def rank_cells(
         rank = None if own is None else 1 + sum(other > own for other in present)
         cells.append(Entry(value, form, rank == 1, "", rank if with_ranks else None))
     return cells
-
-
-GAP = 2  # characters between columns
 
 
 def fold(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[list[int]]:

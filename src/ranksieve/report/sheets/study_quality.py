@@ -32,12 +32,9 @@ _SHOWN = 5  # queries that gain and that lose, for each selector
 def comparison_sheet(result: StudyResult, ranker: str) -> Sheet:
     """Means of all measures with their ranks, and whether they differ from all features.
 
-    Returns
-    -------
-    Sheet
-        A row for each selector: every measure (mean over folds and seeds) with its standard
-        deviation over resamples, or over seeds if any has several, the mean number of features,
-        and the unified rank. The notes name selectors that are not above all random orders.
+    A row for each selector has every measure (mean over folds and seeds) with its standard
+    deviation over resamples, or over seeds if any has several, the mean number of features, and
+    the unified rank. The notes name selectors that are not above all random orders.
     """
     runs = result.of_ranker(ranker)
     has_base = (BASE, ranker) in result.runs
@@ -75,10 +72,7 @@ def comparison_sheet(result: StudyResult, ranker: str) -> Sheet:
 def folds_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
     """One measure on the test queries of each fold, and the average of the folds.
 
-    Returns
-    -------
-    Sheet
-        A row for each selector, averaged over seeds.
+    A row for each selector is averaged over seeds.
 
     References
     ----------
@@ -104,11 +98,8 @@ def folds_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
 def curves_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
     """Values of one measure by the number of features.
 
-    Returns
-    -------
-    Sheet
-        A row for each selector: with the number chosen on validation queries, then with each number
-        that was tried; averaged over folds and seeds.
+    A row for each selector has the value with the number chosen on validation queries, then with
+    each number that was tried; averaged over folds and seeds.
     """
     runs = result.of_ranker(ranker)
     check_measure(result, measure)
@@ -134,11 +125,7 @@ def curves_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
 def queries_sheet(result: StudyResult, ranker: str) -> Sheet:
     """The queries that lose and gain most against all features, by selector.
 
-    Parameters
-    ----------
-    result : StudyResult
-        Must include the baseline of all features.
-    ranker : str
+    The study must include the baseline of all features.
     """
     name = result.main_measure
     base = result.run(BASE, ranker)

@@ -1,4 +1,4 @@
-"""Sheets of the features that a study selects: on each fold, how often, how stable, seconds."""
+"""Sheets of the features that a study selects: on each fold, how stable, how fast, how often."""
 
 from __future__ import annotations
 
@@ -32,12 +32,8 @@ _WIDE = 24  # maximum characters of parameters that do not wrap
 def selected_sheet(result: StudyResult, ranker: str) -> Sheet:
     """Features selected on each fold, in the order of choice, with the chosen parameters.
 
-    All features and random orders are left out, if there are other selectors.
-
-    Returns
-    -------
-    Sheet
-        A row for each fold of each seed of each selector.
+    It has a row for each fold of each seed of each selector. All features and random orders are
+    left out, if there are other selectors.
 
     References
     ----------
@@ -101,13 +97,7 @@ def _settings(chosen: Mapping[str, Any]) -> Iterator[str]:
 
 
 def stability_sheet(result: StudyResult, ranker: str) -> Sheet:
-    """How much the selections of the folds agree, and how few features are enough.
-
-    Returns
-    -------
-    Sheet
-        A row for each selector.
-    """
+    """How much the selections of the folds agree, and how few features are enough, by selector."""
     runs = result.of_ranker(ranker)
     measure = result.main_measure
     columns = [
@@ -177,13 +167,7 @@ def _stability_notes(result: StudyResult, ranker: str, measure: str) -> Iterator
 
 
 def cost_sheet(result: StudyResult, ranker: str) -> Sheet:
-    """Numbers of features, and seconds of selection and training.
-
-    Returns
-    -------
-    Sheet
-        A row for each selector; means over folds and seeds.
-    """
+    """Numbers of features and seconds of each selector: means over folds and seeds."""
     runs = result.of_ranker(ranker)
     base = result.runs.get((BASE, ranker))
     all_seconds = 0.0 if base is None else base.chosen.training_seconds
@@ -231,6 +215,8 @@ def features_sheet(
 ) -> Sheet:
     """How often each feature is selected, how well it ranks alone, and similar features.
 
+    The features that are selected most often come first.
+
     Parameters
     ----------
     result : StudyResult
@@ -238,11 +224,6 @@ def features_sheet(
         Without it, importance and similarity are left out.
     kept : Outcomes, optional
         The recommended selection.
-
-    Returns
-    -------
-    Sheet
-        A row for each feature, those selected most often first.
     """
     counts = count_taken(result)
     n_selections = sum(

@@ -19,21 +19,23 @@ from ranksieve.study.comparison import (
 from ranksieve.study.results import BASE, StudyResult
 from ranksieve.text import every
 
+_DIFFERENCE: Fields[Pair] = {
+    Column("difference", group="difference"): lambda pair: Entry(pair.difference, "+z.4f"),
+    Column("from", group="difference"): lambda pair: Entry(pair.interval.lower, "+z.4f"),
+    Column("to", group="difference"): lambda pair: Entry(pair.interval.upper, "+z.4f"),
+}
+_QUERIES: Fields[Pair] = {
+    Column("won", group="queries"): lambda pair: Entry(pair.counts.wins),
+    Column("tied", group="queries"): lambda pair: Entry(pair.counts.ties),
+    Column("lost", group="queries"): lambda pair: Entry(pair.counts.losses),
+}
+
 
 def statistics_sheet(result: StudyResult, base: str = BASE) -> Sheet:
-    """All selectors compared with one of them: differences, intervals and tests.
+    """All selectors compared with ``base``: differences, intervals and tests.
 
-    Parameters
-    ----------
-    result : StudyResult
-    base : str
-        Selector to compare with.
-
-    Returns
-    -------
-    Sheet
-        A row for each measure, ranker and selector. CSV also has p-values of Fisher's randomization
-        test and Wilcoxon's test.
+    It has a row for each measure, ranker and selector. CSV also has p-values of Fisher's
+    randomization test and Wilcoxon's test.
     """
     comparisons = compare_with(result, base)
     groups = groupby(comparisons, lambda versus: (versus.measure, versus.ranker))
@@ -59,11 +61,6 @@ def pairs_sheet(
         By default all rankers. p-values are adjusted for the pairs with all rankers.
     pairs : sequence of Pair, optional
         Result of ``compare_pairs(result)``, if it was already computed.
-
-    Returns
-    -------
-    Sheet
-        A row for each pair and ranker.
     """
     rankers = result.rankers if ranker is None else [ranker]
     if pairs is None:
@@ -92,18 +89,6 @@ def pairs_sheet(
             f"{every(len(pairs), 'pair')} of the study. won, tied, lost: queries.",
         ],
     )
-
-
-_DIFFERENCE: Fields[Pair] = {
-    Column("difference", group="difference"): lambda pair: Entry(pair.difference, "+z.4f"),
-    Column("from", group="difference"): lambda pair: Entry(pair.interval.lower, "+z.4f"),
-    Column("to", group="difference"): lambda pair: Entry(pair.interval.upper, "+z.4f"),
-}
-_QUERIES: Fields[Pair] = {
-    Column("won", group="queries"): lambda pair: Entry(pair.counts.wins),
-    Column("tied", group="queries"): lambda pair: Entry(pair.counts.ties),
-    Column("lost", group="queries"): lambda pair: Entry(pair.counts.losses),
-}
 
 
 def _statistics_fields(one_measure: bool, one_ranker: bool) -> Fields[Versus]:
