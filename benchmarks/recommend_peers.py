@@ -18,7 +18,7 @@ from ranksieve import limit_threads, read_letor, recommend
 from ranksieve.data.joining import concatenate
 from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import make_ranker
-from ranksieve.recommendation.evidence import Outcome
+from ranksieve.recommendation.evidence import StageOutcome
 from ranksieve.recommendation.verdict import Verdict, percent
 from ranksieve.selectors.registry import make_selector
 
@@ -64,7 +64,7 @@ def run(ranker: str, margin: float, rule: str, draws: int, selectors: str) -> Ta
 
 
 def _verdict(
-    name: str, outcomes: list[Outcome], whole: Any, ranker: Any, margin: float, draws: int
+    name: str, outcomes: list[StageOutcome], whole: Any, ranker: Any, margin: float, draws: int
 ) -> Verdict:
     """Return the verdict on a method; values of random orders are means over several draws."""
     values, base = [], []

@@ -16,7 +16,7 @@ import numpy as np
 from ranksieve.data import DataError
 from ranksieve.data.frames import is_frame
 from ranksieve.io.records import PathLike
-from ranksieve.io.small_tables import Entry, entries_of_frame, read_entries
+from ranksieve.io.small_tables import TableRow, entries_of_frame, read_entries
 from ranksieve.text import parse_number, quantity
 
 _FEATURES, _GROUPS = ("feature", "cost"), ("group", "cost")
@@ -215,7 +215,7 @@ class FeatureCosts:
         return f"{type(self).__name__}({counts})"
 
     @classmethod
-    def _of_entries(cls, features: Sequence[Entry], groups: Sequence[Entry]) -> FeatureCosts:
+    def _of_entries(cls, features: Sequence[TableRow], groups: Sequence[TableRow]) -> FeatureCosts:
         places: dict[tuple[str, str], str] = {}
         parts = [_by_name(features, "feature", places), _by_name(groups, "group", places)]
         costs, group_costs = ({n: e.values["cost"] for n, e in part.items()} for part in parts)
@@ -265,10 +265,10 @@ class FeatureCosts:
 
 
 def _by_name(
-    entries: Iterable[Entry], what: str, places: dict[tuple[str, str], str]
-) -> dict[str, Entry]:
+    entries: Iterable[TableRow], what: str, places: dict[tuple[str, str], str]
+) -> dict[str, TableRow]:
     """Rows by name, which must be unique; records their places in ``places``."""
-    found: dict[str, Entry] = {}
+    found: dict[str, TableRow] = {}
     for entry in entries:
         name = entry.text(what)
         if not name:

@@ -12,7 +12,7 @@ import pytest
 
 from ranksieve.report.formats.html import to_html
 from ranksieve.report.page.charts.svg import drawing, line
-from ranksieve.report.page.page import Chart, Page, Section, Table, Verdict, render, write_page
+from ranksieve.report.page.page import Chart, MainResult, Page, Section, Table, render, write_page
 from ranksieve.report.page.study import corrected_level, find_enough, study_page
 from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 from ranksieve.study.first_fold import FirstFold
@@ -128,7 +128,7 @@ class TestInTheBrowser:
         rows = [[Entry(str(v)), Entry(v, ",.3g" if v != 1e-7 else ".0e")] for v in values]
         sheet = Sheet("s", "S", "", columns, [rows[:2], rows[2:]])
         file = tmp_path / "page.html"
-        file.write_text(render(Page("P", Verdict("V."), [Section("A", "", [Table(sheet)])])))
+        file.write_text(render(Page("P", MainResult("V."), [Section("A", "", [Table(sheet)])])))
         with opened(browser, file) as shown:
             button = shown.page.locator("thead th.n button")
             button.click()
@@ -255,7 +255,7 @@ class TestPage:
             assert f"{tag}-src &#39;sha256-{digest}&#39;" in html
 
     def test_no_name_ends_the_data(self):
-        page = Page("P", Verdict("V."), [], data={"a": "</script><!--", "b": "\u2028\udcff&"})
+        page = Page("P", MainResult("V."), [], data={"a": "</script><!--", "b": "\u2028\udcff&"})
         found = re.search(r'id="data">(.*?)</script>', render(page))[1]
         assert json.loads(found) == page.data
 

@@ -13,7 +13,7 @@ from ranksieve.recommendation.answer import (
     Recommendation,
     Substitute,
 )
-from ranksieve.recommendation.evidence import Alone, Evidence, Likeness, Outcome, Spent
+from ranksieve.recommendation.evidence import Alone, Evidence, Likeness, Spent, StageOutcome
 from ranksieve.recommendation.verdict import Verdict
 from ranksieve.report.page.inspection import inspection_page
 from ranksieve.report.page.page import Chart, render, write_page
@@ -34,7 +34,7 @@ def made(names=NAMES, n_kept=4, n_queries=30, selector="greedy-rankrls", **chang
     how = "procedure", "NDCG@10", 0.02, 0.95
     claim = Verdict.of([*values], [*base], None, *how)
     outcomes = [
-        Outcome(
+        StageOutcome(
             str(part + 1),
             selector,
             n_kept,

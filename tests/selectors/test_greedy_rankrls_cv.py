@@ -10,7 +10,7 @@ from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.selectors import GreedyRankRLS, GreedyRankRLSCV
 from ranksieve.selectors.embedded.greedy_rankrls_cv import (
-    FrontPoint,
+    FrontModel,
     best_lam,
     choose_point,
     front_of_sizes,
@@ -140,7 +140,7 @@ class TestChoice:
         selector = GreedyRankRLSCV(rule, lams=LAMS).fit(parts[0], eval_set=parts[1])
         row = LAMS.index(selector.lam_)
         k = len(selector.selected_)
-        point = FrontPoint(k, selector.lam_, selector.values_[row, k - 1])
+        point = FrontModel(k, selector.lam_, selector.values_[row, k - 1])
         assert point in selector.front_
         assert selector.fits_ is selector.paths_[row]
         assert [step.score for step in selector.path_] == selector.values_[row, :k].tolist()
@@ -237,7 +237,7 @@ class TestFront:
         assert best_lam(values[:, 0], lams, -1) == 1  # 0.5 and 2 are as near: the smaller
         assert best_lam(values[:, 1], lams, 1) == 2
         assert best_lam(np.full(4, np.nan), lams, 1) is None
-        assert front_of_sizes(values, lams, 1) == [FrontPoint(1, 8.0, 0.5)]
+        assert front_of_sizes(values, lams, 1) == [FrontModel(1, 8.0, 0.5)]
 
     @given(
         arrays(float, (3, 6), elements=st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0, np.nan])),
@@ -264,7 +264,7 @@ class TestFront:
 
     def test_rules(self):
         sizes, values = [1, 2, 3, 6, 10], [0.30, 0.45, 0.50, 0.52, 0.53]
-        front = [FrontPoint(k, 1.0, value) for k, value in zip(sizes, values, strict=True)]
+        front = [FrontModel(k, 1.0, value) for k, value in zip(sizes, values, strict=True)]
         mirrored = [point._replace(value=-point.value) for point in front]
         for rule, deviation, price, k in (
             ("best", 0.1, 1.0, 10),
@@ -282,7 +282,7 @@ class TestFront:
             assert choose_point(mirrored, rule, -1, deviation, price).k == k
 
     def test_no_knee(self):
-        straight = [FrontPoint(k, 1.0, value) for k, value in ((1, 0.1), (2, 0.2), (3, 0.4))]
+        straight = [FrontModel(k, 1.0, value) for k, value in ((1, 0.1), (2, 0.2), (3, 0.4))]
         for front in (straight, straight[:2], straight[:1]):
             assert choose_point(front, "knee", 1, 0.0, 0.0) == front[-1]
 

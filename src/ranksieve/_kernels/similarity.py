@@ -12,7 +12,7 @@ CONCORDANCE, TAU_A, TAU_B, SPEARMAN = range(4)
 BY_BITS, BY_SORTING, BY_RANKS = range(3)
 
 
-class Comparison(NamedTuple):
+class SimilaritySettings(NamedTuple):
     """Settings for the comparison of features.
 
     Queries of up to ``most_by_bits`` documents per varying feature are counted by bits, longer ones

@@ -21,7 +21,7 @@ _ROLES = {
 _ROLE_OF = {word: role for role, words in _ROLES.items() for word in words}
 
 
-class Division(NamedTuple):
+class NamedSplits(NamedTuple):
     """A division of queries: the rule in words, and a name and a split for each fold."""
 
     rule: str
@@ -46,7 +46,7 @@ class SplitByColumn:
 
     column: str
 
-    def divide(self, data: RankingData, values: np.ndarray) -> Division:
+    def divide(self, data: RankingData, values: np.ndarray) -> NamedSplits:
         """Divide the queries of data; ``values`` are those of the rows, in the order of data.
 
         Raises
@@ -63,7 +63,7 @@ class SplitByColumn:
                     raise DataError(f"column {self.column!r}: no query is marked {role!r}")
             named = "train, vali and test" if len(parts["vali"]) else "train and test"
             rule = f"one split, by the values {named} of column {self.column!r}"
-            return Division(on_one_line(rule), ["Split"], [Split(**parts)])
+            return NamedSplits(on_one_line(rule), ["Split"], [Split(**parts)])
         if not all(isinstance(mark, int) for mark in marks):
             found = ", ".join(sorted({repr(mark) for mark in marks})[:5])
             raise DataError(
@@ -72,7 +72,7 @@ class SplitByColumn:
             )
         return self._rotation(np.array(marks))
 
-    def _rotation(self, marks: np.ndarray) -> Division:
+    def _rotation(self, marks: np.ndarray) -> NamedSplits:
         numbers = np.unique(marks)
         if len(numbers) < 3:
             raise DataError(
@@ -86,7 +86,7 @@ class SplitByColumn:
             "queries of N, validates on those of the number before it and trains on the others"
         )
         names = [f"Fold{number}" for number in numbers]
-        return Division(on_one_line(rule), names, [*splits[1:], splits[0]])
+        return NamedSplits(on_one_line(rule), names, [*splits[1:], splits[0]])
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class SplitByTime:
     column: str
     after: Any
 
-    def divide(self, data: RankingData, values: np.ndarray) -> Division:
+    def divide(self, data: RankingData, values: np.ndarray) -> NamedSplits:
         """Divide the queries of data; ``values`` are those of the rows, in the order of data.
 
         Raises
@@ -131,7 +131,7 @@ class SplitByTime:
                 raise DataError(f"no query is {side} {self.after} by column {self.column!r}")
         rule = f"one split, by column {self.column!r}: tests on queries after {self.after}"
         split = Split(np.flatnonzero(~every), np.array([]), np.flatnonzero(every))
-        return Division(on_one_line(rule), ["Split"], [split])
+        return NamedSplits(on_one_line(rule), ["Split"], [split])
 
     def _are_after(self, values: np.ndarray) -> np.ndarray:
         kind = values.dtype.kind

@@ -17,7 +17,7 @@ from ranksieve.io.parquet import explain_parquet_errors
 from ranksieve.io.records import PathLike, read_record
 
 
-class Entry(NamedTuple):
+class TableRow(NamedTuple):
     """A row of a table."""
 
     place: str  # for messages: ``file:line``, or ``file: row N``, counted from 1
@@ -33,7 +33,7 @@ class Entry(NamedTuple):
 
 def read_entries(
     path: PathLike, needed: Sequence[str], optional: Sequence[str] = ()
-) -> list[Entry]:
+) -> list[TableRow]:
     """Read the rows of a small table: CSV, TSV (``.tsv``) or Parquet (``.parquet``).
 
     Text may be compressed (``.gz``, ``.zst``). Columns may be in any order, and names in any case.
@@ -63,7 +63,7 @@ def read_entries(
 
 def entries_of_frame(
     frame: Any, what: str, needed: Sequence[str], optional: Sequence[str] = ()
-) -> list[Entry]:
+) -> list[TableRow]:
     """Rows of a frame of pandas or polars, or a table of pyarrow; messages name it ``what``."""
     if not is_frame(frame):
         raise DataError(f"{what}: expected a frame of pandas, polars or pyarrow")
@@ -90,18 +90,18 @@ def _read_parquet(path: Path) -> dict[str, list[Any]]:
 
 def _entries_of_table(
     columns: dict[str, list[Any]], place: str, needed: Sequence[str], optional: Sequence[str]
-) -> list[Entry]:
+) -> list[TableRow]:
     names = _check_header(list(columns), place, needed, optional)
     rows = zip(*columns.values(), strict=True)
     return [
-        Entry(f"{place}: row {number}", dict(zip(names, row, strict=True)))
+        TableRow(f"{place}: row {number}", dict(zip(names, row, strict=True)))
         for number, row in enumerate(rows, start=1)
     ]
 
 
 def _entries_of_rows(
     rows: Any, path: Path, needed: Sequence[str], optional: Sequence[str]
-) -> Iterator[Entry]:
+) -> Iterator[TableRow]:
     try:
         names = _check_header(next(rows, []), f"{path}:1", needed, optional)
         for row in rows:
@@ -109,7 +109,7 @@ def _entries_of_rows(
             if row and len(row) != len(names):
                 raise DataError(f"{place}: expected {len(names)} fields, found {len(row)}")
             if row:
-                yield Entry(place, dict(zip(names, row, strict=True)))
+                yield TableRow(place, dict(zip(names, row, strict=True)))
     except csv.Error as error:
         raise DataError(f"{path}:{rows.line_num}: not CSV: {error}") from None
 

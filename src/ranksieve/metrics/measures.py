@@ -13,7 +13,7 @@ import numpy as np
 from ranksieve._kernels import measures as kernel
 from ranksieve.data import DataError
 from ranksieve.metrics.conventions import Convention, get_convention
-from ranksieve.metrics.ranking import NO_CUTOFF, Labels, Prepared, number_levels
+from ranksieve.metrics.ranking import NO_CUTOFF, GroupedLabels, Prepared, number_levels
 from ranksieve.text import parse_number
 
 _MEASURE_NAME = re.compile(r"([a-z-]+?)(?:\(([^)]*)\))?(?:@(\d+))?(-?)")
@@ -59,7 +59,7 @@ class Measure(ABC):
         """Compute everything that depends only on the labels, for rows grouped by query."""
         convention = get_convention(convention)
         self.check_defined(convention)
-        return self._prepare(Labels(y, query_ptr), convention)
+        return self._prepare(GroupedLabels(y, query_ptr), convention)
 
     def check_defined(self, convention: str | Convention) -> None:
         """Raise a ValueError if the program of the convention does not support this measure."""
@@ -68,7 +68,7 @@ class Measure(ABC):
             raise ValueError(f"convention {convention.name!r} has no {self.label}")
 
     @abstractmethod
-    def _prepare(self, labels: Labels, convention: Convention) -> Prepared: ...
+    def _prepare(self, labels: GroupedLabels, convention: Convention) -> Prepared: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,7 +95,7 @@ class NDCG(Measure):
     empty: float | None = None
     label: ClassVar[str] = "NDCG"
 
-    def _prepare(self, labels: Labels, convention: Convention) -> Prepared:
+    def _prepare(self, labels: GroupedLabels, convention: Convention) -> Prepared:
         gains = convention.gains(labels.y)
         discounts = convention.discounts(labels.lengths.max())
         cutoff = self.cutoff or convention.longest or NO_CUTOFF
@@ -118,7 +118,7 @@ class MeanNDCG(Measure):
         if self.cutoff is not None:
             raise ValueError("MeanNDCG has no cutoff: it is the mean over all cutoffs")
 
-    def _prepare(self, labels: Labels, convention: Convention) -> Prepared:
+    def _prepare(self, labels: GroupedLabels, convention: Convention) -> Prepared:
         gains = convention.gains(labels.y)
         discounts = convention.discounts(labels.lengths.max())
         ideal = labels.ideal_curve(gains, discounts)
@@ -133,7 +133,7 @@ class _BinaryMeasure(Measure):
 
     rel: float | None = None
 
-    def _relevant(self, labels: Labels, convention: Convention) -> np.ndarray:
+    def _relevant(self, labels: GroupedLabels, convention: Convention) -> np.ndarray:
         smallest = convention.relevance if self.rel is None else self.rel
         return (labels.y >= smallest).astype(np.float64)
 
@@ -159,7 +159,7 @@ class MAP(_BinaryMeasure):
     empty: float | None = None
     label: ClassVar[str] = "MAP"
 
-    def _prepare(self, labels: Labels, convention: Convention) -> Prepared:
+    def _prepare(self, labels: GroupedLabels, convention: Convention) -> Prepared:
         relevant = self._relevant(labels, convention)
         norm = labels.sums(relevant)
         cutoff = self.cutoff or convention.longest
@@ -190,7 +190,7 @@ class P(_BinaryMeasure):
         if self.cutoff is None:
             raise ValueError("precision needs a cutoff, such as P(10) or 'p@10'")
 
-    def _prepare(self, labels: Labels, convention: Convention) -> Prepared:
+    def _prepare(self, labels: GroupedLabels, convention: Convention) -> Prepared:
         assert self.cutoff is not None
         norm = np.full(len(labels.lengths), float(self.cutoff))
         if convention.precision == "list":
@@ -215,7 +215,7 @@ class MRR(_BinaryMeasure):
 
     label: ClassVar[str] = "MRR"
 
-    def _prepare(self, labels: Labels, convention: Convention) -> Prepared:
+    def _prepare(self, labels: GroupedLabels, convention: Convention) -> Prepared:
         relevant = self._relevant(labels, convention)
         norm = np.ones(len(labels.lengths))
         return labels.prepared(kernel.RECIPROCAL_RANK, relevant, norm, cutoff=self.cutoff)
@@ -250,7 +250,7 @@ class ERR(Measure):
         if not 0 < self.max_grade <= 1000:
             raise ValueError(f"ERR: max_grade must be from 1 to 1000, got {self.max_grade}")
 
-    def _prepare(self, labels: Labels, convention: Convention) -> Prepared:
+    def _prepare(self, labels: GroupedLabels, convention: Convention) -> Prepared:
         if labels.y.min() < 0 or labels.y.max() > self.max_grade:
             raise DataError(
                 f"ERR needs labels from 0 to max_grade={self.max_grade}, "
@@ -276,7 +276,7 @@ class PairwiseError(Measure):
         if self.cutoff is not None:
             raise ValueError("PairwiseError has no cutoff: it counts all pairs")
 
-    def _prepare(self, labels: Labels, convention: Convention) -> Prepared:
+    def _prepare(self, labels: GroupedLabels, convention: Convention) -> Prepared:
         levels, n_pairs = number_levels(labels.y, labels.query_ptr)
         return labels.prepared(kernel.PAIR_ERRORS, levels.astype(float), n_pairs.astype(float))
 

@@ -146,7 +146,7 @@ class ColumnSums:
 
 
 @dataclass(frozen=True)
-class Labels:
+class GroupedLabels:
     """Labels of grouped rows, in the form that measures need."""
 
     y: np.ndarray

@@ -16,7 +16,7 @@ from ranksieve.parameters import ConventionChoice, Count, Ties
 from ranksieve.rankers.base import LinearRanker
 from ranksieve.rankers.boosting_rounds import Rounds
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import Columns, chunks
+from ranksieve.sums.chunks import FeatureColumns, chunks
 from ranksieve.sums.held_out import Measured, orient
 
 # Weight of errors assumed for a perfect feature, so that alpha stays finite.
@@ -48,7 +48,7 @@ class QueryValues:
         both: bool,
         multiply: bool,
     ) -> None:
-        self.columns = Columns(block.X)
+        self.columns = FeatureColumns(block.X)
         self.measured = Measured(block, measure, convention)
         signs = (1.0, -1.0) if both else (1.0,)
         self.values = np.hstack([self._values(block, sign) for sign in signs])

@@ -11,7 +11,7 @@ from ranksieve.choosing import EarlyStopping
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
-from ranksieve.sums.chunks import Columns
+from ranksieve.sums.chunks import FeatureColumns
 from ranksieve.sums.held_out import Measured, orient
 
 
@@ -21,7 +21,7 @@ class GrowingModel(Measured):
     def __init__(self, block: Block, measure: Measure, convention: Convention) -> None:
         block.check_finite()
         super().__init__(block, measure, convention)
-        self.columns = Columns(block.X)
+        self.columns = FeatureColumns(block.X)
         self.scores = np.zeros(len(block.y))
 
     def add(self, feature: int, alpha: float, threshold: float | None) -> tuple[float, float]:

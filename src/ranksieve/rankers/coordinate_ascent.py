@@ -19,7 +19,7 @@ from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, NotNegative, Seed, Ties
 from ranksieve.rankers.base import LinearRanker
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import Columns, chunks, vary_within_queries
+from ranksieve.sums.chunks import FeatureColumns, chunks, vary_within_queries
 from ranksieve.sums.held_out import Measured, measure_models, orient
 
 _SHORTEST, _RELATIVE = 0.001, 0.05  # first step; fraction of the weight if that is smaller
@@ -47,7 +47,7 @@ class Trials:
     title = "Coordinate ascent"
 
     def __init__(self, block: Block, measure: Measure, convention: Convention | str) -> None:
-        self.block, self.columns = block, Columns(block.X)
+        self.block, self.columns = block, FeatureColumns(block.X)
         self.measured = Measured(block, measure, convention)
         self.weights = self.measured.weights
         self.is_informative = vary_within_queries(self.measured.prepared.worth, block.query_ptr)

@@ -27,7 +27,13 @@ from ranksieve.parameters import ConventionChoice, Count, Ties
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.boosting_rounds import Rounds
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import Columns, chunks, row_weights_of, vary_within_queries, weights_of
+from ranksieve.sums.chunks import (
+    FeatureColumns,
+    chunks,
+    row_weights_of,
+    vary_within_queries,
+    weights_of,
+)
 from ranksieve.sums.grades import bin_ranks, last_rank, values_of_ranks
 
 MOST_THRESHOLDS = 255  # of a feature, so that codes fit in a byte
@@ -307,7 +313,7 @@ class RankBoost(Ranker):
         return rounds
 
     def _scores(self, X: Any) -> np.ndarray:
-        columns = Columns(X)
+        columns = FeatureColumns(X)
         steps = self.rounds_[: self.best_round_]
         scores = np.zeros(X.shape[0])
         for feature in sorted({step.feature for step in steps}):

@@ -14,7 +14,7 @@ from ranksieve.data import RankingData
 from ranksieve.rankers.lightgbm_data import to_library_format
 from ranksieve.registry.foreign import row_weights
 from ranksieve.sums.checks import check_labels_differ
-from ranksieve.sums.chunks import Columns
+from ranksieve.sums.chunks import FeatureColumns
 from ranksieve.threads import limit_threads_for
 
 Parameters = dict[str, Any]
@@ -147,7 +147,7 @@ def _loses_values(data: RankingData, parameters: Mapping[str, Any]) -> bool:
         return False
     # Conflicts that are rare in all rows may be absent from a sample, but not four times as many.
     most = most if n <= sampled else 4 * (most + 10) * -(-n // sampled)
-    columns = Columns(data.X)
+    columns = FeatureColumns(data.X)
     common = np.array([_most_common_value(columns[feature]) for feature in range(data.n_features)])
     together = sum((m.T @ m for m in _marks(data, common)), np.zeros((len(common),) * 2))
     np.fill_diagonal(together, 0)

@@ -16,7 +16,7 @@ _IN_FILE = (
 )  # fmt: skip
 
 
-class Outcome(NamedTuple):
+class StageOutcome(NamedTuple):
     """The choice of one run of the procedure, and its values on the judging queries."""
 
     part: str  # name of the part of the queries
@@ -70,7 +70,7 @@ class Evidence:
 
     Attributes
     ----------
-    outcomes : list of Outcome
+    outcomes : list of StageOutcome
         One for each judging part of the queries.
     alone : Alone
         Values of all features, on all queries.
@@ -86,7 +86,7 @@ class Evidence:
         The command line, if there was one.
     """
 
-    outcomes: list[Outcome]
+    outcomes: list[StageOutcome]
     alone: Alone
     likeness: Likeness
     spent: list[Spent]
@@ -105,7 +105,7 @@ class Evidence:
         """Restore what :meth:`to_record` wrote; raises DataError if it does not fit the data."""
         try:
             parts = {
-                "outcomes": [Outcome(**outcome) for outcome in record["outcomes"]],
+                "outcomes": [StageOutcome(**outcome) for outcome in record["outcomes"]],
                 "alone": Alone(**record["alone"]),
                 "likeness": Likeness(**record["likeness"]),
                 "spent": [Spent(**spent) for spent in record["spent"]],

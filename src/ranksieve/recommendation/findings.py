@@ -23,7 +23,7 @@ from ranksieve.recommendation.answer import (
 )
 from ranksieve.recommendation.cells import PlannedCell, Procedure, RecommendationLog, together
 from ranksieve.recommendation.division import TrainingSet
-from ranksieve.recommendation.evidence import Alone, Evidence, Likeness, Outcome, Spent
+from ranksieve.recommendation.evidence import Alone, Evidence, Likeness, Spent, StageOutcome
 from ranksieve.recommendation.procedure import Choice
 from ranksieve.recommendation.task import ALL, NONE, Candidate, Task
 from ranksieve.significance import claim_chains, claim_non_inferiority
@@ -261,7 +261,7 @@ def gather_evidence(
     )
 
 
-def outcomes_of(task: Task, choices: Sequence[Choice | None]) -> list[Outcome]:
+def outcomes_of(task: Task, choices: Sequence[Choice | None]) -> list[StageOutcome]:
     """Return the outcome for each part of the queries that judged."""
     division, outcomes = task.division, []
     for stage, choice in zip(division.stages, choices, strict=True):
@@ -270,7 +270,7 @@ def outcomes_of(task: Task, choices: Sequence[Choice | None]) -> list[Outcome]:
         queries = division.whole.query_ids[division.parts[stage.judge]]
         weights = division.weights([stage.judge])
         outcomes.append(
-            Outcome(
+            StageOutcome(
                 stage.judge,
                 choice.candidate.selector,
                 choice.candidate.size,

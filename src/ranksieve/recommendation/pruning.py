@@ -14,7 +14,7 @@ Enough = Callable[[Sequence[int]], Procedure[bool]]
 """Finds out whether a set of features is enough."""
 
 
-class Step(NamedTuple):
+class Replacement(NamedTuple):
     """The features that are dropped in one step, and the one that replaces them, if any."""
 
     dropped: Subset
@@ -69,7 +69,7 @@ def pruning(
     known = {frozenset(current): changed}
     while changed:
         changed = False
-        tried: set[Step] = set()
+        tried: set[Replacement] = set()
         while step := moves.largest_saving(current, tried):
             cheaper = _after(current, step)
             if frozenset(cheaper) not in known:
@@ -82,7 +82,7 @@ def pruning(
     return current
 
 
-def _after(features: Subset, step: Step) -> Subset:
+def _after(features: Subset, step: Replacement) -> Subset:
     """Return the features after a step; an added feature gets the position of the dropped one."""
     first, *_ = step.dropped
     result: list[int] = []
@@ -101,7 +101,7 @@ class _Moves(NamedTuple):
     fixed: frozenset[int]
     substitutes: Mapping[int, Sequence[int]]
 
-    def largest_saving(self, features: Subset, tried: set[Step]) -> Step | None:
+    def largest_saving(self, features: Subset, tried: set[Replacement]) -> Replacement | None:
         """Return the untried step that saves most; None if none saves anything."""
         best, cost = None, self.costs.total(features)
         cheapest = cost - ROUNDING * cost
@@ -113,14 +113,14 @@ class _Moves(NamedTuple):
                     best, cheapest = step, total
         return best
 
-    def _steps(self, features: Subset) -> Iterator[Step]:
+    def _steps(self, features: Subset) -> Iterator[Replacement]:
         """Yield steps that drop a feature (last first), drop a cost group, or replace a feature."""
         for feature in features[::-1]:
-            yield Step((feature,))
+            yield Replacement((feature,))
         groups = self.costs.group_of[list(features)].tolist()
         for group in sorted(set(groups) - {-1}):
-            yield Step(tuple(f for f, g in zip(features, groups, strict=True) if g == group))
+            yield Replacement(tuple(f for f, g in zip(features, groups, strict=True) if g == group))
         for feature in features[::-1]:
             for other in self.substitutes.get(feature, ()):
                 if other not in features:
-                    yield Step((feature,), (other,))
+                    yield Replacement((feature,), (other,))

@@ -15,7 +15,7 @@ from ranksieve.choosing import first_nearly_best
 from ranksieve.io.record_log import key_of
 from ranksieve.study.cells import Cell, SelectionCell, TrainingCell
 from ranksieve.study.ledger import Record
-from ranksieve.study.plan import Candidate, Plan, Rule
+from ranksieve.study.plan import Plan, Rule, SelectorVariant
 from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run
 
 Results = Callable[[Record], Record]
@@ -32,7 +32,7 @@ class Attempt(NamedTuple):
     selector: str
     ranker: str
     seed: int | None
-    candidate: Candidate
+    candidate: SelectorVariant
     k: int
 
 
@@ -105,7 +105,7 @@ class Layout:
             tuple(self.plan.measures),
         )
 
-    def _selection(self, candidate: Candidate, k: int) -> SelectionCell:
+    def _selection(self, candidate: SelectorVariant, k: int) -> SelectionCell:
         """Selection whose first ``k`` features are those of a candidate."""
         known = key_of({"candidate": candidate, "k": k})
         if known not in self._selections:

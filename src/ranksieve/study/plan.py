@@ -27,7 +27,7 @@ CHOICES = ("include", "exclude", "groups")
 Rule = Literal["best", "one_se"]
 
 
-class Candidate(NamedTuple):
+class SelectorVariant(NamedTuple):
     """A selector with one point of its grid; ``seed`` is None if it draws no random numbers."""
 
     selector: str
@@ -205,7 +205,7 @@ class Plan:
         parameters = self.settings(name) | dict(point or {})
         return make_study_selector(self.method(name), k, parameters, self.inside)
 
-    def is_nested(self, candidate: Candidate, k: int) -> bool:
+    def is_nested(self, candidate: SelectorVariant, k: int) -> bool:
         """Whether larger selections of a candidate start with the smaller ones."""
         if candidate.selector in self.own:
             return bool(self.own[candidate.selector].get("nested", False))
@@ -241,11 +241,11 @@ class Plan:
             return list(range(self.seed, self.seed + self.seeds))
         return [None]
 
-    def candidates(self, selector: str, seed: int | None) -> Iterator[Candidate]:
+    def candidates(self, selector: str, seed: int | None) -> Iterator[SelectorVariant]:
         """The selector with all parameters of its grid, for one seed."""
         own = seed if self.method(selector).is_seeded else None
         for point in self.grid(selector):
-            yield Candidate(selector, point, own)
+            yield SelectorVariant(selector, point, own)
 
     def settings(self, name: str) -> Parameters:
         """Parameters of a method or ranker that the plan fixes."""

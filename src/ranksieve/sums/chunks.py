@@ -108,7 +108,7 @@ def varying_columns(block: Block) -> np.ndarray:
     return count_varying(block, weights_of(block) > 0) > 0
 
 
-class Columns:
+class FeatureColumns:
     """Single features of an array or CSR matrix, as float64.
 
     A CSR matrix is converted to CSC once, to find them quickly.

@@ -77,7 +77,7 @@ class ClassDensities(Classes):
         return sums
 
 
-class Grid(NamedTuple):
+class DensityGrid(NamedTuple):
     """Nodes from ``origin`` in steps of ``step``, around all values of a feature."""
 
     origin: float
@@ -96,11 +96,11 @@ class Grid(NamedTuple):
         weights[[0, -1]] /= 2
         return weights
 
-    def coarser(self, most: int) -> Grid:
+    def coarser(self, most: int) -> DensityGrid:
         """Grid over the same range with at most ``most`` nodes."""
         if self.n_nodes <= most:
             return self
-        return Grid(self.origin, self.step * (self.n_nodes - 1) / (most - 1), most)
+        return DensityGrid(self.origin, self.step * (self.n_nodes - 1) / (most - 1), most)
 
 
 class KernelSums:
@@ -124,11 +124,11 @@ class KernelSums:
         self.n_held_out = float(self.found_held_out.counts.sum())
         self.most_points = 0 if held_out is None else held_out.source.n_rows
 
-    def grids(self, widths: np.ndarray) -> list[Grid | None]:
+    def grids(self, widths: np.ndarray) -> list[DensityGrid | None]:
         """Grid of each feature; None where there are no densities."""
         low = np.minimum(self.found.low, self.found_held_out.low)
         high = np.maximum(self.found.high, self.found_held_out.high)
-        grids: list[Grid | None] = []
+        grids: list[DensityGrid | None] = []
         for feature, column in enumerate(widths.T):
             known = column[np.isfinite(column)]
             if len(known) == 0:
@@ -136,11 +136,11 @@ class KernelSums:
                 continue
             margin, step = MARGIN * known.max(), known.min() / NODES_PER_BANDWIDTH
             length = (high[feature] - low[feature] + 2 * margin) / step
-            grids.append(Grid(low[feature] - margin, step, int(np.ceil(length)) + 2))
+            grids.append(DensityGrid(low[feature] - margin, step, int(np.ceil(length)) + 2))
         return grids
 
     def on_grids(
-        self, features: np.ndarray, grids: list[Grid | None], widths: np.ndarray
+        self, features: np.ndarray, grids: list[DensityGrid | None], widths: np.ndarray
     ) -> Iterator[Callable[[], Densities]]:
         """For each feature, a function that computes its densities at the nodes of its grid."""
         chosen = [grid for grid in (grids[feature] for feature in features) if grid is not None]
@@ -162,7 +162,11 @@ class KernelSums:
             yield partial(_smooth, trained[:, nodes], held[:, nodes], grid, widths[:, feature])
 
     def exact_densities(
-        self, features: np.ndarray, grids: list[Grid | None], widths: np.ndarray, integral: bool
+        self,
+        features: np.ndarray,
+        grids: list[DensityGrid | None],
+        widths: np.ndarray,
+        integral: bool,
     ) -> Iterator[Callable[[], Densities]]:
         """For each feature, a function that computes exact densities at its held-out values."""
         point_sets = [_Points(*held) for held in self._held_out_values(features)]
@@ -211,7 +215,7 @@ class _Points:
         self.held_out = held_out
         self.quadrature = np.zeros(len(points)) if quadrature is None else quadrature
 
-    def with_grid(self, grid: Grid) -> _Points:
+    def with_grid(self, grid: DensityGrid) -> _Points:
         """These points, and the nodes of a grid for an integral."""
         return _Points(
             np.concatenate([self.points, grid.nodes]),
@@ -220,7 +224,9 @@ class _Points:
         )
 
 
-def _smooth(trained: np.ndarray, held_out: np.ndarray, grid: Grid, widths: np.ndarray) -> Densities:
+def _smooth(
+    trained: np.ndarray, held_out: np.ndarray, grid: DensityGrid, widths: np.ndarray
+) -> Densities:
     """Densities at the nodes of a grid, given the rows near them.
 
     The sum of Gaussians is a convolution by Fourier transforms, for which the grid is periodic:

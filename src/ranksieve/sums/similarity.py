@@ -16,7 +16,7 @@ from ranksieve._kernels.similarity import (
     SPEARMAN,
     TAU_A,
     TAU_B,
-    Comparison,
+    SimilaritySettings,
     add_similarity,
 )
 from ranksieve.data import Block, DataError
@@ -135,7 +135,9 @@ class SimilarityStatistic:
             X = _break_ties(X * directions, chunk.query_ptr, keeps)
             directions = np.ones(len(directions))
         first = 0
-        comparison = Comparison(directions, self.method, self.absolute, _MOST_BY_BITS, keeps)
+        comparison = SimilaritySettings(
+            directions, self.method, self.absolute, _MOST_BY_BITS, keeps
+        )
         weights = self.weights[chunk.queries]
         while first < len(chunk.query_ptr) - 1:
             first = add_similarity[way](X, chunk.query_ptr, weights, first, comparison, upper)

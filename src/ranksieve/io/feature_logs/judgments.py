@@ -31,7 +31,7 @@ class Judgments(NamedTuple):
     layout: str
 
 
-class _Layout(NamedTuple):
+class _FileLayout(NamedTuple):
     delimiter: str | None  # None: white space
     columns: tuple[int, int, int]  # query, document, grade
     width: int
@@ -121,7 +121,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             raise DataError(f"{path}:{number}: not UTF-8") from None
 
 
-def _guess_layout(line: str, place: str) -> _Layout:
+def _guess_layout(line: str, place: str) -> _FileLayout:
     delimiter = _guess_delimiter(line)
     cells = _split(line, delimiter, place)
     if all(parse_number(cell) is None for cell in cells):
@@ -133,7 +133,7 @@ def _guess_layout(line: str, place: str) -> _Layout:
             f"a header with their names, but found {len(cells)} columns"
         )
     columns, description = known[len(cells)]
-    return _Layout(delimiter, columns, len(cells), False, description)
+    return _FileLayout(delimiter, columns, len(cells), False, description)
 
 
 def _guess_delimiter(line: str) -> str | None:
@@ -147,7 +147,7 @@ def _guess_delimiter(line: str) -> str | None:
     return next((sign for sign in ",;" if sign in line), None)
 
 
-def _layout_of_header(delimiter: str | None, cells: list[str], place: str) -> _Layout:
+def _layout_of_header(delimiter: str | None, cells: list[str], place: str) -> _FileLayout:
     names = [re.sub(r"[\W_]", "", cell.lower()) for cell in cells]
     columns = []
     for what, known in _HEADERS.items():
@@ -160,7 +160,7 @@ def _layout_of_header(delimiter: str | None, cells: list[str], place: str) -> _L
         columns.append(found[0])
     query, document, grade = columns
     described = "columns " + ", ".join(repr(cells[column])[:80] for column in columns)
-    return _Layout(delimiter, (query, document, grade), len(cells), True, described)
+    return _FileLayout(delimiter, (query, document, grade), len(cells), True, described)
 
 
 def _split(line: str, delimiter: str | None, place: str) -> list[str]:
@@ -175,7 +175,7 @@ def _split(line: str, delimiter: str | None, place: str) -> list[str]:
 
 
 def _rows(
-    lines: Iterator[tuple[int, str]], layout: _Layout, path: Path
+    lines: Iterator[tuple[int, str]], layout: _FileLayout, path: Path
 ) -> Iterator[tuple[str, list[str]]]:
     """Cells of each line below the header, with their place."""
     if layout.has_header:
@@ -191,7 +191,7 @@ def _rows(
         yield place, cells
 
 
-def _judgment(cells: list[str], layout: _Layout, place: str) -> tuple[str, str, float]:
+def _judgment(cells: list[str], layout: _FileLayout, place: str) -> tuple[str, str, float]:
     query, document, grade = (cells[column] for column in layout.columns)
     if not query or not document:
         raise DataError(f"{place}: the {'document' if query else 'query'} is missing")

@@ -14,7 +14,7 @@ import numpy as np
 from ranksieve.data import DataError, RankingData
 from ranksieve.io.collecting import check_dtype
 from ranksieve.io.feature_logs.judgments import PathLike, as_judgments
-from ranksieve.io.feature_logs.responses import SOLR, Engine, ResponseReader
+from ranksieve.io.feature_logs.responses import SOLR, ResponseReader, SearchEngine
 from ranksieve.io.feature_logs.table import LogTable, Unjudged
 from ranksieve.io.files import as_paths, read_numbered_lines, total_size
 from ranksieve.io.records import locate_errors, parse_records
@@ -212,7 +212,7 @@ def _check_choice(name: str, value: Any, known: Any) -> None:
         raise ValueError(f"{name} must be {choices}, got {value!r}")
 
 
-def _fill(table: LogTable, reader: ResponseReader, files: list[Path]) -> Engine:
+def _fill(table: LogTable, reader: ResponseReader, files: list[Path]) -> SearchEngine:
     """Add the documents of all responses to a table, and return the engine that logged them."""
     advance = track("Reading", total_size(files))
     for path in files:

@@ -1,6 +1,6 @@
 """Find documents in search responses, however these were saved, and their logged features.
 
-:class:`ResponseReader` finds the documents; each :class:`Engine` has its own format of features.
+:class:`ResponseReader` finds the documents; each :class:`SearchEngine` has its own form of features.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class LoggedDocument(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Engine:
+class SearchEngine:
     """A kind of search engine."""
 
     name: str
@@ -132,8 +132,8 @@ def _put(features: dict[str, float], name: str, value: float, place: str) -> Non
         )
 
 
-ELASTICSEARCH = Engine("Elasticsearch or OpenSearch", "_id", _elasticsearch_features)
-SOLR = Engine("Solr", "id", _solr_features)
+ELASTICSEARCH = SearchEngine("Elasticsearch or OpenSearch", "_id", _elasticsearch_features)
+SOLR = SearchEngine("Solr", "id", _solr_features)
 
 
 # Documents of responses
@@ -147,7 +147,7 @@ class ResponseReader:
     """
 
     def __init__(self, qid: str | None, doc_id: str | None, log: str | None) -> None:
-        self.engine: Engine | None = None  # that of the first document
+        self.engine: SearchEngine | None = None  # that of the first document
         self.qid = qid
         self.doc_id = doc_id
         self.is_sparse = False  # whether Solr leaves features out, as far as the responses show
@@ -193,7 +193,7 @@ class ResponseReader:
         return self._documents(found, parents, ELASTICSEARCH, place)
 
     def _documents(
-        self, documents: list[Any], parents: tuple[Any, ...], engine: Engine, place: str
+        self, documents: list[Any], parents: tuple[Any, ...], engine: SearchEngine, place: str
     ) -> Iterator[LoggedDocument]:
         listed = None
         self.is_sparse |= engine is SOLR and _asks_for_sparse(parents)
@@ -208,7 +208,7 @@ class ResponseReader:
             yield read
 
     def _document(
-        self, document: dict[str, Any], parents: tuple[Any, ...], engine: Engine, place: str
+        self, document: dict[str, Any], parents: tuple[Any, ...], engine: SearchEngine, place: str
     ) -> LoggedDocument:
         if self.engine is None:
             self.engine = engine
@@ -250,7 +250,7 @@ def _take_entries(scope: dict[str, Any], number: int, count: int) -> dict[str, A
     }
 
 
-def _engine_of_document(value: dict[str, Any], log: str | None) -> Engine | None:
+def _engine_of_document(value: dict[str, Any], log: str | None) -> SearchEngine | None:
     """Engine of a document that was saved without its response; None for anything else."""
     if "_id" in value and isinstance(value.get("fields"), dict):
         return ELASTICSEARCH

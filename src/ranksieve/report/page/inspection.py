@@ -13,10 +13,10 @@ from ranksieve.report.page.charts.cells import draw_heat_map
 from ranksieve.report.page.page import (
     MOST_FEATURES,
     Chart,
+    MainResult,
     Page,
     Section,
     Table,
-    Verdict,
     first_rows,
 )
 from ranksieve.report.sheets.inspection import (
@@ -58,7 +58,7 @@ def inspection_page(title: str, found: Inspection, command: Sequence[str] = ()) 
         _missing_section(found),
     ]
     warnings = [*_warnings(found)]
-    verdict = Verdict(
+    verdict = MainResult(
         f"{quantity(found.n_rows, 'row')} of {quantity(found.n_queries, 'query', 'queries')} with "
         f"{quantity(found.n_features, 'feature')}.",
         not warnings,

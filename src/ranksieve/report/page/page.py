@@ -81,7 +81,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class MainResult:
     """The main result of a page, which comes first."""
 
     sentence: str
@@ -98,7 +98,7 @@ class Page:
     """Content of a page."""
 
     title: str
-    verdict: Verdict
+    verdict: MainResult
     sections: Sequence[Section]
     # How to reproduce the results: protocol, versions, seeds and command, by name.
     provenance: Sequence[tuple[str, str]] = ()

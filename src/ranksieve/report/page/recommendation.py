@@ -14,18 +14,17 @@ from typing import Any
 from markupsafe import Markup
 
 from ranksieve.recommendation.answer import FrontPoint, KeptFeature, Recommendation
-from ranksieve.recommendation.verdict import Verdict as Claim
-from ranksieve.recommendation.verdict import percent
+from ranksieve.recommendation.verdict import Verdict, percent
 from ranksieve.report.page.charts.bars import Panel, draw_margin, draw_panels
 from ranksieve.report.page.charts.curves import Curve, Level, draw_curves
 from ranksieve.report.page.charts.svg import color_class
 from ranksieve.report.page.page import (
     MOST_FEATURES,
     Chart,
+    MainResult,
     Page,
     Section,
     Table,
-    Verdict,
     first_rows,
 )
 from ranksieve.report.page.recommendation_evidence import (
@@ -68,7 +67,7 @@ def recommendation_page(answer: Recommendation) -> Page:
     )
 
 
-def _verdict(answer: Recommendation) -> Verdict:
+def _verdict(answer: Recommendation) -> MainResult:
     """Main result: the advice first if the claim is shown, otherwise that it is not shown."""
     *before, claim = answer.claims  # the last is the confirmation, if there is one
     words = ("Shown", "Not shown") if answer.confirmed is None else ("Confirmed", "Not confirmed")
@@ -76,7 +75,7 @@ def _verdict(answer: Recommendation) -> Verdict:
         sentences = [answer.advice, claim.sentence]
     else:
         sentences = [f"{claim.headline}.", claim.numbers, answer.advice]
-    return Verdict(
+    return MainResult(
         sentences[0],
         claim.is_shown,
         [*_facts(answer, claim)],
@@ -86,7 +85,7 @@ def _verdict(answer: Recommendation) -> Verdict:
     )
 
 
-def _facts(answer: Recommendation, claim: Claim) -> Iterator[tuple[str, ...]]:
+def _facts(answer: Recommendation, claim: Verdict) -> Iterator[tuple[str, ...]]:
     """The most important numbers."""
     n_all = len(answer.kept) + len(answer.dropped)
     yield "Features to keep", f"{len(answer.kept):,}", f"of {n_all:,}"
@@ -102,7 +101,7 @@ def _facts(answer: Recommendation, claim: Claim) -> Iterator[tuple[str, ...]]:
         yield *tested, f"about {claim.queries_needed:,.0f} needed"
 
 
-def _figure(claim: Claim) -> Markup:
+def _figure(claim: Verdict) -> Markup:
     if not isfinite(claim.bound) or not isfinite(claim.lower):
         return Markup()
     interval = claim.lower, claim.upper

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ranksieve.report.page.page import Page, Verdict
+from ranksieve.report.page.page import MainResult, Page
 from ranksieve.report.page.study_comparison import (
     cost_section,
     curves_section,
@@ -119,20 +119,20 @@ def _tested(result: StudyResult, selector: str, ranker: str, k: int, level: floa
     return Enough(selector, ranker, k, tested, claim)
 
 
-def _verdict(result: StudyResult, found: list[Enough]) -> Verdict:
+def _verdict(result: StudyResult, found: list[Enough]) -> MainResult:
     """Say which selector needs how few features, for which ranker; or that nothing is shown."""
     candidates = _candidates(result)
     measure, n_features = result.main_measure, len(result.feature_names)
     all_features = f"all {quantity(n_features, 'feature')}"
     if not candidates:
-        return Verdict(
+        return MainResult(
             "Nothing can be shown: the study has no selector to compare with all features.",
             is_shown=False,
         )
     if not found:
         return _nothing_shown(result, f"{MARGIN:.0%} of the {measure} of {all_features}")
     best = found[0]
-    return Verdict(
+    return MainResult(
         f"{quantity(best.k, 'feature')} selected by {best.selector} "
         f"{'is' if best.k == 1 else 'are'} enough for {best.ranker}: shown to lose less than "
         f"{MARGIN:.0%} of the {measure} of {all_features}.",
@@ -142,7 +142,7 @@ def _verdict(result: StudyResult, found: list[Enough]) -> Verdict:
     )
 
 
-def _nothing_shown(result: StudyResult, allowed: str) -> Verdict:
+def _nothing_shown(result: StudyResult, allowed: str) -> MainResult:
     closest = _closest(result)
     facts = (
         [] if closest is None else _facts(closest, result.main_measure, len(result.feature_names))
@@ -155,7 +155,7 @@ def _nothing_shown(result: StudyResult, allowed: str) -> Verdict:
             "not mean that quality is lost: with more test queries, smaller losses can be ruled "
             "out."
         )
-    return Verdict(
+    return MainResult(
         f"No selection is shown to be enough: none is shown to lose less than {allowed}, with "
         f"{' or '.join(result.rankers)}.",
         False,

@@ -12,7 +12,7 @@ from ranksieve.data import Block, RankingData
 from ranksieve.engine import Source, engine_of
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry.foreign import row_weights
-from ranksieve.sums.chunks import CHUNK, Columns, chunks, weights_of
+from ranksieve.sums.chunks import CHUNK, FeatureColumns, chunks, weights_of
 from ranksieve.threads import limit_threads
 
 Kind = Literal["auto", "coef", "gain", "permutation", "shap"]
@@ -57,7 +57,7 @@ def importances(
 def _spread(data: RankingData) -> np.ndarray:
     """Standard deviation of each feature from its mean in the query."""
     starts, counts = data.query_ptr[:-1], data.group_counts
-    found, columns = np.empty(data.n_features), Columns(data.X)
+    found, columns = np.empty(data.n_features), FeatureColumns(data.X)
     weights = row_weights(data)
     for feature in range(data.n_features):
         values = columns[feature]

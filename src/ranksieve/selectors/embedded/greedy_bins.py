@@ -22,7 +22,7 @@ from ranksieve.selectors._search.paths import Fit, expand_groups, path_steps
 from ranksieve.selectors._search.searches import Bounds, forward
 from ranksieve.solvers.rankrls.binned import BinnedRows, Bins, bins_of, make_bins
 from ranksieve.solvers.rankrls.groups import GroupModel
-from ranksieve.sums.chunks import Columns
+from ranksieve.sums.chunks import FeatureColumns
 
 
 class StepFunction(NamedTuple):
@@ -226,7 +226,7 @@ class GreedyBins(LeaveQueryOutSelector):
         return teacher_scores(source, teacher, self.n_folds, self.n_repeats, seed)
 
     def _scores(self, X: Any) -> np.ndarray:
-        columns = Columns(X)
+        columns = FeatureColumns(X)
         parts = [step.values(columns[step.feature]) for step in self.steps_]
         return np.sum(parts, axis=0)
 

@@ -27,7 +27,7 @@ from ranksieve.sums.held_out import measure_models
 Rule = Literal["best", "one_se", "penalized", "knee", "pareto"]
 
 
-class FrontPoint(NamedTuple):
+class FrontModel(NamedTuple):
     """A model that is better than all smaller ones."""
 
     k: int  # number of features
@@ -94,7 +94,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         V of models of 1, 2, ... features; NaN where a search stopped earlier.
     deviations_ : array of shape (regularizations, sizes)
         Standard errors of these means over queries.
-    front_ : list of FrontPoint
+    front_ : list of FrontModel
         Each model that is better than all smaller ones: ``k``, ``lam`` and ``value``.
     fits_ : list of Fit
         Path of the chosen regularization.
@@ -240,18 +240,18 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
                 coefs[np.searchsorted(used, fit.features), column] = fit.coef
             yield used, coefs
 
-    def _point_by_rule(self, rule: str, n_features: int) -> FrontPoint:
+    def _point_by_rule(self, rule: str, n_features: int) -> FrontModel:
         best = self.front_[-1]
         deviation = self.deviations_[self.lams_.index(best.lam), best.k - 1]
         return choose_point(self.front_, rule, self._sign, deviation, self.mu / n_features)
 
-    def _best_of_size(self, k: int) -> FrontPoint:
+    def _best_of_size(self, k: int) -> FrontModel:
         """The best model of this size."""
         row = best_lam(self.values_[:, k - 1], self.lams_, self._sign)
         assert row is not None  # the longest path has a model of every size
-        return FrontPoint(k, self.lams_[row], float(self.values_[row, k - 1]))
+        return FrontModel(k, self.lams_[row], float(self.values_[row, k - 1]))
 
-    def _use_point(self, point: FrontPoint, n_features: int) -> list[int]:
+    def _use_point(self, point: FrontModel, n_features: int) -> list[int]:
         self.lam_ = point.lam
         self.fits_: list[Fit] = self.paths_[self.lams_.index(point.lam)]
         return self._use_model(point.k - 1, n_features)
@@ -284,24 +284,24 @@ def best_lam(values: np.ndarray, lams: Sequence[float], sign: int) -> int | None
 
 def front_of_sizes(
     values: np.ndarray, lams: Sequence[float], sign: int, smallest: int = 1
-) -> list[FrontPoint]:
+) -> list[FrontModel]:
     """Models of ``smallest`` features or more that are better than all smaller ones.
 
     ``values`` (regularizations, sizes) are those of models of 1, 2, ... features, and NaN where
     there is no model. ``sign`` is 1 if larger is better, else -1.
     """
-    points: list[FrontPoint] = []
+    points: list[FrontModel] = []
     for k in range(smallest, values.shape[1] + 1):
         row = best_lam(values[:, k - 1], lams, sign)
         if row is not None:
-            points.append(FrontPoint(k, float(lams[row]), float(values[row, k - 1])))
+            points.append(FrontModel(k, float(lams[row]), float(values[row, k - 1])))
     gains = sign * np.array([point.value for point in points])
     return [points[position] for position in pareto_front([point.k for point in points], gains)]
 
 
 def choose_point(
-    front: Sequence[FrontPoint], rule: str, sign: int, deviation: float, price: float
-) -> FrontPoint:
+    front: Sequence[FrontModel], rule: str, sign: int, deviation: float, price: float
+) -> FrontModel:
     """Choose a point of a front by a rule of :class:`GreedyRankRLSCV`.
 
     ``sign`` is 1 if larger is better, else -1. ``"one_se"`` uses ``deviation``, the standard error

@@ -16,7 +16,7 @@ from ranksieve.selectors.trees.bt_influence import TREE_GRID
 from ranksieve.selectors.trees.subset_trials import (
     Features,
     SubsetTrees,
-    Trial,
+    TreeTrial,
     TrialFunction,
     random_subset,
 )
@@ -49,7 +49,7 @@ class GeneticBoostedTrees(SubsetTrees):
         Features of the best individual in descending order of their gain in its trees.
     scores_ : array of shape (features,)
         That gain relative to the largest; 0 for other features.
-    trials_ : list of Trial
+    trials_ : list of TreeTrial
         All individuals in order of creation: features, their relative gain, and the measure.
     best_trial_ : int
         The individual whose features are selected; the first of equals.
@@ -103,9 +103,9 @@ class GeneticBoostedTrees(SubsetTrees):
 
     def _search(
         self, trial: TrialFunction, subsets: list[Features], free: FreeFeatures, rng: RandomState
-    ) -> list[Trial]:
+    ) -> list[TreeTrial]:
         advance = track("Generations", self.n_generations)
-        trials: list[Trial] = []
+        trials: list[TreeTrial] = []
         for _ in range(self.n_generations):
             trials += [trial(features) for features in subsets]
             best = trials[first_of_best(np.array([found.value for found in trials]))].features

@@ -18,7 +18,7 @@ from ranksieve.selectors.trees.bt_influence import TREE_GRID
 from ranksieve.selectors.trees.subset_trials import (
     Features,
     SubsetTrees,
-    Trial,
+    TreeTrial,
     TrialFunction,
     random_subset,
     sort_by_gain,
@@ -52,7 +52,7 @@ class RandomizedBoostedTrees(SubsetTrees):
         Features of the best run in descending order of their gain in its last trees.
     scores_ : array of shape (features,)
         That gain relative to the largest; 0 for other features.
-    trials_ : list of Trial
+    trials_ : list of TreeTrial
         The end of each run: its features, their relative gain, and the measure.
     best_trial_ : int
         The run whose features are selected; the first of equals.
@@ -104,7 +104,7 @@ class RandomizedBoostedTrees(SubsetTrees):
 
     def _search(
         self, trial: TrialFunction, subsets: list[Features], free: FreeFeatures, rng: RandomState
-    ) -> list[Trial]:
+    ) -> list[TreeTrial]:
         """Reduce each subset to k features."""
         advance = track("Random subsets", len(subsets))
         ends = []

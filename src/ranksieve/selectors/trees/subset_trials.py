@@ -32,10 +32,10 @@ from ranksieve.sums.grades import varying_features
 from ranksieve.sums.held_out import Measured
 
 Features = tuple[int, ...]
-TrialFunction = Callable[[Features], "Trial"]
+TrialFunction = Callable[[Features], "TreeTrial"]
 
 
-class Trial(NamedTuple):
+class TreeTrial(NamedTuple):
     """Features of trees, their gain relative to the largest, and the value on held-out queries.
 
     The value is the measure, or 1 minus the measure if smaller is better.
@@ -86,7 +86,7 @@ class SubsetTrees(TreeSelector, SubsetSelector):
     @abstractmethod
     def _search(
         self, trial: TrialFunction, subsets: list[Features], free: FreeFeatures, rng: RandomState
-    ) -> list[Trial]:
+    ) -> list[TreeTrial]:
         """Return trials of subsets of k candidates; ``trial`` trains no subset twice.
 
         The trial of a larger subset has no value.
@@ -116,18 +116,18 @@ class SubsetTrees(TreeSelector, SubsetSelector):
         with self._measuring_workers(MeasuredTrees, validation) as workers:
 
             @cache
-            def trial(chosen: Features) -> Trial:
+            def trial(chosen: Features) -> TreeTrial:
                 features = tuple(sorted((*free.start, *chosen)))
                 if not features:
-                    return Trial((), (), 0.0)
+                    return TreeTrial((), (), 0.0)
                 ranker = untrained._for_features(features, source.n_features)
                 ranker = ranker.fit(source.take_features(list(features)))
                 influence = tuple(shares(ranker.feature_importances_).tolist())
                 if len(chosen) > free.k:
-                    return Trial(features, influence, float("nan"))
+                    return TreeTrial(features, influence, float("nan"))
                 text = ranker.booster_.model_to_string()
                 n_queries, value = workers.sum("sums", text, np.array(features))
-                return Trial(features, influence, value / n_queries)
+                return TreeTrial(features, influence, value / n_queries)
 
             yield trial
 
@@ -140,7 +140,7 @@ def _weighted_source(part: Part) -> Source:
     return part.source.with_weights(part.queries * (1.0 if weights is None else weights))
 
 
-def sort_by_gain(trial: Trial, among: np.ndarray) -> np.ndarray:
+def sort_by_gain(trial: TreeTrial, among: np.ndarray) -> np.ndarray:
     """Features of a trial that are in ``among``, by descending gain; ties by index."""
     order = np.argsort(-np.array(trial.influence), kind="stable")
     features = np.array(trial.features, dtype=np.intp)[order]

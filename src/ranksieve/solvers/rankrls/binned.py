@@ -16,7 +16,7 @@ from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import shared
 from ranksieve.solvers.rankrls.centered_rows import CenteredRows
-from ranksieve.sums.chunks import Chunk, Columns, row_weights_of, weights_of
+from ranksieve.sums.chunks import Chunk, FeatureColumns, row_weights_of, weights_of
 from ranksieve.sums.grades import Classes, frequency_edges, totals
 from ranksieve.text import on_one_line
 
@@ -57,7 +57,7 @@ class Bins:
 
     def encode(self, X: Any) -> np.ndarray:
         """Bin of each value of an array or CSR matrix: (rows, features)."""
-        columns = Columns(X)
+        columns = FeatureColumns(X)
         codes = np.empty(X.shape, dtype=np.min_scalar_type(int(self.sizes.max())))
         for feature, (bounds, is_category) in enumerate(
             zip(self.bounds, self.is_category, strict=True)
@@ -92,7 +92,10 @@ class Categories:
 
         If some values are not whole numbers, only the first of these.
         """
-        columns, weights = Columns(self.block.X), row_weights_of(self.block, weights_of(self.block))
+        columns, weights = (
+            FeatureColumns(self.block.X),
+            row_weights_of(self.block, weights_of(self.block)),
+        )
         counted, found = weights > 0, []
         for feature in self.features.tolist():
             codes, owner = np.unique(_comparable(columns[feature])[counted], return_inverse=True)
