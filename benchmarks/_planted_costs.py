@@ -120,7 +120,7 @@ class Truth:
         lams = np.array([self.ranker.lam])  # type: ignore[attr-defined]
         return (
             self.world.X[:, columns]
-            @ decompose(xx[np.ix_(columns, columns)], xy[columns], lams).coefs[0]
+            @ decompose(xx[np.ix_(columns, columns)], xy[columns]).models(lams).coefs[0]
         )
 
 

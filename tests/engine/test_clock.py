@@ -4,6 +4,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numba
+import numpy as np
 import pytest
 from numba.core.event import TimingListener, install_listener
 
@@ -71,7 +72,7 @@ def test_what_is_shared_has_its_price_without_compilation(compiling):
 
     @shared
     def statistic(source):
-        return kernel(source)
+        return kernel(source.size)
 
     def timed(_):
         with sharing(memo) as borrowed:
@@ -79,7 +80,7 @@ def test_what_is_shared_has_its_price_without_compilation(compiling):
             statistic(source)
             return work_seconds() - start + borrowed.seconds
 
-    source = 10
+    source = np.zeros(10)
     with ThreadPoolExecutor(3) as pool:
         times = list(pool.map(timed, range(3)))
     [(_, price)] = memo.costs

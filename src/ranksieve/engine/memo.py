@@ -158,6 +158,7 @@ def shared(function: Callable[P, T]) -> Callable[P, T]:
         bound.apply_defaults()
         source, *others = bound.arguments.values()
         try:
+            weakref.ref(source)  # anything else is no source, and an error of the function
             key: _Key = (name, id(source), *map(_hashable, others))
         except TypeError:
             return function(*arguments, **named)

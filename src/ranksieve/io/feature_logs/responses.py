@@ -1,6 +1,6 @@
 """Find documents in search responses, however these were saved, and their logged features.
 
-:class:`ResponseReader` finds the documents; each :class:`SearchEngine` has its own form of features.
+:class:`ResponseReader` finds documents; each :class:`SearchEngine` has its own form of features.
 """
 
 from __future__ import annotations
