@@ -16,7 +16,7 @@ import numpy as np
 from ranksieve.data import DataError
 from ranksieve.data.frames import is_frame
 from ranksieve.io.records import PathLike
-from ranksieve.io.small_tables import TableRow, entries_of_frame, read_entries
+from ranksieve.io.small_tables import TableRow, read_table_rows, rows_of_frame
 from ranksieve.text import parse_number, quantity
 
 _FEATURES, _GROUPS = ("feature", "cost"), ("group", "cost")
@@ -145,15 +145,15 @@ class FeatureCosts:
         >>> FeatureCosts.read(path).total(["bm25", "clicks"])
         1.75
         """
-        entries = read_entries(path, _FEATURES, ("group",))
-        return cls._of_entries(entries, [] if groups is None else read_entries(groups, _GROUPS))
+        entries = read_table_rows(path, _FEATURES, ("group",))
+        return cls._of_rows(entries, [] if groups is None else read_table_rows(groups, _GROUPS))
 
     @classmethod
     def from_frame(cls, frame: Any, groups: Any = None) -> FeatureCosts:
         """Make costs from frames (pandas, polars, pyarrow) with the columns of :meth:`read`."""
-        entries = entries_of_frame(frame, "costs", _FEATURES, ("group",))
-        of_groups = [] if groups is None else entries_of_frame(groups, "costs of groups", _GROUPS)
-        return cls._of_entries(entries, of_groups)
+        entries = rows_of_frame(frame, "costs", _FEATURES, ("group",))
+        of_groups = [] if groups is None else rows_of_frame(groups, "costs of groups", _GROUPS)
+        return cls._of_rows(entries, of_groups)
 
     @classmethod
     def of(cls, given: Any, names: Sequence[str] | np.ndarray) -> FeatureCosts:
@@ -215,11 +215,11 @@ class FeatureCosts:
         return f"{type(self).__name__}({counts})"
 
     @classmethod
-    def _of_entries(cls, features: Sequence[TableRow], groups: Sequence[TableRow]) -> FeatureCosts:
+    def _of_rows(cls, features: Sequence[TableRow], groups: Sequence[TableRow]) -> FeatureCosts:
         places: dict[tuple[str, str], str] = {}
         parts = [_by_name(features, "feature", places), _by_name(groups, "group", places)]
-        costs, group_costs = ({n: e.values["cost"] for n, e in part.items()} for part in parts)
-        group_of = {name: entry.text("group") for name, entry in parts[0].items()}
+        costs, group_costs = ({n: row.values["cost"] for n, row in part.items()} for part in parts)
+        group_of = {name: row.text("group") for name, row in parts[0].items()}
         return cls(costs, {n: g for n, g in group_of.items() if g}, group_costs, places)
 
     @cached_property
@@ -265,20 +265,20 @@ class FeatureCosts:
 
 
 def _by_name(
-    entries: Iterable[TableRow], what: str, places: dict[tuple[str, str], str]
+    rows: Iterable[TableRow], what: str, places: dict[tuple[str, str], str]
 ) -> dict[str, TableRow]:
     """Rows by name, which must be unique; records their places in ``places``."""
     found: dict[str, TableRow] = {}
-    for entry in entries:
-        name = entry.text(what)
+    for row in rows:
+        name = row.text(what)
         if not name:
-            raise DataError(f"{entry.place}: the {what} has no name")
+            raise DataError(f"{row.place}: the {what} has no name")
         if name in found:
             raise DataError(
-                f"{entry.place}: {what} {name!r} appears twice, first at {found[name].place}"
+                f"{row.place}: {what} {name!r} appears twice, first at {found[name].place}"
             )
-        found[name] = entry
-        places[what, name] = entry.place
+        found[name] = row
+        places[what, name] = row.place
     return found
 
 

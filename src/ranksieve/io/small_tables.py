@@ -31,7 +31,7 @@ class TableRow(NamedTuple):
         return "" if value is None else str(value)
 
 
-def read_entries(
+def read_table_rows(
     path: PathLike, needed: Sequence[str], optional: Sequence[str] = ()
 ) -> list[TableRow]:
     """Read the rows of a small table: CSV, TSV (``.tsv``) or Parquet (``.parquet``).
@@ -51,17 +51,17 @@ def read_entries(
     """
     path = Path(path)
     if is_parquet(path):
-        return _entries_of_table(_read_parquet(path), str(path), needed, optional)
+        return _rows_of_table(_read_parquet(path), str(path), needed, optional)
     try:
         with explain_read_errors(path), open_regular(path) as file:
             text = io.TextIOWrapper(open_decompressed(file, path), encoding="utf-8-sig", newline="")
             rows = csv.reader(text, delimiter=delimiter_of(path), strict=True)
-            return list(_entries_of_rows(rows, path, needed, optional))
+            return list(_rows_of_text(rows, path, needed, optional))
     except UnicodeDecodeError:
         raise DataError(f"{path}: not UTF-8 text") from None
 
 
-def entries_of_frame(
+def rows_of_frame(
     frame: Any, what: str, needed: Sequence[str], optional: Sequence[str] = ()
 ) -> list[TableRow]:
     """Rows of a frame of pandas or polars, or a table of pyarrow; messages name it ``what``."""
@@ -74,7 +74,7 @@ def entries_of_frame(
                 f"{what}: column {name!r} has values of several types; convert them to one"
             )
     listed = {name: values.to_pylist() for name, values in columns.items()}
-    return _entries_of_table(listed, what, needed, optional)
+    return _rows_of_table(listed, what, needed, optional)
 
 
 def _read_parquet(path: Path) -> dict[str, list[Any]]:
@@ -88,7 +88,7 @@ def _read_parquet(path: Path) -> dict[str, list[Any]]:
         return {name: table[index].to_pylist() for index, name in enumerate(table.schema.names)}
 
 
-def _entries_of_table(
+def _rows_of_table(
     columns: dict[str, list[Any]], place: str, needed: Sequence[str], optional: Sequence[str]
 ) -> list[TableRow]:
     names = _check_header(list(columns), place, needed, optional)
@@ -99,7 +99,7 @@ def _entries_of_table(
     ]
 
 
-def _entries_of_rows(
+def _rows_of_text(
     rows: Any, path: Path, needed: Sequence[str], optional: Sequence[str]
 ) -> Iterator[TableRow]:
     try:
@@ -152,13 +152,13 @@ def read_groups(path: PathLike) -> dict[str, list[str]]:
     if Path(path).suffix == ".json":
         return _groups_of_json(read_record(path), path)
     groups: dict[str, list[str]] = {}
-    for entry in read_entries(path, ("feature", "group")):
+    for row in read_table_rows(path, ("feature", "group")):
         for what in ("feature", "group"):
-            if not entry.text(what):
+            if not row.text(what):
                 raise DataError(
-                    f"{entry.place}: the {what} has no name; leave out ungrouped features"
+                    f"{row.place}: the {what} has no name; leave out ungrouped features"
                 )
-        groups.setdefault(entry.text("group"), []).append(entry.text("feature"))
+        groups.setdefault(row.text("group"), []).append(row.text("feature"))
     return groups
 
 
