@@ -301,9 +301,8 @@ def evaluate(
     parsed = [parse_measure(name) for name in measures.split(",") if name.strip()]
     for measure in parsed:
         measure.check_defined(convention)
-    wait_for_kernels = rehearse(
-        lambda few: measure_ranking(few.y, few.X[:, 0], few.qid, parsed, convention)
-    )
+    # The second process starts with the last measure, so that both meet in the middle.
+    rehearse(lambda few: measure_ranking(few.y, few.X[:, 0], few.qid, parsed[::-1], convention))
     with progress_bar():
         loaded = read_whole([data], **reading.read_options)
     values = read_scores(scores)
@@ -311,7 +310,6 @@ def evaluate(
         raise DataError(
             f"{scores}:{len(values)}: {len(values)} scores, but {data} has {loaded.n_rows} rows"
         )
-    wait_for_kernels()
     result = measure_ranking(
         loaded.y,
         values[loaded.row_order],
