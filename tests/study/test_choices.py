@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from sklearn.feature_selection import SelectKBest, f_regression
+from sklearn.model_selection import ParameterGrid
 
 from ranksieve import RankingData, make_ranking, write_letor
 from ranksieve.cli import main
 from ranksieve.data import DataError
 from ranksieve.report.sheets.study_captions import setting_of
 from ranksieve.study import Study, load_study, stability_of
-from ranksieve.study.plan import Plan
+from ranksieve.study.plan import Plan, grid_points
 from ranksieve.study.plan_files import read_plan
 
 NAMES = [f"f{number}" for number in range(8)]
@@ -139,3 +140,8 @@ def test_on_the_command_line(data, tmp_path, capsys):
     for features in result.run("gas-e", "rankrls").by_k[4].selections:
         assert list(features[:2]) == [6, 1]
         assert 3 not in features
+
+
+@pytest.mark.parametrize("grid", [{}, {"b": (1, 2), "a": ["x"], "C": np.array([0.5, 1.0])}])
+def test_points_of_a_grid_are_those_of_scikit_learn(grid):
+    assert grid_points(grid) == list(ParameterGrid(grid))

@@ -24,6 +24,7 @@ from ranksieve.cli.options import (
     option,
     show_result,
 )
+from ranksieve.cli.quick_start import rehearse
 
 _Data = Annotated[
     list[Path] | None,
@@ -236,7 +237,11 @@ def check(
     from ranksieve.recommendation import check as run
     from ranksieve.report.formats.terminal import show
     from ranksieve.report.sheets.recommendation import check_sheets
+    from ranksieve.selectors import GreedyRankRLS
+    from ranksieve.sums.importance import Importance
 
+    # What the check needs last, in reverse, while this process reads and ranks the new queries.
+    rehearse(lambda few: (GreedyRankRLS(2).fit(few), Importance("ndcg@10")(few)))
     result = run(directory, data, **reading.read_options)
     if form == "terminal":
         show(result.sentence)

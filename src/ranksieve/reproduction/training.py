@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.model_selection import ParameterGrid
 
 from ranksieve.data import RankingData
 from ranksieve.metrics import evaluate
@@ -18,6 +17,7 @@ from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.solvers.linear import linear_scores
 from ranksieve.study import StudyFold
+from ranksieve.study.plan import grid_points
 from ranksieve.sums.held_out import measure_models
 
 PATH_MEASURES = ("MAP", "MeanNDCG")  # measures in the figures of greedy RankRLS
@@ -51,7 +51,7 @@ def train_ranker(name: str, candidate: PaperMethod, at: FoldAtHand) -> TrainedMe
         chosen = {parameter: values[at.position] for parameter, values in published.items()}
         ranker = make_ranker(name, **settings | chosen).fit(fold.train)
     elif RANKERS[name].grid:
-        choices = list(ParameterGrid(RANKERS[name].grid))
+        choices = grid_points(RANKERS[name].grid)
         rankers = [make_ranker(name, **settings, **choice).fit(fold.train) for choice in choices]
         scores = [ranker.predict(fold.vali) for ranker in rankers]
         best = _best_on_validation(fold, scores, at.facts.convention)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import product
 from typing import Any, Literal, NamedTuple, get_args
-
-from sklearn.model_selection import ParameterGrid
 
 from ranksieve.base import RankSelector
 from ranksieve.data import DataError
@@ -25,6 +24,16 @@ Parameters = dict[str, Any]
 CHOICES = ("include", "exclude", "groups")
 """Settings that constrain the features of all selectors."""
 Rule = Literal["best", "one_se"]
+
+
+def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[Parameters]:
+    """All combinations of the values of a grid, in the order of scikit-learn's ParameterGrid.
+
+    Importing that takes longer than most commands.
+    """
+    names = sorted(grid)
+    points = product(*(grid[name] for name in names))
+    return [dict(zip(names, point, strict=True)) for point in points]
 
 
 class SelectorVariant(NamedTuple):
@@ -255,7 +264,7 @@ class Plan:
 
     def grid(self, name: str) -> list[Parameters]:
         """Grid of a method or ranker, point by point; one empty point if there is no grid."""
-        return list(ParameterGrid({key: list(v) for key, v in self._grid_of(name).items()}))
+        return grid_points(self._grid_of(name))
 
     def _grid_of(self, name: str) -> Mapping[str, Sequence[Any]]:
         fixed, usual = self.parameters.get(name, {}), self.method(name).grid
