@@ -29,7 +29,7 @@ from ranksieve.parameters import FeatureCount, Features
 from ranksieve.progress import progress_bar
 from ranksieve.sums.checks import check_labels_differ, sound_numbers
 
-# Entries that replace {n_features_to_select} and {choices} in docstrings.
+# Entries that replace {n_features_to_select}, {choices} and {example} in docstrings.
 _NUMBER = """
     n_features_to_select : int or float
         Number of features, or a fraction of them if below 1.
@@ -48,6 +48,14 @@ _CHOICES = """
     count : {"features", "groups"}
         What ``n_features_to_select`` counts. If it counts features, groups are selected in order as
         long as all of their features fit into that number.
+"""
+_EXAMPLE = """
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import {class}
+    >>> data, truth = make_ranking(200, n_informative=2, n_redundant=0, noise=0.1)
+    >>> selector = {class}(n_features_to_select=2).fit(data)
+    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
+    True
 """
 
 
@@ -142,7 +150,11 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
     that are excluded.
     """
 
-    _shared_docs: ClassVar[dict[str, str]] = {"n_features_to_select": _NUMBER, "choices": _CHOICES}
+    _shared_docs: ClassVar[dict[str, str]] = {
+        "n_features_to_select": _NUMBER,
+        "choices": _CHOICES,
+        "example": _EXAMPLE,
+    }
 
     n_features_to_select: FeatureCount
     works_on_shards: ClassVar[bool] = True
@@ -166,6 +178,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         for name, why_not, sentence in (
             ("given", cls.no_include, cls.given),
             ("grouped", cls.no_groups, cls.grouped),
+            ("class", "", cls.__name__),
         ):
             lines = wrap(f"Not supported: {why_not}" if why_not else sentence, 92)
             text = ("\n" + 8 * " ").join(lines)

@@ -34,6 +34,15 @@ _COEF = """
     coef_ : array of shape (features,)
         Weights; 0 for features that are not selected.
 """
+_WEIGHTS = """
+    selected_ : int array
+        Features by decreasing absolute weight. If too few have weights, the others follow by the
+        absolute gradient of the loss.
+    {coef}
+    scores_ : array of shape (features,)
+        Absolute weights by which features were chosen: of standardized features, if the method
+        standardizes them.
+"""
 _PENALTY = r"""
     lam : float
         :math:`\lambda`, as a fraction of the smallest one for which all weights are 0.
@@ -54,21 +63,12 @@ _FOUND = """
 
 
 class EmbeddedSelector(Predictor, RankSelector):
-    """A selector that is also a linear ranker: features are chosen by their weights.
-
-    Attributes
-    ----------
-    selected_ : int array
-        By decreasing absolute weight.
-    coef_ : array of shape (features,)
-        Weights; 0 for features that are not selected.
-    scores_ : array of shape (features,)
-        Absolute weights by which features were chosen.
-    """
+    """A selector that is also a linear ranker: features are chosen by their weights."""
 
     _shared_docs: ClassVar[dict[str, str]] = {
         "sparse_number": _SPARSE_NUMBER,
         "standardize": _STANDARDIZE,
+        "weights": _WEIGHTS,
         "coef": _COEF,
     }
 
@@ -90,29 +90,28 @@ class EmbeddedSelector(Predictor, RankSelector):
         return [f"weight {weight:+.3g}" if weight else "no weight" for weight in weights]
 
     def _select_by_weights(
-        self, coef: np.ndarray, nearness: np.ndarray, varies: np.ndarray, choices: Choices
+        self,
+        coef: np.ndarray,
+        nearness: np.ndarray,
+        varies: np.ndarray,
+        choices: Choices,
+        scales: np.ndarray | float = 1.0,
     ) -> list[int]:
         """Select features by absolute weight: all nonzero ones, or the wanted number of features.
 
         Features of weight 0 follow by decreasing ``nearness`` to a nonzero weight; those that are
-        constant within every query come last. Sets ``coef_`` and ``scores_``.
+        constant within every query come last. Sets ``coef_`` and ``scores_``. The weights are those
+        of features divided by ``scales``.
         """
         self.scores_ = np.abs(coef)
         chosen = self._order(self.scores_, nearness, varies, choices)
-        self.coef_ = np.where(np.isin(np.arange(len(coef)), chosen), coef, 0.0)
+        self.coef_ = np.where(np.isin(np.arange(len(coef)), chosen), coef, 0.0) / scales
         return chosen
-
-    def _select_by_slopes(
-        self, coef: np.ndarray, slopes: np.ndarray, varies: np.ndarray, choices: Choices
-    ) -> list[int]:
-        """Select by weights; features of weight 0 follow by the absolute slopes of the loss."""
-        sizes = np.abs(slopes)
-        return self._select_by_weights(coef, sizes / (sizes.max() or 1.0), varies, choices)
 
     def _order(
         self, sizes: np.ndarray, nearness: np.ndarray, varies: np.ndarray, choices: Choices
     ) -> list[int]:
-        """Select features by the sizes of their weights; see :meth:`_select_by_weights`."""
+        """Order features by the sizes of their weights, as :meth:`_select_by_weights` does."""
         largest = sizes.max() or 1.0
         keys = -nearness.round(_DIGITS), -(sizes / largest).round(_DIGITS), sizes == 0, ~varies
         worthy = sizes > 0 if self.n_features_to_select is None else None
@@ -121,10 +120,7 @@ class EmbeddedSelector(Predictor, RankSelector):
 
 @dataclass(eq=False, repr=False)
 class ProximalSelector(EmbeddedSelector):
-    """A linear ranker with a smooth loss and an L1 penalty on the weights.
-
-    The weights of included features are not penalized.
-    """
+    """A linear ranker with a smooth loss and an L1 penalty on the weights."""
 
     _shared_docs: ClassVar[dict[str, str]] = {
         "penalty": _PENALTY,
@@ -143,7 +139,7 @@ class ProximalSelector(EmbeddedSelector):
 
     def _minimize(
         self, loss_and_gradient: proximal.LossAndGradient, choices: Choices
-    ) -> tuple[proximal.ProximalResult, np.ndarray]:
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Weights of all features, and how near each feature of weight 0 is to a nonzero weight.
 
         The penalty is a fraction of the smallest one for which only included features have nonzero
@@ -165,7 +161,7 @@ class ProximalSelector(EmbeddedSelector):
         )
         self.objective_, self.violation_ = found.objective, found.violation / (first or 1.0)
         self.n_iter_ = found.n_iter
-        return found, np.abs(found.gradient) / (slopes.max() or 1.0)
+        return found.weights, np.abs(found.gradient) / (slopes.max() or 1.0)
 
     def _start(
         self, loss_and_gradient: proximal.LossAndGradient, choices: Choices, tol: float
@@ -204,6 +200,19 @@ class StandardizedLoss:
         parts = [part / self.terms for part in self.standard.to_standardized(gradient)]
         parts[0][~self.varies] = 0.0  # any other value is due to rounding
         return loss / self.terms, parts
+
+    def of_linear(
+        self, weights: np.ndarray, queries: np.ndarray | None = None
+    ) -> tuple[float, np.ndarray]:
+        """The same for a linear model, whose weights are one vector."""
+        loss, (gradient,) = self.loss_and_gradient([weights], queries)
+        return loss, gradient
+
+
+def relative_sizes(slopes: np.ndarray) -> np.ndarray:
+    """Absolute slopes, divided by the largest one."""
+    sizes = np.abs(slopes)
+    return np.asarray(sizes / (sizes.max() or 1.0))
 
 
 @contextmanager

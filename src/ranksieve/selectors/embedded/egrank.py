@@ -13,7 +13,7 @@ from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive
 from ranksieve.registry import Method
-from ranksieve.selectors._search.embedded import EmbeddedSelector
+from ranksieve.selectors._search.embedded import EmbeddedSelector, relative_sizes
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 
 _GROW = 1.5  # factor of the rate after a step that was short enough
@@ -35,29 +35,17 @@ class EGRank(EmbeddedSelector):
     Parameters
     ----------
     {sparse_number}
-    radius : float
-        The radius r: the smaller it is, the fewer features have weights.
+    radius, tol, max_iter
+        As in :class:`FenchelRank`.
     {standardize}
-    tol : float
-        Stop when the duality gap is at most this; the objective is 1 if all weights are 0.
-    max_iter : int
-        Largest number of steps.
     {choices}
     {verbose}
 
     Attributes
     ----------
-    selected_ : int array
-        Features by decreasing absolute weight. If too few have weights, the others follow by the
-        absolute gradient of the loss.
-    {coef}
-    scores_ : array of shape (features,)
-        Absolute weights of the solution; those below a millionth of the radius are 0.
-    objective_, gap_ : float
-        Value of the objective before features are dropped; it exceeds the minimum by at most the
-        gap.
-    n_iter_ : int
-        Number of steps.
+    {weights}
+    objective_, gap_, n_iter_
+        As in :class:`FenchelRank`.
 
     Notes
     -----
@@ -66,9 +54,9 @@ class EGRank(EmbeddedSelector):
 
     The paper gives the problem, multiplicative steps, and the stop by the duality gap. The scale of
     the weights is ours, and so are the rate :math:`\eta`, which grows as long as the loss stays
-    below its bound by the relative entropy of a step, and the size below which weights count as 0.
-    For features of the same scale, the minimum is that of :class:`FenchelRank`, whose weights are
-    exactly 0.
+    below its bound by the relative entropy of a step, and that weights below a millionth of the
+    radius count as 0. For features of the same scale, the minimum is that of :class:`FenchelRank`,
+    whose weights are exactly 0.
 
     Use it to compare with the paper.
 
@@ -79,12 +67,7 @@ class EGRank(EmbeddedSelector):
 
     Examples
     --------
-    >>> from ranksieve import make_ranking
-    >>> from ranksieve.selectors import EGRank
-    >>> data, truth = make_ranking(200, n_informative=3, n_redundant=0, noise=0.1)
-    >>> selector = EGRank(n_features_to_select=3, radius=1.0).fit(data)
-    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
-    True
+    {example}
     """
 
     methods = (
@@ -135,9 +118,8 @@ class EGRank(EmbeddedSelector):
                 )
             self.objective_, self.gap_, self.n_iter_ = objective, gap, n_iter
             kept = np.where(np.abs(coef) > _GONE * self.radius, coef, 0.0)
-            chosen = self._select_by_slopes(kept, slopes, loss.varies, choices)
-            self.coef_ /= scales
-            return chosen
+            nearness = relative_sizes(slopes)
+            return self._select_by_weights(kept, nearness, loss.varies, choices, scales)
 
 
 def _multiply(shares: np.ndarray, slopes: np.ndarray, rate: float) -> np.ndarray:

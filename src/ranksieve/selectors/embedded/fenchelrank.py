@@ -11,7 +11,7 @@ from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive
 from ranksieve.registry import Method
-from ranksieve.selectors._search.embedded import EmbeddedSelector
+from ranksieve.selectors._search.embedded import EmbeddedSelector, relative_sizes
 from ranksieve.solvers.ranksvm.mean_loss import MeanLoss, mean_loss
 
 _EQUAL = 1e-9  # relative difference up to which slopes are equal
@@ -47,12 +47,7 @@ class FenchelRank(EmbeddedSelector):
 
     Attributes
     ----------
-    selected_ : int array
-        Features by decreasing absolute weight. If too few have weights, the others follow by
-        the absolute gradient of the loss.
-    {coef}
-    scores_ : array of shape (features,)
-        Absolute weights of the solution.
+    {weights}
     objective_, gap_ : float
         Value of the objective before features are dropped; it exceeds the minimum by at most the
         gap.
@@ -85,14 +80,7 @@ class FenchelRank(EmbeddedSelector):
 
     Examples
     --------
-    >>> from ranksieve import make_ranking
-    >>> from ranksieve.preprocessing import QueryStandardScaler
-    >>> from ranksieve.selectors import FenchelRank
-    >>> data, truth = make_ranking(200, n_informative=3, n_redundant=0, noise=0.1)
-    >>> data = QueryStandardScaler().fit_transform(data)
-    >>> selector = FenchelRank(n_features_to_select=3, radius=1.0).fit(data)
-    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
-    True
+    {example}
     """
 
     methods = (
@@ -130,7 +118,8 @@ class FenchelRank(EmbeddedSelector):
                     derivatives = loss.direct_to(*mixture.model(feature), 1.0)
                     mixture.approach(feature, _length(loss, *derivatives, 1.0))
             self.objective_, self.gap_, self.n_iter_ = loss.loss_and_gradient()[0], gap, n_iter
-            return self._select_by_slopes(coef, slopes, loss.varies, choices)
+            nearness = relative_sizes(slopes)
+            return self._select_by_weights(coef, nearness, loss.varies, choices)
 
 
 class Mixture:

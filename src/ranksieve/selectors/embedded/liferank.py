@@ -103,7 +103,7 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
         start, _ = np.linalg.qr(random.normal(size=(source.n_features, self.n_components)))
         with standardized_loss(source, "ranknet") as loss:
             found = self._descend(loss, start)
-            values = np.array([loss.loss_and_gradient([column])[0] for column in found.T])
+            values = np.array([loss.of_linear(column)[0] for column in found.T])
             best_first = np.argsort(values, kind="stable")
             self.losses_ = values[best_first]
             self.components_ = found[:, best_first] / loss.standard.scale[:, None]
@@ -143,8 +143,8 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
 
 
 def _loss_and_gradient(loss: StandardizedLoss, T: np.ndarray) -> tuple[float, np.ndarray]:
-    parts = [loss.loss_and_gradient([column]) for column in T.T]
-    return sum(value for value, _ in parts), np.column_stack([own for _, (own,) in parts])
+    values, slopes = zip(*(loss.of_linear(column) for column in T.T), strict=True)
+    return sum(values), np.column_stack(slopes)
 
 
 def _orthonormal(T: np.ndarray) -> np.ndarray:

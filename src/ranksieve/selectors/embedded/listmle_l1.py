@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.registry import Method
@@ -24,9 +22,7 @@ class SparseListMLE(ProximalSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        Number of features, or a fraction of them if below 1: those with the largest absolute
-        weights of standardized features. None selects all features with a nonzero weight.
+    {sparse_number}
     {penalty}
     {stopping}
     {choices}
@@ -34,13 +30,7 @@ class SparseListMLE(ProximalSelector):
 
     Attributes
     ----------
-    selected_ : int array
-        Features by decreasing absolute weight of standardized features. If too few have weights,
-        the others follow by the absolute gradient of the loss.
-    coef_ : array of shape (features,)
-        Weights of the original features; 0 for those that are not selected.
-    scores_ : array of shape (features,)
-        Absolute weights of standardized features in the solution.
+    {weights}
     {found}
 
     Notes
@@ -62,12 +52,7 @@ class SparseListMLE(ProximalSelector):
 
     Examples
     --------
-    >>> from ranksieve import make_ranking
-    >>> from ranksieve.selectors import SparseListMLE
-    >>> data, truth = make_ranking(200, n_informative=3, n_redundant=0, noise=0.1)
-    >>> selector = SparseListMLE(n_features_to_select=3).fit(data)
-    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
-    True
+    {example}
     """
 
     methods = (
@@ -80,12 +65,5 @@ class SparseListMLE(ProximalSelector):
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         with standardized_loss(source, "listmle-cost") as loss:
-
-            def loss_and_gradient(weights: np.ndarray) -> tuple[float, np.ndarray]:
-                value, (gradient,) = loss.loss_and_gradient([weights])
-                return value, gradient
-
-            found, nearness = self._minimize(loss_and_gradient, choices)
-            chosen = self._select_by_weights(found.weights, nearness, loss.varies, choices)
-            self.coef_ /= loss.standard.scale
-            return chosen
+            found = self._minimize(loss.of_linear, choices)
+            return self._select_by_weights(*found, loss.varies, choices, loss.standard.scale)

@@ -88,12 +88,7 @@ class GroupLassoNetwork(EmbeddedSelector):
 
     Examples
     --------
-    >>> from ranksieve import make_ranking
-    >>> from ranksieve.selectors import GroupLassoNetwork
-    >>> data, truth = make_ranking(100, n_informative=3, n_redundant=0, noise=0.1)
-    >>> selector = GroupLassoNetwork(n_features_to_select=3, lam=0.1).fit(data)
-    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
-    True
+    {example}
     """
 
     given = ProximalSelector.given

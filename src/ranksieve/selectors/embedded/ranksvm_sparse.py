@@ -124,14 +124,7 @@ class SparseRankSVM(EmbeddedSelector):
 
     Examples
     --------
-    >>> from ranksieve import make_ranking
-    >>> from ranksieve.selectors import SparseRankSVM
-    >>> data, truth = make_ranking(200, n_informative=3, n_redundant=0, noise=0.1)
-    >>> selector = SparseRankSVM(n_features_to_select=3, penalty="mcp").fit(data)
-    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
-    True
-    >>> selector.predict(data).shape == data.y.shape
-    True
+    {example}
     """
 
     given = ProximalSelector.given

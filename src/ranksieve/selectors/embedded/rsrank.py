@@ -57,13 +57,7 @@ class RSRank(EmbeddedSelector):
 
     Attributes
     ----------
-    selected_ : int array
-        Features by decreasing absolute weight of standardized features. If too few have weights,
-        the others follow by the absolute gradient of the loss.
-    coef_ : array of shape (features,)
-        Weights of the original features; 0 for those that are not selected.
-    scores_ : array of shape (features,)
-        Absolute weights of standardized features.
+    {weights}
 
     Notes
     -----
@@ -86,12 +80,7 @@ class RSRank(EmbeddedSelector):
 
     Examples
     --------
-    >>> from ranksieve import make_ranking
-    >>> from ranksieve.selectors import RSRank
-    >>> data, truth = make_ranking(200, n_informative=3, n_redundant=0, noise=0.1)
-    >>> selector = RSRank(n_features_to_select=3).fit(data)
-    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
-    True
+    {example}
     """
 
     given = ProximalSelector.given
@@ -119,18 +108,16 @@ class RSRank(EmbeddedSelector):
         with standardized_loss(source, "lambdarank") as loss:
             start = np.zeros(source.n_features)
             # If all scores are equal there is no ranking yet, so take a tiny step first.
-            _, (first,) = loss.loss_and_gradient([start])
-            _, (slopes,) = loss.loss_and_gradient([-_LEAST * first / (np.abs(first).max() or 1.0)])
+            _, first = loss.of_linear(start)
+            _, slopes = loss.of_linear(-_LEAST * first / (np.abs(first).max() or 1.0))
             slopes[choices.include] = 0.0
             largest = float(np.abs(slopes).max())
             costs = np.full(len(start), self.lam * largest)
             costs[choices.include] = 0.0
             weights = self._descend(loss, start, RowPenalty(costs))
-            slopes = np.abs(loss.loss_and_gradient([weights])[1][0])
-            nearness = slopes / (largest or 1.0)
-            chosen = self._select_by_weights(weights, nearness, loss.varies, choices)
-            self.coef_ /= loss.standard.scale
-            return chosen
+            nearness = np.abs(loss.of_linear(weights)[1]) / (largest or 1.0)
+            scales = loss.standard.scale
+            return self._select_by_weights(weights, nearness, loss.varies, choices, scales)
 
     def _descend(
         self, loss: StandardizedLoss, weights: np.ndarray, penalty: RowPenalty
@@ -142,7 +129,7 @@ class RSRank(EmbeddedSelector):
             shuffled = random.permutation(queries)
             for first in range(0, len(queries), self.batch_queries):
                 batch = np.sort(shuffled[first : first + self.batch_queries])
-                _, (gradient,) = loss.loss_and_gradient([weights], batch)
+                _, gradient = loss.of_linear(weights, batch)
                 weights = weights - self.learning_rate * len(queries) / len(batch) * gradient
                 n_steps += 1
                 if n_steps % self.period == 0:

@@ -34,12 +34,7 @@ class SparseRank(ProximalSelector):
 
     Attributes
     ----------
-    selected_ : int array
-        Features by decreasing absolute weight. If too few have weights, the others follow by the
-        absolute gradient of the loss.
-    {coef}
-    scores_ : array of shape (features,)
-        Absolute weights of the solution; with ``standardize``, those of standardized features.
+    {weights}
     {found}
 
     Notes
@@ -61,12 +56,7 @@ class SparseRank(ProximalSelector):
 
     Examples
     --------
-    >>> from ranksieve import make_ranking
-    >>> from ranksieve.selectors import SparseRank
-    >>> data, truth = make_ranking(200, n_informative=3, n_redundant=0, noise=0.1)
-    >>> selector = SparseRank(n_features_to_select=3).fit(data)
-    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
-    True
+    {example}
     """
 
     methods = (
@@ -83,8 +73,5 @@ class SparseRank(ProximalSelector):
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         with mean_loss(source) as loss:
             scales = loss.deviations if self.standardize else np.ones(loss.n_features)
-            loss_and_gradient = loss.make_loss_and_gradient(scales)
-            found, nearness = self._minimize(loss_and_gradient, choices)
-            chosen = self._select_by_weights(found.weights, nearness, loss.varies, choices)
-            self.coef_ /= scales
-            return chosen
+            found = self._minimize(loss.make_loss_and_gradient(scales), choices)
+            return self._select_by_weights(*found, loss.varies, choices, scales)

@@ -104,12 +104,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
 
     Examples
     --------
-    >>> from ranksieve import make_ranking
-    >>> from ranksieve.selectors import FSED
-    >>> data, truth = make_ranking(200, n_informative=2, n_redundant=0, noise=0.1)
-    >>> selector = FSED(n_features_to_select=2).fit(data)
-    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
-    True
+    {example}
     """
 
     methods = (
