@@ -1,9 +1,10 @@
-"""Clusters of features: base of the filters that keep one of each, and spectral clusters."""
+"""Clusters of features: base of the selectors that keep one of each, and spectral clusters."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from ranksieve.selectors._search.paths import Step
 from ranksieve.sums.importance import Quality
 from ranksieve.threads import limit_openmp_threads
 
-_DECIMALS = 10  # kept of similarities; the last bits depend on the order in which queries are added
+DECIMALS = 10  # kept of similarities; the last bits depend on the order in which queries are added
 _SAME_ROW = 1e-6  # distance up to which rows of unit length count as identical
 _MOST_CLUSTERS = 30
 _LONGEST_REASON = 40
@@ -31,52 +32,46 @@ class Clustering(NamedTuple):
     rank: np.ndarray  # representatives are listed by rank, the largest first
 
 
-class ClusterFilter(SimilarityFilter):
-    """A filter that clusters features by similarity and selects one feature per cluster.
+class ClusterSelector(RankSelector):
+    """A selector that clusters similar features and selects one feature per cluster.
 
     A subclass implements :meth:`_cluster`. Features constant within every query belong to no
     cluster. After ``fit``, ``clusters_`` has the cluster of each feature, which is the index in
     ``selected_`` of the feature that represents it; -1 for constant features.
-
-    Included features represent their clusters. The number of clusters grows until enough of them
-    have no included feature.
     """
 
     given = (
         "They represent their clusters. The others represent clusters without an included feature."
     )
-
     no_groups = "it keeps one feature of each cluster, and a group would add similar ones again."
 
     _per_feature = RankSelector._per_feature | {"clusters_": PerFeature(fill=-1)}
 
-    max_clusters: int | None = None
-
-    def _choose_groups(
-        self, quality: Quality, similarity: np.ndarray, choices: Choices
+    def _represent_clusters(
+        self, importance: np.ndarray, similarity: np.ndarray, varies: np.ndarray, choices: Choices
     ) -> list[Step]:
-        varying = np.flatnonzero(quality.varies)
-        if len(varying) == 0:
-            raise DataError("cannot cluster: all features are constant within every query")
+        """Cluster the features that vary, and select the representatives of the clusters."""
         automatic = isinstance(self.n_features_to_select, str)
+        varying = np.flatnonzero(varies)
         # Clustering depends on the order of the features.
         alike = similarity[np.ix_(varying, varying)]
-        order = canonical_order(quality.values[varying], alike)
-        features, alike = varying[order], alike[np.ix_(order, order)].round(_DECIMALS)
-        importance = quality.values[features]
-        found, chosen = cluster_and_represent(
-            lambda number: self._cluster(features, importance, alike, number),
-            len(features),
-            np.flatnonzero(np.isin(features, choices.start)),
-            None if automatic else choices.k - len(choices.start),
-        )
-        merit = dict(zip(features.tolist(), found.merit.tolist(), strict=True))
-        listed = [*choices.start, *features[chosen].tolist()]
-        if not automatic:
-            listed += np.setdiff1d(np.flatnonzero(~quality.varies), choices.start).tolist()
-        self.n_clusters_ = int(found.labels.max()) + 1
+        order = canonical_order(importance[varying], alike)
+        features, alike = varying[order], alike[np.ix_(order, order)]
+        listed, merit = list(choices.start), {}
         self.clusters_ = np.full(len(similarity), -1)
-        self.clusters_[features] = number_clusters(found.labels, features, listed)
+        if len(features):
+            found, chosen = _cluster_and_represent(
+                partial(self._cluster, features, importance[features], alike),
+                len(features),
+                np.flatnonzero(np.isin(features, listed)),
+                None if automatic else choices.k - len(listed),
+            )
+            listed += features[chosen].tolist()
+            merit = dict(zip(features.tolist(), found.merit.tolist(), strict=True))
+            self.n_clusters_ = int(found.labels.max()) + 1
+            self.clusters_[features] = _number_clusters(found.labels, features, listed)
+        if not automatic:
+            listed += np.setdiff1d(np.flatnonzero(~varies), listed).tolist()
         return [Step(feature, merit.get(feature, 0.0)) for feature in listed[: choices.k]]
 
     @abstractmethod
@@ -87,6 +82,21 @@ class ClusterFilter(SimilarityFilter):
 
         Features are sorted by decreasing importance. Labels are 0, 1, ..., without gaps.
         """
+
+
+class ClusterFilter(SimilarityFilter, ClusterSelector):
+    """A filter that selects one feature per cluster."""
+
+    given, no_groups = ClusterSelector.given, ClusterSelector.no_groups
+
+    max_clusters: int | None = None
+
+    def _choose_groups(
+        self, quality: Quality, similarity: np.ndarray, choices: Choices
+    ) -> list[Step]:
+        if not quality.varies.any():
+            raise DataError("cannot cluster: all features are constant within every query")
+        return self._represent_clusters(quality.values, similarity, quality.varies, choices)
 
     def reasons(self) -> list[str]:
         """For each selected feature, which others are in its cluster."""
@@ -126,7 +136,7 @@ def canonical_order(importance: np.ndarray, similarity: np.ndarray) -> np.ndarra
     return np.lexsort((-dense_ranks(similarity.sum(axis=1)), -dense_ranks(importance)))
 
 
-def representatives(found: Clustering) -> np.ndarray:
+def _representatives(found: Clustering) -> np.ndarray:
     """Feature with the largest merit in each cluster, by decreasing rank; ties go to the first."""
     merit = dense_ranks(found.merit)
     clusters = [np.flatnonzero(found.labels == label) for label in range(found.labels.max() + 1)]
@@ -134,7 +144,7 @@ def representatives(found: Clustering) -> np.ndarray:
     return best[np.argsort(-dense_ranks(found.rank[best]), kind="stable")]
 
 
-def cluster_and_represent(
+def _cluster_and_represent(
     cluster: Callable[[Any], Clustering], n: int, start: np.ndarray, k: int | None
 ) -> tuple[Clustering, np.ndarray]:
     """Cluster ``n`` features so that ``k`` clusters have none of ``start``, and represent those.
@@ -145,14 +155,14 @@ def cluster_and_represent(
     number = None if k is None else min(max(1, k + min(1, len(start))), n)
     while True:
         found = cluster(number)
-        chosen = representatives(found)
+        chosen = _representatives(found)
         others = chosen[~np.isin(found.labels[chosen], found.labels[start])]
         if k is None or number is None or len(others) >= k or number == n:
             return found, others[:k]
         number += 1
 
 
-def number_clusters(labels: np.ndarray, features: np.ndarray, order: Sequence[int]) -> np.ndarray:
+def _number_clusters(labels: np.ndarray, features: np.ndarray, order: Sequence[int]) -> np.ndarray:
     """Number clusters by the position of their first feature in ``order``.
 
     Clusters without a feature in ``order`` follow.

@@ -8,19 +8,13 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import Choices, RankSelector
+from ranksieve.base import Choices
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.parameters import Count, FeatureCount, Seed
 from ranksieve.rankers import ListMLE, ListNet, RankNet
 from ranksieve.registry import Method
-from ranksieve.selectors._search.clustering import (
-    ClusterFilter,
-    Clustering,
-    canonical_order,
-    cluster_and_represent,
-    number_clusters,
-)
+from ranksieve.selectors._search.clustering import Clustering, ClusterSelector
 from ranksieve.selectors.filters.hcas import cut, dissimilarity, link
 from ranksieve.solvers.gradient.networks import ACTIVATIONS, Weights
 from ranksieve.sums.checks import weight_of_rows
@@ -31,7 +25,7 @@ _RANKERS = {"ranknet": RankNet, "listnet": ListNet, "listmle": ListMLE}
 
 
 @dataclass(eq=False, repr=False)
-class SaliencySelector(RankSelector):
+class SaliencySelector(ClusterSelector):
     r"""Train a network, cluster features by its gradients, and keep the most salient of each.
 
     The saliency of feature f for a document is :math:`\sigma_f |\partial s(x) / \partial x_f|`,
@@ -71,6 +65,7 @@ class SaliencySelector(RankSelector):
     clusters_ : int array of shape (features,)
         Cluster of each feature, numbered as in ``selected_``; -1 for features that are constant
         within every query.
+    n_clusters_ : int
 
     Notes
     -----
@@ -100,7 +95,6 @@ class SaliencySelector(RankSelector):
     True
     """
 
-    given = ClusterFilter.given
     steps_in_python = True
 
     methods = (
@@ -110,9 +104,6 @@ class SaliencySelector(RankSelector):
             trial={"hidden": 2, "epochs": 3},
         ),
     )
-
-    no_groups = ClusterFilter.no_groups
-    _per_feature = ClusterFilter._per_feature
 
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
@@ -134,28 +125,16 @@ class SaliencySelector(RankSelector):
         self.scores_ = sums / weight_of_rows(source)
         either = together.diagonal()[:, None] + together.diagonal() - together
         self.similarity_ = together / np.where(either > 0, either, 1)
-        return self._choose_representatives(np.flatnonzero(varies), choices)
+        steps = self._represent_clusters(self.scores_, self.similarity_, varies, choices)
+        return [step.feature for step in steps]
 
-    def _choose_representatives(self, varying: np.ndarray, choices: Choices) -> list[int]:
-        alike = self.similarity_[np.ix_(varying, varying)]
-        order = canonical_order(self.scores_[varying], alike)
-        features, alike = varying[order], alike[np.ix_(order, order)]
-        self.clusters_ = np.full(len(self.scores_), -1)
-        listed = list(choices.start)
-        constant = np.setdiff1d(np.arange(len(self.scores_)), [*varying, *listed]).tolist()
-        if len(features):
-            # The least salient first, so that these merge if no features are similar.
-            merges = link(dissimilarity(alike)[::-1, ::-1], "average")
-            merit = self.scores_[features]
-            found, chosen = cluster_and_represent(
-                lambda number: Clustering(cut(merges, number)[::-1], merit, merit),
-                len(features),
-                np.flatnonzero(np.isin(features, listed)),
-                choices.k - len(listed),
-            )
-            listed += features[chosen].tolist()
-            self.clusters_[features] = number_clusters(found.labels, features, listed)
-        return [*listed, *constant][: choices.k]
+    def _cluster(
+        self, features: np.ndarray, importance: np.ndarray, similarity: np.ndarray, k: int | None
+    ) -> Clustering:
+        assert k is not None
+        # The least salient first, so that these merge if no features are similar.
+        merges = link(dissimilarity(similarity)[::-1, ::-1], "average")
+        return Clustering(cut(merges, k)[::-1], importance, importance)
 
     def reasons(self) -> list[str]:
         """Mean saliency of each selected feature."""

@@ -17,6 +17,7 @@ from ranksieve.data import DataError
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, NotNegative, Seed, Weight
 from ranksieve.registry import Method
 from ranksieve.selectors._search.clustering import (
+    DECIMALS,
     ClusterFilter,
     Clustering,
     best_by_silhouette,
@@ -180,7 +181,7 @@ class FSSCPR(ClusterFilter):
     def _cluster(
         self, features: np.ndarray, importance: np.ndarray, similarity: np.ndarray, k: int | None
     ) -> Clustering:
-        graph = similarity_graph(similarity, self.sigma)
+        graph = similarity_graph(similarity.round(DECIMALS), self.sigma)
         self.eigenvalues_, vectors = eigh(normalized_laplacian(graph))
         bisect = partial(
             bisecting_kmeans, split=self.split, n_init=self.n_init, random_state=self.random_state

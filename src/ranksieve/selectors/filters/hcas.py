@@ -11,6 +11,7 @@ import numpy as np
 from ranksieve.parameters import AtLeastTwo, FeatureCount
 from ranksieve.registry import Method
 from ranksieve.selectors._search.clustering import (
+    DECIMALS,
     ClusterFilter,
     Clustering,
     best_by_silhouette,
@@ -27,7 +28,7 @@ class _Agglomerative(ClusterFilter):
     def _cluster(
         self, features: np.ndarray, importance: np.ndarray, similarity: np.ndarray, k: int | None
     ) -> Clustering:
-        apart = dissimilarity(similarity)
+        apart = dissimilarity(similarity.round(DECIMALS))
         merges = self._merge(apart)
         if k is None:
             numbers = cluster_counts(len(features), self.max_clusters)

@@ -43,13 +43,25 @@ _PARAMETERS = """
     grades_ : array
         The labels, in ascending order.
 """
+_REFERENCES = """
+    References
+    ----------
+    X. Geng, T.-Y. Liu, T. Qin, H. Li. Feature selection for ranking. SIGIR 2007.
+
+    Examples
+    --------
+    {example}
+"""
 
 
 @dataclass(eq=False, repr=False)
 class _Dependence(RankSelector):
     """Scores features by the contingency table of bins and grades."""
 
-    _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS}
+    _shared_docs: ClassVar[dict[str, str]] = {
+        "parameters": _PARAMETERS,
+        "references": _REFERENCES,
+    }
 
     _is_nested = True
     takes_missing = True
@@ -93,13 +105,7 @@ class InformationGain(_Dependence):
     equal frequency are our choice. Features constant within every query come last: they may
     identify the query of a row, but cannot rank.
 
-    References
-    ----------
-    X. Geng, T.-Y. Liu, T. Qin, H. Li. Feature selection for ranking. SIGIR 2007.
-
-    Examples
-    --------
-    {example}
+    {references}
     """
 
     methods = (Method("ig", "information gain about the label"),)
@@ -125,13 +131,7 @@ class ChiSquare(_Dependence):
     -----
     Cost, binning and constant features as in :class:`InformationGain`.
 
-    References
-    ----------
-    X. Geng, T.-Y. Liu, T. Qin, H. Li. Feature selection for ranking. SIGIR 2007.
-
-    Examples
-    --------
-    {example}
+    {references}
     """
 
     methods = (Method("chi", "chi-square statistic with the label"),)

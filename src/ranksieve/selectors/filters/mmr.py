@@ -36,13 +36,22 @@ _PARAMETERS = """
     selected_, path_, scores_, importance_, directions_, similarity_
         As in :class:`GAS`.
 """
+_REFERENCE = """
+    References
+    ----------
+    K. D. Naini, I. S. Altingovde. Exploiting result diversification methods for feature selection
+    in learning to rank. ECIR 2014.
+"""
 
 
 @dataclass(eq=False, repr=False)
 class _Diverse(SimilarityFilter):
     """Parameters that the filters of this file share."""
 
-    _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS}
+    _shared_docs: ClassVar[dict[str, str]] = {
+        "parameters": _PARAMETERS,
+        "reference": _REFERENCE,
+    }
 
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
@@ -84,10 +93,7 @@ class MMR(_OneByOne):
     Takes O(n k) time after importance and similarity. With the same similarity and trade-off it
     takes the same features as :class:`MRMR`: the scores differ by a constant.
 
-    References
-    ----------
-    K. D. Naini, I. S. Altingovde. Exploiting result diversification methods for feature selection
-    in learning to rank. ECIR 2014.
+    {reference}
     """
 
     methods = (Method("mmr", "maximal marginal relevance", grid=_GRID),)
@@ -138,10 +144,7 @@ class MPT(_OneByOne):
     Takes O(n k) time after importance and similarity. Variances are sample variances, over queries,
     of the measure of importance.
 
-    References
-    ----------
-    K. D. Naini, I. S. Altingovde. Exploiting result diversification methods for feature selection
-    in learning to rank. ECIR 2014.
+    {reference}
     """
 
     methods = (Method("mpt", "modern portfolio theory: importance minus risk", grid=_GRID),)
@@ -167,10 +170,7 @@ class MSD(_Diverse):
     Takes O(n^2 k) time after importance and similarity. Within a pair, the more important feature
     comes first.
 
-    References
-    ----------
-    K. D. Naini, I. S. Altingovde. Exploiting result diversification methods for feature selection
-    in learning to rank. ECIR 2014.
+    {reference}
     """
 
     given = "Pairs of the others follow; pairs do not depend on the features selected before."

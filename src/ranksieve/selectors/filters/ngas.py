@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -13,7 +13,7 @@ from ranksieve.base import Choices
 from ranksieve.parameters import FeatureCount
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice, SimilarityFilter
-from ranksieve.selectors._search.paths import Step, scored_steps
+from ranksieve.selectors._search.paths import Step, choose_in_turn, scored_steps
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import Similarity
 
@@ -67,8 +67,17 @@ class NGAS(SimilarityFilter):
     def _choose_groups(
         self, quality: Quality, similarity: np.ndarray, choices: Choices
     ) -> list[Step]:
-        walk = choices.take(_walk(quality, similarity, self._next, choices.start))
-        return scored_steps(walk, quality.values)
+        def score(chosen: list[int]) -> np.ndarray:
+            """Importance, but infinite for the next feature of a walk that has begun."""
+            walk = [group for group in chosen if quality.varies[group]]
+            free = np.setdiff1d(np.flatnonzero(quality.varies), chosen)
+            scores = quality.values.copy()
+            if walk and len(free):
+                scores[self._next(free, walk[-1], quality, similarity)] = np.inf
+            return scores
+
+        steps = choose_in_turn(choices, quality.varies, score)
+        return scored_steps([step.feature for step in steps], quality.values)
 
     def _next(self, free: np.ndarray, last: int, quality: Quality, similarity: np.ndarray) -> int:
         """The next of the ``free`` (remaining) features, of which there is at least one."""
@@ -93,24 +102,14 @@ class XGAS(NGAS):
     p : float
         Fraction of the remaining features to consider.
     importance, similarity
-        As in :class:`NGAS`.
+        As in :class:`GAS`.
     {choices}
     {verbose}
 
-    Attributes
-    ----------
-    selected_, path_, scores_, importance_, directions_, similarity_
-        As in :class:`NGAS`.
-
     Notes
     -----
-    Takes O(n k log n) time after importance and similarity. See :class:`NGAS` for the differences
-    from the authors' program.
-
-    References
-    ----------
-    A. Gigli, C. Lucchese, F. M. Nardini, R. Perego. Fast feature selection for learning to rank.
-    ICTIR 2016.
+    Takes O(n k log n) time after importance and similarity. For attributes, the reference and
+    differences from the authors' program, see :class:`NGAS`.
     """
 
     methods = (Method("xgas", "extended greedy walk: the best of the least similar"),)
@@ -122,21 +121,3 @@ class XGAS(NGAS):
         n_near = max(1, round(self.p * len(free)))
         unlike = free[np.argsort(similarity[last, free], kind="stable")[:n_near]]
         return int(np.sort(unlike)[np.argmax(quality.values[np.sort(unlike)])])
-
-
-def _walk(quality: Quality, similarity: np.ndarray, choose: Any, start: list[int]) -> list[int]:
-    """All features in the order of a walk: the given start, those that vary, then the others."""
-    features = np.arange(len(quality.values))
-    free = np.setdiff1d(features[quality.varies], start)
-    walk = [feature for feature in start if quality.varies[feature]]
-    n_start = len(walk)
-    while len(free):
-        if walk:
-            taken = choose(free, walk[-1], quality, similarity)
-        else:
-            taken = int(free[np.argmax(quality.values[free])])
-        walk.append(taken)
-        free = free[free != taken]
-    constant = np.setdiff1d(features[~quality.varies], start)
-    last = constant[np.argsort(-quality.values[constant], kind="stable")].tolist()
-    return start + walk[n_start:] + last

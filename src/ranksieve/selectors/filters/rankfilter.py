@@ -31,6 +31,23 @@ _PARAMETERS = """
         Random seed of the sample in longer queries.
     {choices}
     {verbose}
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features in descending order of their score.
+    path_ : list of (feature, score)
+    scores_ : array of shape (features,)
+"""
+_REFERENCES = """
+    References
+    ----------
+    - H. Yu, J. Oh, W.-S. Han. Efficient feature weighting methods for ranking. CIKM 2009.
+    - K. Kira, L. A. Rendell. A practical approach to feature selection. ICML 1992. (Relief.)
+
+    Examples
+    --------
+    {example}
 """
 
 
@@ -91,7 +108,10 @@ def _sample(block: Block, most: int | None, seed: int) -> np.ndarray:
 class _Relief(RankSelector):
     """Scores features by how they differ between close documents of a query."""
 
-    _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS}
+    _shared_docs: ClassVar[dict[str, str]] = {
+        "parameters": _PARAMETERS,
+        "references": _REFERENCES,
+    }
 
     _by_ordering: ClassVar[bool]
     _is_nested = True
@@ -131,14 +151,7 @@ class RankFilter(_Relief):
     within each query. The features with the largest w are selected.
 
     {parameters}
-
-    Attributes
-    ----------
-    selected_ : int array
-        Features in descending order of their score.
-    scores_ : array of shape (features,)
         w; below 0 if a feature differs more within levels than between them.
-    path_ : list of (feature, score)
 
     Notes
     -----
@@ -153,14 +166,7 @@ class RankFilter(_Relief):
     Use it for a quick look at features that matter only between close documents. It ignores
     redundancy, and on LETOR's MQ2008 it is about as good as a random order.
 
-    References
-    ----------
-    - H. Yu, J. Oh, W.-S. Han. Efficient feature weighting methods for ranking. CIKM 2009.
-    - K. Kira, L. A. Rendell. A practical approach to feature selection. ICML 1992. (Relief.)
-
-    Examples
-    --------
-    {example}
+    {references}
     """
 
     methods = (Method("rankfilter", "Relief within queries, by relevance levels"),)
@@ -184,16 +190,9 @@ class RankWrapper(_Relief):
     The features with the largest w are selected.
 
     {parameters}
-
-    Attributes
-    ----------
-    selected_ : int array
-        Features in descending order of their score.
-    scores_ : array of shape (features,)
         w.
     directions_ : int array of shape (features,)
         1 if large values of a feature are good, -1 if small ones are.
-    path_ : list of (feature, score)
 
     Notes
     -----
@@ -204,14 +203,7 @@ class RankWrapper(_Relief):
 
     It is of little use: on LETOR's MQ2008 it is worse than a random order.
 
-    References
-    ----------
-    - H. Yu, J. Oh, W.-S. Han. Efficient feature weighting methods for ranking. CIKM 2009.
-    - K. Kira, L. A. Rendell. A practical approach to feature selection. ICML 1992. (Relief.)
-
-    Examples
-    --------
-    {example}
+    {references}
     """
 
     methods = (Method("rankwrapper", "Relief within queries, by relative orderings"),)
