@@ -11,7 +11,6 @@ from scipy import sparse
 from ranksieve import DataError, RankingData
 from ranksieve.engine import engine_of
 from ranksieve.selectors import GreedyRankRLS
-from ranksieve.selectors._search.leave_query_out import backfit
 from ranksieve.selectors._search.paths import standard_error
 from ranksieve.solvers.rankrls.backfitting import BackfittedModel, Backfitting
 from tests import oracles
@@ -32,6 +31,11 @@ def sparse_data(seed, n_queries=12, n_features=10, offset=0.0):
     X[:, 6] += offset
     y = np.clip(np.round(X[:, 7] + X[:, 1] + rng.normal(size=len(qid))), 0, 2)
     return X, y, qid
+
+
+def backfit(source, k, lam, **parameters):
+    """Models of 1 to k features."""
+    return GreedyRankRLS(k, lam=lam, fitting="back", **parameters).fit(source).fits_
 
 
 def as_csr(X, y, qid):
@@ -62,12 +66,12 @@ def test_errors_of_candidates_are_those_of_training_anew(seed, lam, offset, weig
     with engine_of(as_csr(X, y, qid).with_weights(weights)).start(Backfitting) as workers:
         model = BackfittedModel(workers, lam)
         for feature in (6, 1, 3, 4):
-            model.set_all_candidates()
             own, errors = oracles.backfitting_errors(X, y, qid, model.features, lam, weights)
             free = [i for i in range(X.shape[1]) if i not in model.features]
-            np.testing.assert_allclose(model.errors()[free], np.array(errors)[free], rtol=1e-9)
+            found = model.addition_errors(np.array(free))
+            np.testing.assert_allclose(found, np.array(errors)[free], rtol=1e-9)
             np.testing.assert_allclose(model.error, sum(own), rtol=1e-9)
-            model.accept(feature)
+            model.change(feature)
 
 
 @settings(max_examples=15)
@@ -145,8 +149,7 @@ def test_first_choice_is_that_of_pre_fitting(lam):
     fitted = [sum(oracles.backfitting_errors(X, y, qid, [i], lam)[0]) for i in range(10)]
     with engine_of(as_csr(X, y, qid)).start(Backfitting) as workers:
         model = BackfittedModel(workers, lam)
-        model.set_all_candidates()
-        np.testing.assert_allclose(model.errors(), fitted, rtol=1e-9)
+        np.testing.assert_allclose(model.addition_errors(np.arange(10)), fitted, rtol=1e-9)
     varying = [i for i in range(10) if i not in (3, 5)]
     first = backfit(as_csr(X, y, qid), 1, lam)[0]
     assert first.features == (min(varying, key=lambda i: round(fitted[i], 9)),)
@@ -166,9 +169,8 @@ def test_a_feature_of_one_query_cannot_change_the_error():
     with engine_of(as_csr(X, y, qid)).start(Backfitting) as workers:
         model = BackfittedModel(workers, 2.0**-10)
         for feature in (1, 7):
-            model.set_all_candidates()
-            assert model.errors()[8] == model.error
-            model.accept(feature)
+            assert model.addition_errors(np.array([8])) == model.error
+            model.change(feature)
     for fit in backfit(as_csr(X, y, qid), 3, 2.0**-10, include=[1, 8, 7]):
         own, _ = oracles.backfitting_errors(X, y, qid, list(fit.features), 2.0**-10)
         assert fit.error == pytest.approx(sum(own), rel=1e-9)

@@ -147,14 +147,14 @@ class TestEqualToBruteForce:
         with engine_of(data).start(ReplayedLeaveQueryOut) as workers:
             model = SampledModel(workers, lam)
             for candidates in ([1, 4], [0, 3, 4], [2, 4]):
-                errors = model.candidate_errors(np.array(candidates))
+                errors = model.addition_errors(np.array(candidates))
                 expected = [sum(left_out(data, [*model.features, i], lam)) for i in candidates]
                 np.testing.assert_allclose(errors, expected, rtol=1e-8)
                 model.change(candidates[0])
             np.testing.assert_allclose(
                 model.coefficients, trained(data, model.features, lam), rtol=1e-6
             )
-            assert model.candidate_errors(np.array([5])) == np.inf  # constant
+            assert model.addition_errors(np.array([5])) == np.inf  # constant
 
     @pytest.mark.parametrize("lam", LAMBDAS)
     def test_all_features_are_rankrls(self, lam):

@@ -12,13 +12,10 @@ from ranksieve.choosing import ROUNDING, EarlyStopping, first_of_best
 from ranksieve.costs import AlignedCosts
 from ranksieve.data import DataError
 from ranksieve.selectors._search.paths import Fit, standard_error
-from ranksieve.solvers.rankrls.backfitting import BackfittedModel
-from ranksieve.solvers.rankrls.groups import GroupModel
-from ranksieve.solvers.rankrls.model import SampledModel
 
 
-class SearchModel(Protocol):
-    """A model that a search changes by one feature at a time."""
+class GrowingModel(Protocol):
+    """A model to which a search adds one feature at a time."""
 
     features: list[int]
 
@@ -35,10 +32,14 @@ class SearchModel(Protocol):
         """Weights of ``features``, if the model has weights."""
 
     def change(self, feature: int) -> None:
-        """Add a feature, or remove it if it is in the model."""
+        """Add a feature."""
 
     def addition_errors(self, candidates: np.ndarray) -> np.ndarray:
         """Error after adding each of some features."""
+
+
+class SearchModel(GrowingModel, Protocol):
+    """A model from which ``change`` also removes a feature that is in it."""
 
     def removal_errors(self, candidates: Sequence[int]) -> np.ndarray:
         """Error after removing each of some features."""
@@ -50,7 +51,11 @@ class Bounds(NamedTuple):
     n_queries: float  # number of queries with an error, or their total weight
     varies: np.ndarray  # (features,): False if constant within every query; such features come last
     choices: Choices  # number of features to choose, and included ones, which are never removed
-    spending: Spending | None = None  # costs of features, and the budget
+    costs: AlignedCosts | None = None  # of the features that are not excluded
+    budget: float = np.inf  # largest total cost of the selected features
+    weighs_costs: bool = False  # whether additions are compared by their gain per cost
+    kappa: int | None = None  # number of random features to try in a step, instead of all
+    random: np.random.RandomState | None = None  # draws them
 
     def free(self, features: Sequence[int]) -> np.ndarray:
         """Features that may be added to a model; constant ones only if there are no others."""
@@ -58,40 +63,26 @@ class Bounds(NamedTuple):
             free = eligible.copy()
             free[list(features)] = False
             if free.any():
-                candidates = np.flatnonzero(free)
-                if self.spending is None:
-                    return candidates
-                return self.spending.affordable(features, candidates)
+                return self._affordable(features, np.flatnonzero(free))
         return np.empty(0, dtype=np.intp)
 
-    def weigh(self, errors: np.ndarray, model: SearchModel, candidates: np.ndarray) -> np.ndarray:
-        """Errors after additions, adjusted for their costs if costs are weighed."""
-        if self.spending is None or not self.spending.weighs:
-            return errors
-        prices = self.spending.prices(model.features, candidates)
-        return errors_for_cost(errors, model.error, prices)
+    def draw(self, free: np.ndarray) -> np.ndarray:
+        """Features to try in a step: all that are free, or random ones."""
+        if self.kappa is None or self.random is None:
+            return free
+        return np.sort(self.random.choice(free, min(self.kappa, len(free)), replace=False))
 
-    def removable(self, features: Sequence[int]) -> list[int]:
-        """Features that may be removed from a model; only constant ones if there are any."""
-        eligible = [feature for feature in features if feature not in self.choices.start]
-        return [feature for feature in eligible if not self.varies[feature]] or eligible
-
-    def fit(self, model: SearchModel | SampledModel | BackfittedModel) -> Fit:
-        """Record of the current model."""
-        deviation = standard_error(model.error, model.square, self.n_queries)
-        return Fit(tuple(model.features), model.coefficients, model.error, deviation)
-
-
-class Spending(NamedTuple):
-    """Costs of features and the budget of a search."""
-
-    costs: AlignedCosts  # of the features that are not excluded
-    choices: Choices  # features of each group that a search may add
-    budget: float = np.inf  # largest total cost of the selected features
-    weighs: bool = True  # whether steps are compared by their gain per cost, or by gain alone
+    def _affordable(self, chosen: Sequence[int], candidates: np.ndarray) -> np.ndarray:
+        """Candidates that can be added within the budget."""
+        if self.costs is None or np.isinf(self.budget):
+            return candidates
+        spent = self.costs.total(self.choices.features_of(chosen))
+        total = spent + self.prices(chosen, candidates)
+        return candidates[total <= self.budget * (1 + ROUNDING)]
 
     def prices(self, chosen: Sequence[int], candidates: np.ndarray) -> np.ndarray:
         """Cost that each candidate would add to the chosen features."""
+        assert self.costs is not None
         if self.choices.groups is None:
             return self.costs.marginal(chosen)[candidates]
         before = self.choices.features_of(chosen)
@@ -99,37 +90,29 @@ class Spending(NamedTuple):
         added = [self.choices.features_of([position]) for position in candidates.tolist()]
         return np.array([self.costs.total([*before, *features]) - whole for features in added])
 
-    def affordable(self, chosen: Sequence[int], candidates: np.ndarray) -> np.ndarray:
-        """Candidates that can be added within the budget."""
-        if np.isinf(self.budget) or not len(candidates):
-            return candidates
-        spent = self.costs.total(self.choices.features_of(chosen))
-        total = spent + self.prices(chosen, candidates)
-        return candidates[total <= self.budget * (1 + ROUNDING)]
+    def weigh(self, errors: np.ndarray, model: GrowingModel, candidates: np.ndarray) -> np.ndarray:
+        """Errors after additions, adjusted for their costs if costs are weighed."""
+        if not self.weighs_costs:
+            return errors
+        return errors_for_cost(errors, model.error, self.prices(model.features, candidates))
 
-    def check_start(self) -> None:
-        """Raise a DataError if the included features cost more than the budget."""
-        cost = self.costs.total(self.choices.include)
-        if cost > self.budget * (1 + ROUNDING):
-            raise DataError(
-                f"the included features cost {cost:g}, which exceeds the budget of {self.budget:g}"
-            )
+    def removable(self, features: Sequence[int]) -> list[int]:
+        """Features that may be removed from a model; only constant ones if there are any."""
+        eligible = [feature for feature in features if feature not in self.choices.start]
+        return [feature for feature in eligible if not self.varies[feature]] or eligible
 
-    def check_path(self, path: Sequence[Fit]) -> None:
-        """Raise a DataError if nothing could be selected."""
-        if not path:
-            least = self.prices([], np.arange(self.choices.n_groups)).min()
-            raise DataError(
-                f"no feature that varies can be selected within the budget of {self.budget:g}; "
-                f"the cheapest feature costs {least:g}"
-            )
+    def fit(self, model: GrowingModel) -> Fit:
+        """Record of the current model."""
+        deviation = standard_error(model.error, model.square, self.n_queries)
+        return Fit(tuple(model.features), model.coefficients, model.error, deviation)
 
 
-def forward(model: SearchModel, bounds: Bounds, patience: int | None = None) -> list[Fit]:
+def forward(model: GrowingModel, bounds: Bounds, patience: int | None = None) -> list[Fit]:
     """Repeatedly add the feature with the smallest error, or the group if there are groups.
 
-    If costs are weighed, it is the one with the largest gain per cost; a budget ends the search.
-    With ``patience``, it ends after this many additions in a row that did not lower the error.
+    Only random ones are tried if there is a ``kappa``. If costs are weighed, it is the one with the
+    largest gain per cost; a budget ends the search. With ``patience``, it ends after this many
+    additions in a row that did not lower the error.
     """
     path = _begin(model, bounds)
     stopping = EarlyStopping(patience, rounding=0.0)
@@ -147,17 +130,20 @@ def forward(model: SearchModel, bounds: Bounds, patience: int | None = None) -> 
 
 
 def forward_paying(
-    make: Callable[[], SearchModel], bounds: Bounds, ways: Sequence[Spending], *, by_last: bool
+    make: Callable[[], GrowingModel], ways: Sequence[Bounds], *, by_last: bool
 ) -> list[Fit]:
     """Search forward in several ways to spend, and keep the path with the smallest error.
 
     ``make`` makes a model without features; models made before are no longer used. The error of a
     path is that of its last model if ``by_last``, else that of its best one.
     """
-    paths = []
-    for spending in ways:
-        paths.append(forward(make(), bounds._replace(spending=spending)))
-        spending.check_path(paths[-1])
+    paths = [forward(make(), bounds) for bounds in ways]
+    if not all(paths):
+        least = ways[0].prices([], np.arange(ways[0].choices.n_groups)).min()
+        raise DataError(
+            f"no feature that varies can be selected within the budget of {ways[0].budget:g}; "
+            f"the cheapest feature costs {least:g}"
+        )
     errors = [path[-1].error if by_last else min(fit.error for fit in path) for path in paths]
     return paths[first_smallest(np.array(errors))]
 
@@ -174,26 +160,6 @@ def backward(model: SearchModel, bounds: Bounds, *, to_the_end: bool = False) ->
         model.change(_best_removal(model, bounds)[0])
         path.append(bounds.fit(model))
     return path[::-1]
-
-
-def forward_sampled(
-    model: SampledModel | GroupModel, bounds: Bounds, kappa: int, random: np.random.RandomState
-) -> list[Fit]:
-    """Repeatedly add the best of ``kappa`` random features or groups."""
-    path: list[Fit] = []
-    start = bounds.choices.start
-    while not bounds.choices.is_full(model.features):
-        if len(path) < len(start):
-            candidates = np.array([start[len(path)]])
-        else:
-            free = bounds.free(model.features)
-            candidates = np.sort(random.choice(free, min(kappa, len(free)), replace=False))
-        added = int(candidates[first_smallest(model.candidate_errors(candidates))])
-        if added not in bounds.choices.take([*model.features, added]):
-            break
-        model.change(added)
-        path.append(bounds.fit(model))
-    return path
 
 
 def floating(model: SearchModel, bounds: Bounds, beyond: int = 2) -> list[Fit]:
@@ -267,7 +233,7 @@ def foba(model: SearchModel, bounds: Bounds, epsilon: float = 0.0, nu: float = 0
     return [best[size] for size in sorted(best) if size <= len(model.features)]
 
 
-def _begin(model: SearchModel, bounds: Bounds) -> list[Fit]:
+def _begin(model: GrowingModel, bounds: Bounds) -> list[Fit]:
     path = []
     for feature in bounds.choices.start:
         model.change(feature)
@@ -275,10 +241,10 @@ def _begin(model: SearchModel, bounds: Bounds) -> list[Fit]:
     return path
 
 
-def _best_addition(model: SearchModel, bounds: Bounds) -> int:
-    free = bounds.free(model.features)
-    errors = bounds.weigh(model.addition_errors(free), model, free)
-    return int(free[first_smallest(errors)])
+def _best_addition(model: GrowingModel, bounds: Bounds) -> int:
+    candidates = bounds.draw(bounds.free(model.features))
+    errors = bounds.weigh(model.addition_errors(candidates), model, candidates)
+    return int(candidates[first_smallest(errors)])
 
 
 def _best_removal(model: SearchModel, bounds: Bounds) -> tuple[int, float]:
@@ -294,16 +260,21 @@ def first_smallest(errors: np.ndarray) -> int:
     return first_of_best(-errors, scale=abs(errors.min()))
 
 
-def ways_to_spend(costs: AlignedCosts, choices: Choices, budget: float | None) -> list[Spending]:
+def ways_to_spend(bounds: Bounds, costs: AlignedCosts, budget: float | None) -> list[Bounds]:
     """Ways to compare steps: by gain per cost, and, if there is a budget, also by gain alone.
 
-    Only one way if all steps cost the same.
+    Only one way if all steps cost the same. Raises a DataError if the included features cost more
+    than the budget.
     """
-    plain = Spending(costs, choices, np.inf if budget is None else budget, weighs=False)
-    plain.check_start()
-    if not (costs.vary or choices.has_several):
+    plain = bounds._replace(costs=costs, budget=np.inf if budget is None else budget)
+    cost = costs.total(bounds.choices.include)
+    if cost > plain.budget * (1 + ROUNDING):
+        raise DataError(
+            f"the included features cost {cost:g}, which exceeds the budget of {plain.budget:g}"
+        )
+    if not (costs.vary or bounds.choices.has_several):
         return [plain]
-    weighing = plain._replace(weighs=True)
+    weighing = plain._replace(weighs_costs=True)
     return [weighing] if budget is None else [weighing, plain]
 
 

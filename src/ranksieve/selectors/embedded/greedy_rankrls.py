@@ -29,14 +29,11 @@ from ranksieve.parameters import (
 from ranksieve.rankers.rankrls import LAMS
 from ranksieve.registry import Method
 from ranksieve.selectors._search import searches
-from ranksieve.selectors._search.leave_query_out import (
-    LeaveQueryOutSelector,
-    backfit,
-    group_products,
-)
+from ranksieve.selectors._search.leave_query_out import LeaveQueryOutSelector, group_products
 from ranksieve.selectors._search.paths import Fit, check_two_queries, expand_groups, path_steps
 from ranksieve.selectors._search.searches import Bounds
 from ranksieve.solvers.linear import linear_scores
+from ranksieve.solvers.rankrls.backfitting import BackfittedModel, Backfitting
 from ranksieve.solvers.rankrls.groups import GroupModel
 from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel
 from ranksieve.solvers.rankrls.residuals import (
@@ -249,8 +246,7 @@ class GreedyRankRLS(LeaveQueryOutSelector):
         if choices.has_several:
             return self._paths_of_groups(source, choices, lams)
         if self.fitting == "back":
-            search = partial(backfit, kappa=self.kappa, random_state=self.random_state)
-            return [search(source, choices.k, lam, include=choices.start) for lam in lams]
+            return [self._backfit(source, choices, lam) for lam in lams]
         with (
             limit_blas_threads(1),  # matrices between rounds are small
             engine_of(source, _BLOCK).start(*self._statistic(source, choices.k)) as workers,
@@ -266,6 +262,13 @@ class GreedyRankRLS(LeaveQueryOutSelector):
             kind = ReplayedModel if self._is_low else Model
             return [self._run_search(partial(kind, workers, products, lam), bounds) for lam in lams]
 
+    def _backfit(self, source: Source, choices: Choices, lam: float) -> list[Fit]:
+        with engine_of(source).start(Backfitting) as workers:
+            model = BackfittedModel(workers, lam, keeps_all=self.kappa is None)
+            check_two_queries(model.n_queries)
+            bounds = Bounds(model.weight, model.n_varying > 0, choices)
+            return self._run_search(lambda: model, bounds)
+
     def _paths_of_groups(
         self, source: Source, choices: Choices, lams: Sequence[float]
     ) -> list[list[Fit]]:
@@ -278,7 +281,7 @@ class GreedyRankRLS(LeaveQueryOutSelector):
     def _run_search(self, make: Callable[[], Any], bounds: Bounds) -> list[Fit]:
         if self.kappa is not None:
             random = check_random_state(self.random_state)
-            return searches.forward_sampled(make(), bounds, self.kappa, random)
+            bounds = bounds._replace(kappa=self.kappa, random=random)
         if self.search == "floating":
             return searches.floating(make(), bounds)
         if self.search == "foba":
@@ -286,9 +289,9 @@ class GreedyRankRLS(LeaveQueryOutSelector):
         if self._paid is None:
             return searches.forward(make(), bounds)
         paid = self._paid.take(bounds.choices.columns)
-        ways = searches.ways_to_spend(paid, bounds.choices, self.budget)
+        ways = searches.ways_to_spend(bounds, paid, self.budget)
         by_rule = isinstance(self.n_features_to_select, str)
-        return searches.forward_paying(make, bounds, ways, by_last=not by_rule)
+        return searches.forward_paying(make, ways, by_last=not by_rule)
 
     def _use_model(self, position: int, n_features: int) -> list[int]:
         """Use a model of the path: set its attributes, and return its features."""

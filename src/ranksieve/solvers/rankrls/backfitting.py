@@ -222,45 +222,46 @@ class BackfittedModel:
     error: float  # sum over queries of the leave-query-out error
     square: float  # sum of its square
 
-    def __init__(self, workers: Workers, lam: float) -> None:
+    def __init__(self, workers: Workers, lam: float, keeps_all: bool = True) -> None:
         self.workers, self.lam = workers, lam
+        self.keeps_all = keeps_all  # products of all features, instead of those of candidates
         begun = workers.sum("begin")
         self.n_varying, self.n_queries, self.weight, self.error, self.square = begun
         self.features: list[int] = []  # in the order in which they were added
         self.coefficients = np.empty(0)  # their weights
         self._inner, self._xy = np.empty((0, 0)), np.empty(0)
-        self._all = False
+        self.candidates = np.empty(0, dtype=np.intp)
+        self._is_current = False  # whether there are products with all features of the model
 
-    def set_all_candidates(self) -> None:
-        """Make all features candidates, and keep their products from then on."""
-        if self._all:
+    def addition_errors(self, candidates: np.ndarray) -> np.ndarray:
+        """Error of the model with each of some features fitted to its residual.
+
+        Features are in ascending order; errors of those in the model are meaningless.
+        """
+        self._ask_products(candidates)
+        new_products = tuple(self._products[self._n_known :])
+        self._n_known = len(self._products)
+        errors = self.error + self.workers.sum("changes", new_products, self.lam)
+        return errors[np.searchsorted(self.candidates, candidates)]
+
+    def _ask_products(self, features: np.ndarray) -> None:
+        """Get the products of candidates: some features, or all and from then on."""
+        if self.keeps_all and self._is_current:
+            return
+        self._is_current = True
+        if self.keeps_all and len(self.candidates):
             self._products.append(self.workers.sum("latest"))
             return
-        self._ask_products(None, np.arange(len(self.n_varying)))
-        self._all = True
-
-    def set_candidates(self, features: np.ndarray) -> None:
-        """Make some features candidates, given in ascending order."""
-        self._ask_products(features, features)
-        self._all = False
-
-    def _ask_products(self, request: np.ndarray | None, features: np.ndarray) -> None:
-        self.candidates = features
-        several = self.n_varying[features] > 1
+        self.candidates = np.arange(len(self.n_varying)) if self.keeps_all else features
+        several = self.n_varying[self.candidates] > 1
+        request = None if self.keeps_all else features
         self._products = list(self.workers.sum("candidates", request, several))
         self._n_known = 0  # number of rows of products that the blocks have
 
-    def errors(self) -> np.ndarray:
-        """Error of the model with each candidate fitted to its residual.
-
-        Errors of candidates in the model are meaningless.
-        """
-        new_products = tuple(self._products[self._n_known :])
-        self._n_known = len(self._products)
-        return self.error + self.workers.sum("changes", new_products, self.lam)
-
-    def accept(self, feature: int) -> None:
-        """Add a candidate and fit all weights again."""
+    def change(self, feature: int) -> None:
+        """Add a feature and fit all weights again."""
+        if not self._is_current or feature not in self.candidates:
+            self._ask_products(np.array([feature]))
         position = int(np.searchsorted(self.candidates, feature))
         known = np.array([row[position] for row in self._products])
         size = len(self.features) + 1
@@ -275,6 +276,7 @@ class BackfittedModel:
         self.error, self.square = self.workers.sum(
             "accept", feature, alone, inner, self._xy, self.coefficients
         )
+        self._is_current = False
 
 
 def _center(values: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:

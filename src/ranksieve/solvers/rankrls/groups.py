@@ -195,8 +195,6 @@ class GroupModel:
         model = self._model._replace(half=half)
         return self.products.workers.sum("addition_errors", model, columns, groups)
 
-    candidate_errors = addition_errors
-
     def removal_errors(self, candidates: Sequence[int]) -> np.ndarray:
         """Error after removing each of some groups of the model."""
         others = ([g for g in self.features if g != group] for group in candidates)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -131,8 +131,9 @@ class SampledModel:
         self._factor = np.empty((0, 0))
         self._labels = np.empty(0)
         self.error, self.square = workers.sum("start", lam)
+        self._seen: tuple[Any, ...] = ([],)
 
-    def candidate_errors(self, candidates: np.ndarray) -> np.ndarray:
+    def addition_errors(self, candidates: np.ndarray) -> np.ndarray:
         """Errors after adding each of some features; infinite for constant ones."""
         model = np.array(self.features, dtype=np.intp)
         with_model, own, with_labels = self.workers.sum("products", candidates, model)
@@ -146,7 +147,9 @@ class SampledModel:
         return np.where(own > 0, errors, np.inf)
 
     def change(self, feature: int) -> None:
-        """Add one of the last candidates."""
+        """Add a feature."""
+        if feature not in self._seen[0]:
+            self.addition_errors(np.array([feature]))
         seen, half, with_labels, inverse, d, history = self._seen
         position = seen.index(feature)
         half = half[:, position]
@@ -164,6 +167,7 @@ class SampledModel:
         label = (with_labels[position] - self._labels @ half) / corner
         self._factor, self._labels = bigger, np.append(self._labels, label)
         self.features.append(feature)
+        self._seen = ([],)
 
     @property
     def coefficients(self) -> np.ndarray:
