@@ -10,7 +10,7 @@ from ranksieve import DataError, RankingData
 from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.rankers import LambdaMART, RankRLS
 from ranksieve.selectors import GreedyBins, GreedyRankRLS
-from ranksieve.selectors._search.folds import teacher_scores
+from ranksieve.selectors.embedded.greedy_bins import teacher_scores
 from ranksieve.splits import query_parts
 from tests import oracles
 from tests.repeating import repeat_queries

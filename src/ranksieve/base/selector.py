@@ -29,7 +29,7 @@ from ranksieve.parameters import FeatureCount, Features
 from ranksieve.progress import progress_bar
 from ranksieve.sums.checks import check_labels_differ, sound_numbers
 
-# Entries that replace {n_features_to_select}, {choices} and {example} in docstrings.
+# Entries that replace {n_features_to_select}, {choices}, {coef} and {example} in docstrings.
 _NUMBER = """
     n_features_to_select : int or float
         Number of features, or a fraction of them if below 1.
@@ -48,6 +48,10 @@ _CHOICES = """
     count : {"features", "groups"}
         What ``n_features_to_select`` counts. If it counts features, groups are selected in order as
         long as all of their features fit into that number.
+"""
+_COEF = """
+    coef_ : array of shape (features,)
+        Weights; 0 for features that are not selected.
 """
 _EXAMPLE = """
     >>> from ranksieve import make_ranking
@@ -153,6 +157,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
     _shared_docs: ClassVar[dict[str, str]] = {
         "n_features_to_select": _NUMBER,
         "choices": _CHOICES,
+        "coef": _COEF,
         "example": _EXAMPLE,
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -321,3 +322,16 @@ class RankingData:
         copy = object.__new__(RankingData)
         copy.__dict__.update(self.__dict__ | changes | {"_names": names})
         return copy
+
+
+def fingerprint(*sources: RankingData) -> str:
+    """Short text that identifies data: features, labels, queries and their weights."""
+    digest = hashlib.sha256()
+    for data in sources:
+        parts = [data.X.data, data.X.indices, data.X.indptr] if data.is_sparse else [data.X]
+        weights = [] if data.query_weights is None else [data.query_weights]
+        for part in (*parts, data.y, data.query_ptr, *weights):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        if data.query_weights is not None:
+            digest.update(b"weights" + data.query_weights.tobytes())
+    return digest.hexdigest()[:16]

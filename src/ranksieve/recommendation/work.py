@@ -15,6 +15,7 @@ from ranksieve.costs import FeatureCosts
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.joining import concatenate, with_features_of
 from ranksieve.data.missing import has_missing
+from ranksieve.data.ranking_data import fingerprint
 from ranksieve.datasets.opening import options_for, read_whole
 from ranksieve.io.selection import SelectedFeature, Selection, write_selection
 from ranksieve.metrics import get_convention
@@ -29,7 +30,6 @@ from ranksieve.recommendation.procedure import Choice, run_stage
 from ranksieve.recommendation.task import ALL, Candidate, Rule, Task, members_of
 from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit
 from ranksieve.recommendation.verdict import Verdict
-from ranksieve.selectors._search.checkpoint import fingerprint
 from ranksieve.significance.intervals import check_margin
 from ranksieve.study.plan import Plan
 from ranksieve.study.protocols import check_distinct

@@ -18,6 +18,7 @@ from ranksieve._version import __version__
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns
 from ranksieve.data.missing import Missing, count_missing
+from ranksieve.data.ranking_data import fingerprint
 from ranksieve.datasets import Collection
 from ranksieve.datasets.dividing import DividedData, SplitRule, open_for_study
 from ranksieve.datasets.opening import paths_of, title_of
@@ -25,7 +26,6 @@ from ranksieve.io.files import hold_directory, make_directory
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.progress import track
-from ranksieve.selectors._search.checkpoint import fingerprint
 from ranksieve.study.cells import Cell, check_takes_missing
 from ranksieve.study.layout import Layout, assemble
 from ranksieve.study.ledger import Ledger

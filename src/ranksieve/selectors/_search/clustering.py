@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +22,17 @@ DECIMALS = 10  # kept of similarities; the last bits depend on the order in whic
 _SAME_ROW = 1e-6  # distance up to which rows of unit length count as identical
 _MOST_CLUSTERS = 30
 _LONGEST_REASON = 40
+
+# Entry that replaces {example_of_families} in docstrings: one feature of each family of copies.
+_EXAMPLE = """
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import {class}
+    >>> parameters = dict(n_informative=3, n_redundant=6, n_noise=0, copy_noise=0.1, tied=0)
+    >>> data, truth = make_ranking(100, **parameters)
+    >>> selector = {class}(n_features_to_select=3).fit(data)
+    >>> sorted(truth.families[selector.selected_].tolist())
+    [0, 1, 2]
+"""
 
 
 class Clustering(NamedTuple):
@@ -88,6 +99,8 @@ class ClusterFilter(SimilarityFilter, ClusterSelector):
     """A filter that selects one feature per cluster."""
 
     given, no_groups = ClusterSelector.given, ClusterSelector.no_groups
+
+    _shared_docs: ClassVar[dict[str, str]] = {"example_of_families": _EXAMPLE}
 
     max_clusters: int | None = None
 

@@ -1,10 +1,10 @@
-"""Bases of the selectors that choose features by weights, and a loss of standardized features."""
+"""Base of the selectors that choose features by weights, and a loss of standardized features."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,8 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices, Predictor, RankSelector
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.parameters import Count, FeatureCount, Positive, Share
-from ranksieve.solvers import proximal
 from ranksieve.solvers.gradient.networks import Standard, TrainingLoss, Weights
 from ranksieve.solvers.linear import linear_scores
 
@@ -30,10 +28,6 @@ _STANDARDIZE = """
         Whether weights are those of features divided by their standard deviation within queries,
         so that their units do not matter. Otherwise scale the features first.
 """
-_COEF = """
-    coef_ : array of shape (features,)
-        Weights; 0 for features that are not selected.
-"""
 _WEIGHTS = """
     selected_ : int array
         Features by decreasing absolute weight. If too few have weights, the others follow by the
@@ -43,23 +37,11 @@ _WEIGHTS = """
         Absolute weights by which features were chosen: of standardized features, if the method
         standardizes them.
 """
-_PENALTY = r"""
-    lam : float
-        :math:`\lambda`, as a fraction of the smallest one for which all weights are 0.
-"""
-_STOPPING = """
-    tol : float
-        Stop when no optimality condition is violated by more than this fraction of the smallest
-        :math:`\\lambda` for which all weights are 0.
-    max_iter : int
-        Largest number of steps.
-"""
-_FOUND = """
-    objective_, violation_ : float
-        Value of the objective before features are dropped, and its violation of optimality.
-    n_iter_ : int
-        Number of steps.
-"""
+
+# How sparse models treat included features.
+NOT_PENALIZED = (
+    "Their weights are not penalized. The others follow by their weights in the same model."
+)
 
 
 class EmbeddedSelector(Predictor, RankSelector):
@@ -69,7 +51,6 @@ class EmbeddedSelector(Predictor, RankSelector):
         "sparse_number": _SPARSE_NUMBER,
         "standardize": _STANDARDIZE,
         "weights": _WEIGHTS,
-        "coef": _COEF,
     }
 
     given = "The others follow by their weights in a model of all features."
@@ -116,69 +97,6 @@ class EmbeddedSelector(Predictor, RankSelector):
         keys = -nearness.round(_DIGITS), -(sizes / largest).round(_DIGITS), sizes == 0, ~varies
         worthy = sizes > 0 if self.n_features_to_select is None else None
         return choices.in_order(np.lexsort(keys).tolist(), worthy)
-
-
-@dataclass(eq=False, repr=False)
-class ProximalSelector(EmbeddedSelector):
-    """A linear ranker with a smooth loss and an L1 penalty on the weights."""
-
-    _shared_docs: ClassVar[dict[str, str]] = {
-        "penalty": _PENALTY,
-        "stopping": _STOPPING,
-        "found": _FOUND,
-    }
-
-    given = "Their weights are not penalized. The others follow by their weights in the same model."
-
-    n_features_to_select: FeatureCount | None = None
-    _: KW_ONLY
-    lam: Share = 0.01
-    tol: Positive = 1e-5
-    max_iter: Count = 10_000
-    verbose: bool = False
-
-    def _minimize(
-        self, loss_and_gradient: proximal.LossAndGradient, choices: Choices
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Weights of all features, and how near each feature of weight 0 is to a nonzero weight.
-
-        The penalty is a fraction of the smallest one for which only included features have nonzero
-        weights.
-        """
-        n, include = choices.n_features, choices.include
-        start = np.zeros(n)
-        slopes = np.abs(loss_and_gradient(start)[1])
-        first = float(slopes.max())
-        tol = self.tol * first
-        if include:
-            start = self._start(loss_and_gradient, choices, tol)
-            slopes = np.abs(loss_and_gradient(start)[1])
-            slopes[include] = 0.0
-        costs = np.full(n, self.lam * float(slopes.max()))
-        costs[include] = 0.0
-        found = proximal.minimize(
-            loss_and_gradient, start, proximal.RowPenalty(costs), tol, self.max_iter
-        )
-        self.objective_, self.violation_ = found.objective, found.violation / (first or 1.0)
-        self.n_iter_ = found.n_iter
-        return found.weights, np.abs(found.gradient) / (slopes.max() or 1.0)
-
-    def _start(
-        self, loss_and_gradient: proximal.LossAndGradient, choices: Choices, tol: float
-    ) -> np.ndarray:
-        """Weights of the included features if all others have weight 0."""
-        weights, include = np.zeros(choices.n_features), choices.include
-
-        def loss_of_included(own: np.ndarray) -> tuple[float, np.ndarray]:
-            weights[include] = own
-            value, slopes = loss_and_gradient(weights)
-            return value, slopes[include]
-
-        nothing = np.zeros(len(include))
-        free = proximal.RowPenalty(nothing)
-        found = proximal.minimize(loss_of_included, nothing, free, tol, self.max_iter)
-        weights[include] = found.weights
-        return weights
 
 
 @dataclass

@@ -1,36 +1,32 @@
-"""Rankers on queries that they were not trained on: folds, subsets, scores of a teacher."""
+"""Folds, values of subsets on held-out queries, and a file of them to resume a long search from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isfinite
 from numbers import Integral
-from types import NoneType
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
 from ranksieve.base.estimator import RankEstimator
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.fitted import SCALE_FIRST
 from ranksieve.data.inputs import check_query_weights
-from ranksieve.engine import Source, in_memory, whole_block
-from ranksieve.engine.memo import shared
+from ranksieve.engine import whole_block
+from ranksieve.io.files import check_replaceable
+from ranksieve.io.record_log import RecordLog
+from ranksieve.io.records import PathLike
 from ranksieve.metrics import Convention, Measure
 from ranksieve.progress import track
-from ranksieve.rankers import LambdaMART
-from ranksieve.rankers.adapter import untrained_ranker
 from ranksieve.rankers.base import Ranker
-from ranksieve.registry.foreign import row_weights
-from ranksieve.selectors._search.checkpoint import Checkpoint
 from ranksieve.selectors._search.held_out import counted_queries
 from ranksieve.splits import Split, query_parts
 from ranksieve.sums.held_out import Measured
 from ranksieve.threads import are_few_rows, limit_blas_threads, limit_threads, ordered_map
 
-_SEEDS = ("random_state", "estimator__random_state", "estimator__random_seed")
-
 Subset = tuple[int, ...]
+Key = tuple[int, ...]  # of a result; see Checkpoint
 
 
 class Fold(NamedTuple):
@@ -168,76 +164,77 @@ def in_parallel(
         yield from (map if is_one_by_one else ordered_map)(on_one_thread, items)
 
 
-def make_teacher(teacher: Any) -> Ranker:
-    """Make a ranker from an estimator of any library, the name of a ranker, or ``"trees"``."""
-    if teacher == "trees":
-        return LambdaMART(100, num_leaves=15)
-    return untrained_ranker(teacher)
+class Checkpoint:
+    """Results of a search by key, in memory and, if there is a path, in a file.
 
+    A key that lists features stands for the values of all held-out queries. The key -1 - f followed
+    by features stands for their importances on fold f and the values of its held-out queries.
 
-@shared
-def teacher_scores(
-    source: Source, teacher: Any, n_folds: int, n_repeats: int, random_state: int
-) -> np.ndarray:
-    """Score of each row by rankers that were trained without its query.
-
-    Scores are centered within queries, averaged over the repeats, and divided by their standard
-    deviation over all rows. Queries of weight 0 have scores of 0. Shards are read into memory.
-
-    The queries are divided into ``n_folds`` parts, each of which is scored by a ranker trained on
-    the others; every repeat has other parts and another random seed of the ranker.
+    An existing file is read; the file of another search is refused. ``search`` has everything that
+    the results depend on, and ``n_queries`` the number of held-out queries of each fold.
     """
-    data, ranker = in_memory(source), make_teacher(teacher)
-    counted = counted_queries(data)
-    n = len(counted)
-    if n < n_folds:
-        raise DataError(
-            f"there {'is only one query' if n == 1 else f'are only {n} queries'} for the {n_folds} "
-            "folds of the teacher: lower n_folds, or use no teacher"
-        )
-    tasks = [
-        (_with_seed(ranker, repeat), counted[part])
-        for repeat in range(n_repeats)
-        for part in query_parts(n, n_folds, random_state=random_state + repeat)
-    ]
-    scores, advance = np.zeros(data.n_rows), track("Teacher", len(tasks))
-    results = in_parallel(lambda task: _held_out_scores(data, *task), tasks, ranker, data.n_rows)
-    for (_, part), found in zip(tasks, results, strict=True):
-        scores[_rows_of(data, part)] += found
-        advance(1)
-    counts, starts = data.group_counts, data.query_ptr[:-1]
-    scores -= np.repeat(np.add.reduceat(scores, starts) / counts, counts)
-    if not scores.any():
-        raise DataError(
-            "the teacher gives all documents of a query the same score: use another teacher, or "
-            f"none; if the values are too small for its trees to split, {SCALE_FIRST}"
-        )
-    scores /= _deviation(scores, data)
-    return scores if data is source else data.to_input_order(scores)
+
+    def __init__(
+        self, path: PathLike | None, search: Mapping[str, str], n_queries: Sequence[int]
+    ) -> None:
+        self._results: dict[Key, list[np.ndarray]] = {}
+        self._log = None
+        if path is not None:
+            self._log = _SearchLog(Path(path), search, n_queries, self._results)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._results
+
+    def __getitem__(self, key: Key) -> list[np.ndarray]:
+        return self._results[key]
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def add(self, key: Key, arrays: Iterable[np.ndarray]) -> None:
+        """Keep a result, and write it to the file."""
+        found = list(arrays)
+        if self._log is not None:
+            self._log.add(key, [array.tolist() for array in found])
+        self._results.setdefault(key, found)
 
 
-def _deviation(scores: np.ndarray, data: RankingData) -> float:
-    """Standard deviation of scores that are centered within queries."""
-    if data.query_weights is None:
-        return float(scores.std())
-    return float(np.sqrt(np.average(scores**2, weights=row_weights(data))))
+class _SearchLog(RecordLog):
+    """The file of a checkpoint; its records are added to ``results``."""
+
+    FORMAT = "ranksieve-results"
+    VERSION = 2
+    WHAT = "the results of a search"
+    INSTEAD = "remove the file, or name another"
+
+    def __init__(
+        self,
+        path: Path,
+        search: Mapping[str, str],
+        n_queries: Sequence[int],
+        results: dict[Key, list[np.ndarray]],
+    ) -> None:
+        check_replaceable(path)
+        self._n_queries, self._arrays = n_queries, results
+        super().__init__(path, search)
+
+    def _checked(self, cell: Any, result: Any, where: str) -> None:
+        if type(cell) is not list or not all(type(number) is int for number in cell):
+            raise ValueError("a key should be a list of whole numbers")
+        if type(result) is not list or not all(_is_array(values) for values in result):
+            raise ValueError("a result should be lists of numbers")
+        if [len(values) for values in result] != self._lengths(cell):
+            raise ValueError(f"there should be {self._lengths(cell)} values")
+        self._arrays[tuple(cell)] = [np.array(values, dtype=np.float64) for values in result]
+
+    def _lengths(self, cell: list[int]) -> list[int]:
+        if not cell or cell[0] >= 0:
+            return [sum(self._n_queries)]
+        fold = -1 - cell[0]
+        if fold >= len(self._n_queries):
+            raise ValueError(f"there is no fold {fold}")
+        return [len(cell) - 1, self._n_queries[fold]]
 
 
-def _held_out_scores(data: RankingData, ranker: Ranker, part: np.ndarray) -> np.ndarray:
-    """Scores of some queries by a ranker trained on all others."""
-    others = np.setdiff1d(np.arange(data.n_queries), part)
-    return ranker.fit(data.take_queries(others)).predict(data.take_queries(part))
-
-
-def _rows_of(data: RankingData, queries: np.ndarray) -> np.ndarray:
-    """Mask of the rows of some queries."""
-    return np.repeat(np.isin(np.arange(data.n_queries), queries), data.group_counts)
-
-
-def _with_seed(ranker: Ranker, repeat: int) -> Ranker:
-    """Copy of a ranker whose random seed, if it has one, is set for a repeat."""
-    copy, known = clone(ranker), ranker.get_params()
-    seeds = {
-        name: known[name] for name in _SEEDS if isinstance(known.get(name, ""), (int, NoneType))
-    }
-    return copy.set_params(**{name: (seed or 0) + repeat for name, seed in seeds.items()})
+def _is_array(values: Any) -> bool:
+    return type(values) is list and all(type(v) is float and isfinite(v) for v in values)

@@ -30,6 +30,10 @@ _PATH = """
     path_ : list of (feature, score)
         Each selected feature, and the leave-query-out error of the model of that size.
 """
+_REFERENCE = """
+    T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear time algorithm for
+    learning sparse ranking models. SIGIR 2010 workshop on feature generation and selection.
+"""
 
 
 class LeaveQueryOutSelector(Predictor, RankSelector):
@@ -39,6 +43,7 @@ class LeaveQueryOutSelector(Predictor, RankSelector):
         "path_number": _NUMBER,
         "max_features": _MAX_FEATURES,
         "path_of_errors": _PATH,
+        "rankrls_reference": _REFERENCE,
     }
 
     given = "The search starts with them, and never removes them."

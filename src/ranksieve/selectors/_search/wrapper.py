@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices, Predictor
 from ranksieve.data import RankingData
+from ranksieve.data.ranking_data import fingerprint
 from ranksieve.engine import Source, in_memory, whole_block
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, FeatureCount, NotNegative, Seed, Ties
 from ranksieve.rankers import RankRLS, as_ranker
 from ranksieve.rankers.base import Ranker, is_repeatable
-from ranksieve.selectors._search.checkpoint import Checkpoint, fingerprint
-from ranksieve.selectors._search.folds import Fold, FoldValues, make_folds
+from ranksieve.selectors._search.folds import Checkpoint, Fold, FoldValues, make_folds
 from ranksieve.selectors._search.held_out import HeldOutSelector
 from ranksieve.sums.chunks import varying_columns
 

@@ -49,12 +49,10 @@ class FSMRank(EmbeddedSelector):
         Weight of similarity.
     lambda2 : float
         Weight of importance; only this term makes weights 0 where similarity is 0.
-    importance : str, Measure or Importance
-        As in :class:`GAS`.
+    importance, similarity
+        As in :class:`GAS`, but similarities must not be negative; by default they are absolute.
     cost : {"inverse", "complement"}
         b is 1 / importance, or 1 - importance (at least 0).
-    similarity : str, callable or Similarity
-        As in :class:`GAS`, but without negative numbers; by default absolute values are taken.
     tol : float
         Largest allowed violation of an optimality condition, relative to the largest slope of the
         loss at 0.
@@ -81,23 +79,18 @@ class FSMRank(EmbeddedSelector):
 
     Notes
     -----
+    Takes the time of :class:`SparseRankSVM` with one penalty, after importance and similarity. For
+    many parameters on the same data, see :func:`fsmrank_path`.
+
     According to the paper's abstract, which is all we have, it solves one joint convex problem of
     pairwise errors with any measures of importance and similarity by Nesterov's accelerated
     gradient method. The objective above is our reconstruction: squared hinge loss, quadratic form
-    of similarity, weighted absolute values. So are 1 / importance and concordance as the default.
-    We add to the diagonal of A the smallest number that makes it positive semidefinite; otherwise
-    the problem would not be convex.
-
-    The solver is ours, too. It finds the same minimum as an accelerated gradient method in few
-    steps, by Newton's method on the features that have weights or may get one. A step takes
-    O(m k^2 + m log n) time for k of them and m rows in queries of n documents; checking all f
-    features takes O(m f). See :class:`ranksieve.solvers.ranksvm.sparse_newton.SparseNewton`. For
-    many parameters on the same data, see :func:`fsmrank_path`.
+    of similarity, weighted absolute values. So are the defaults, and the solver, which finds the
+    same minimum by Newton's method. We add to the diagonal of A the smallest number that makes it
+    positive semidefinite; otherwise the problem would not be convex.
 
     Use it for a linear model of few features that are important and dissimilar. Tune both penalties
-    on validation data.
-
-    The weights depend on the scale of features; scale them first, within queries or as a whole.
+    on validation data, and scale features first, within queries or as a whole.
 
     References
     ----------

@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
 
 from ranksieve.base import Choices
 from ranksieve.base.choices import feature_indices
+from ranksieve.data import DataError, RankingData
 from ranksieve.data.feature_names import default_names
-from ranksieve.engine import Source
+from ranksieve.data.fitted import SCALE_FIRST
+from ranksieve.engine import Source, in_memory
+from ranksieve.engine.memo import shared
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, Features, Positive, Seed
-from ranksieve.rankers import as_ranker
+from ranksieve.progress import track
+from ranksieve.rankers import LambdaMART, as_ranker
+from ranksieve.rankers.adapter import untrained_ranker
+from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
-from ranksieve.selectors._search.folds import make_teacher, teacher_scores
+from ranksieve.registry.foreign import row_weights
+from ranksieve.selectors._search.folds import in_parallel
+from ranksieve.selectors._search.held_out import counted_queries
 from ranksieve.selectors._search.leave_query_out import LeaveQueryOutSelector, group_products
 from ranksieve.selectors._search.paths import Fit, expand_groups, path_steps
 from ranksieve.selectors._search.searches import Bounds, forward
 from ranksieve.solvers.rankrls.binned import BinnedRows, Bins, bins_of, make_bins
 from ranksieve.solvers.rankrls.groups import GroupModel
+from ranksieve.splits import query_parts
 from ranksieve.sums.chunks import FeatureColumns
+
+_SEEDS = ("random_state", "estimator__random_state", "estimator__random_seed")
 
 
 class StepFunction(NamedTuple):
@@ -53,8 +66,7 @@ class GreedyBins(LeaveQueryOutSelector):
     same loss, each of a model trained without that query, is smallest. The target t is the label,
     or the score that a *teacher*, a ranker of any kind, gives the document when it was trained
     without its query. So it finds features that are good in the middle of their range or as a
-    category, and with a teacher also those that only trees can use, while errors are exact and
-    nothing but the teacher is trained.
+    category, and with a teacher also those that only trees can use.
 
     Parameters
     ----------
@@ -103,22 +115,19 @@ class GreedyBins(LeaveQueryOutSelector):
 
     Notes
     -----
-    Takes O(m c (s + p)) time in a step, for m documents, c columns of all features, s columns in
-    the model and p columns of a feature: linear in the number of columns. Memory is one byte per
-    value. Steps take longer as the model grows: k features of p bins take O(m c p k^2) time
-    together. The teacher takes ``n_folds * n_repeats`` trainings, for which
-    shards are read into memory. Features constant within every query come last.
+    A step takes O(m c (s + p)) time for m documents, c columns of all features, s columns in the
+    model and p columns of a feature; k features take O(m c p k^2) together. Memory is one byte per
+    value. The teacher takes ``n_folds * n_repeats`` trainings, for which shards are read into
+    memory. Features constant within every query come last. Missing values that the data keeps have
+    a bin of their own. A category that training did not see counts as one of the rarest, and has no
+    weight if there were none.
 
     Greedy selection by leave-query-out errors is that of the paper. Groups of columns with exact
     errors, bins, and the scores of a teacher as the target are ours.
 
-    Missing values that the data keeps have a bin of their own. A category that training did not see
-    counts as one of the rarest, and has no weight if there were none.
-
     References
     ----------
-    T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear time algorithm for
-    learning sparse ranking models. SIGIR 2010 workshop on feature generation and selection.
+    {rankrls_reference}
 
     Examples
     --------
@@ -243,3 +252,78 @@ def _step_functions(bins: Bins, fit: Fit) -> list[StepFunction]:
         StepFunction(feature, bins.bounds[feature], own, bool(bins.is_category[feature]))
         for feature, own in zip(fit.features, weights, strict=True)
     ]
+
+
+def make_teacher(teacher: Any) -> Ranker:
+    """Make a ranker from an estimator of any library, the name of a ranker, or ``"trees"``."""
+    if teacher == "trees":
+        return LambdaMART(100, num_leaves=15)
+    return untrained_ranker(teacher)
+
+
+@shared
+def teacher_scores(
+    source: Source, teacher: Any, n_folds: int, n_repeats: int, random_state: int
+) -> np.ndarray:
+    """Score of each row by rankers that were trained without its query.
+
+    Scores are centered within queries, averaged over the repeats, and divided by their standard
+    deviation over all rows. Queries of weight 0 have scores of 0. Shards are read into memory.
+
+    The queries are divided into ``n_folds`` parts, each of which is scored by a ranker trained on
+    the others; every repeat has other parts and another random seed of the ranker.
+    """
+    data, ranker = in_memory(source), make_teacher(teacher)
+    counted = counted_queries(data)
+    n = len(counted)
+    if n < n_folds:
+        raise DataError(
+            f"there {'is only one query' if n == 1 else f'are only {n} queries'} for the {n_folds} "
+            "folds of the teacher: lower n_folds, or use no teacher"
+        )
+    tasks = [
+        (_with_seed(ranker, repeat), counted[part])
+        for repeat in range(n_repeats)
+        for part in query_parts(n, n_folds, random_state=random_state + repeat)
+    ]
+    scores, advance = np.zeros(data.n_rows), track("Teacher", len(tasks))
+    results = in_parallel(lambda task: _held_out_scores(data, *task), tasks, ranker, data.n_rows)
+    for (_, part), found in zip(tasks, results, strict=True):
+        scores[_rows_of(data, part)] += found
+        advance(1)
+    counts, starts = data.group_counts, data.query_ptr[:-1]
+    scores -= np.repeat(np.add.reduceat(scores, starts) / counts, counts)
+    if not scores.any():
+        raise DataError(
+            "the teacher gives all documents of a query the same score: use another teacher, or "
+            f"none; if the values are too small for its trees to split, {SCALE_FIRST}"
+        )
+    scores /= _deviation(scores, data)
+    return scores if data is source else data.to_input_order(scores)
+
+
+def _deviation(scores: np.ndarray, data: RankingData) -> float:
+    """Standard deviation of scores that are centered within queries."""
+    if data.query_weights is None:
+        return float(scores.std())
+    return float(np.sqrt(np.average(scores**2, weights=row_weights(data))))
+
+
+def _held_out_scores(data: RankingData, ranker: Ranker, part: np.ndarray) -> np.ndarray:
+    """Scores of some queries by a ranker trained on all others."""
+    others = np.setdiff1d(np.arange(data.n_queries), part)
+    return ranker.fit(data.take_queries(others)).predict(data.take_queries(part))
+
+
+def _rows_of(data: RankingData, queries: np.ndarray) -> np.ndarray:
+    """Mask of the rows of some queries."""
+    return np.repeat(np.isin(np.arange(data.n_queries), queries), data.group_counts)
+
+
+def _with_seed(ranker: Ranker, repeat: int) -> Ranker:
+    """Copy of a ranker whose random seed, if it has one, is set for a repeat."""
+    copy, known = clone(ranker), ranker.get_params()
+    seeds = {
+        name: known[name] for name in _SEEDS if isinstance(known.get(name, ""), (int, NoneType))
+    }
+    return copy.set_params(**{name: (seed or 0) + repeat for name, seed in seeds.items()})

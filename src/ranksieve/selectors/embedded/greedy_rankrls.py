@@ -108,8 +108,7 @@ class GreedyRankRLS(LeaveQueryOutSelector):
     ----------
     selected_ : int array
         Features in the order of selection.
-    coef_ : array of shape (features,)
-        Weights; 0 for features that are not selected.
+    {coef}
     fits_ : list of Fit
         Models of 1, 2, ... features: ``features``, ``coef``, ``error`` and its standard error
         ``deviation``. :meth:`at` gives any smaller selection.
@@ -120,27 +119,26 @@ class GreedyRankRLS(LeaveQueryOutSelector):
     Notes
     -----
     Takes O(k m n) time for m documents, n features and k steps, and O(m n^2) once for products of
-    features. A step reads m n numbers (8 m n bytes) once and sometimes writes them, so memory
-    bandwidth limits its speed. Low memory takes O(k^2 m n) time. Features constant within every
-    query come last. Leave-query-out needs two queries of two documents. With back-fitting, a
-    candidate is judged as if all other weights stayed the same. With groups of several features, a
-    step takes O(m n (s + p)) time for s features in the model and p in a group, and keeps nothing;
-    memory, storage and rotation have no effect. A query of weight w counts w times in the model and
-    in the error, and is left out as a whole; if its copies were left out one by one, the others
-    would reveal its labels.
+    features; O(k^2 m n) with low memory. Memory bandwidth limits its speed. With back-fitting
+    (Vincent and Bengio 2002), it takes O(k^2 z + k^4 q) time for z nonzero values and q queries.
+    With groups of several features, a step takes O(m n (s + p)) time for s features in the model
+    and p in a group; memory, storage and rotation have no effect. Features constant within every
+    query come last. Leave-query-out needs two queries of two documents. A query of weight w counts
+    w times in the model and in the error, and is left out as a whole; if its copies were left out
+    one by one, the others would reveal its labels.
 
     The better of the two searches within a budget has a guarantee if gains are submodular (Leskovec
     et al. 2007); these are not, so it is a heuristic. With equal costs, costs change nothing.
 
     The paper gives the model, the criterion and the algorithm, whose printed form has errors that
     are corrected here. The other searches, the rules, rotation, and steps with a single pass over
-    the data are ours: the sums C.U, U.U, U.a and U.p of a query change by a few products when a
-    feature is added.
+    the data are ours.
 
     References
     ----------
-    T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear time algorithm for
-    learning sparse ranking models. SIGIR 2010 workshop on feature generation and selection.
+    {rankrls_reference}
+
+    P. Vincent, Y. Bengio. Kernel matching pursuit. Machine Learning 48, 2002. (Back-fitting.)
 
     J. Leskovec, A. Krause, C. Guestrin, C. Faloutsos, J. VanBriesen, N. Glance. Cost-effective
     outbreak detection in networks. KDD 2007. (Costs.)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -42,10 +42,9 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
     .. math:: (\lambda, k) = \arg\max_{\lambda, k} V(w_{\lambda, k})
 
     :math:`w_{\lambda, k}` is the model of k features on the path of :class:`GreedyRankRLS` with
-    regularization :math:`\lambda`, and V the mean over held-out queries of a measure. One path
-    has the models of all k, and the paths of all :math:`\lambda` share the data and their
-    products. Without held-out data, V is the leave-query-out error of the training queries, which
-    the paths include; smaller is then better.
+    regularization :math:`\lambda`, and V the mean over held-out queries of a measure. Without
+    held-out data, V is the leave-query-out error of the training queries, which the paths include;
+    smaller is then better.
 
     Parameters
     ----------
@@ -67,8 +66,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         The measure V on held-out data.
     mu : float
         For ``"penalized"``: the cost of all features together, in units of V.
-    max_features : int, optional
-        Largest size on the paths if the number of features is chosen; by default all.
+    {max_features}
     criterion : "squared", str or Measure
         Criterion of the paths; also V if there is no held-out data.
     convention, ties
@@ -80,28 +78,19 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
 
     Attributes
     ----------
-    selected_ : int array
-        Features in the order of selection.
-    lam_ : float
-        The regularization.
-    lams_ : list of float
-        The regularizations that were tried.
-    coef_ : array of shape (features,)
-        Weights; 0 for features that are not selected.
+    selected_, coef_, cost_
+        As in :class:`GreedyRankRLS`.
+    lam_, lams_ : float and list of float
+        The regularization, and all that were tried.
     validated_ : bool
         Whether there was held-out data.
-    values_ : array of shape (regularizations, sizes)
-        V of models of 1, 2, ... features; NaN where a search stopped earlier.
-    deviations_ : array of shape (regularizations, sizes)
-        Standard errors of these means over queries.
+    values_, deviations_ : arrays of shape (regularizations, sizes)
+        V of models of 1, 2, ... features, and its standard error; NaN where a search stopped
+        earlier.
     front_ : list of FrontModel
         Each model that is better than all smaller ones: ``k``, ``lam`` and ``value``.
-    fits_ : list of Fit
-        Path of the chosen regularization.
-    paths_ : list of list of Fit
-        Paths of all regularizations.
-    cost_ : float
-        Cost of the selected features; only with costs or a budget.
+    fits_, paths_ : list of Fit, and list of these lists
+        Path of the chosen regularization, and those of all.
     path_ : list of (feature, score)
         Each selected feature, and V of the model of that size on the same path.
 
@@ -110,16 +99,14 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
     Takes, for l regularizations, l times the time of :class:`GreedyRankRLS` without its products of
     features, and O(l k m' (k + log d)) for m' held-out rows in queries of d documents.
 
-    Equal values go to fewer features, then to the :math:`\lambda` nearest to 1 in ratio. This gives
-    the published choices: on two folds of MQ2008 the best ranking is that of one feature for every
-    :math:`\lambda`, and the paper says 1. The grid and ``"best"`` are from the paper; the other
-    rules, and validation by leave-query-out, are ours. Leave-query-out judges models by the errors
-    that also chose their features, so it favors large models.
+    Equal values go to fewer features, then to the :math:`\lambda` nearest to 1 in ratio, as in the
+    published choices on MQ2008. The grid and ``"best"`` are from the paper; the other rules,
+    and validation by leave-query-out, are ours. Leave-query-out judges models by the errors that
+    also chose their features, so it favors large models.
 
     References
     ----------
-    T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear time algorithm for
-    learning sparse ranking models. SIGIR 2010 workshop on feature generation and selection.
+    {rankrls_reference}
 
     Examples
     --------
@@ -189,10 +176,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         measure = self._judge(validation)
         self._sign = 1 if measure is not None and measure.greater_is_better else -1
         self.paths_ = self._paths(source, choices, self.lams_)
-        if validation is None:
-            self._judge_by_errors(source)
-        else:
-            self._judge_by_validation(validation)
+        self._set_values(source, validation)
         # Smaller models lack included features.
         first = max(1, len(choices.start))
         self.front_ = front_of_sizes(self.values_, self.lams_, self._sign, first)
@@ -208,28 +192,26 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
             return parse_measure(self.measure)
         return None if self.criterion == "squared" else parse_measure(self.criterion)
 
-    def _judge_by_errors(self, source: Source) -> None:
-        """Set ``values_`` to the leave-query-out errors or measures of the paths."""
-        with engine_of(source).start(Labels) as workers:
-            n_queries = workers.sum("weight_of_several")
-        self.values_, self.deviations_ = self._empty_grid(), self._empty_grid()
-        for row, path in enumerate(self.paths_):
-            for fit in path:
-                position = row, len(fit.features) - 1
-                self.values_[position] = -self._sign * fit.error / n_queries
-                self.deviations_[position] = fit.deviation / n_queries
-
-    def _judge_by_validation(self, validation: Source) -> None:
-        found = measure_models(
-            validation, self._models(), self.measure, self.convention, ties=self.ties
-        )
-        self.values_, self.deviations_ = self._empty_grid(), self._empty_grid()
+    def _set_values(self, source: Source, validation: Source | None) -> None:
+        """Set ``values_`` and ``deviations_`` of all models on the paths."""
+        found: Iterable[tuple[np.ndarray, np.ndarray]] = self._measure_errors(source)
+        if validation is not None:
+            rule = self.measure, self.convention
+            found = measure_models(validation, self._models(), *rule, ties=self.ties)
+        shape = len(self.paths_), max(len(path) for path in self.paths_)
+        self.values_, self.deviations_ = np.full((2, *shape), np.nan)
         for row, (path, values) in enumerate(zip(self.paths_, found, strict=True)):
             columns = [len(fit.features) - 1 for fit in path]
             self.values_[row, columns], self.deviations_[row, columns] = values
 
-    def _empty_grid(self) -> np.ndarray:
-        return np.full((len(self.paths_), max(len(path) for path in self.paths_)), np.nan)
+    def _measure_errors(self, source: Source) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Mean leave-query-out errors or measures of each path, and their standard errors."""
+        with engine_of(source).start(Labels) as workers:
+            n_queries = workers.sum("weight_of_several")
+        for path in self.paths_:
+            errors = np.array([fit.error for fit in path])
+            deviations = np.array([fit.deviation for fit in path])
+            yield -self._sign * errors / n_queries, deviations / n_queries
 
     def _models(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """For each path, the features that its models use and an array of their weights."""

@@ -7,7 +7,8 @@ from typing import Any
 from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.registry import Method
-from ranksieve.selectors._search.embedded import ProximalSelector, standardized_loss
+from ranksieve.selectors._search.embedded import standardized_loss
+from ranksieve.selectors.embedded.sparserank import LAM_GRID, ProximalSelector
 
 
 class SparseListMLE(ProximalSelector):
@@ -55,13 +56,7 @@ class SparseListMLE(ProximalSelector):
     {example}
     """
 
-    methods = (
-        Method(
-            "listmle-l1",
-            "ListMLE weighted by NDCG, with an L1 penalty",
-            grid={"lam": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)},
-        ),
-    )
+    methods = (Method("listmle-l1", "ListMLE weighted by NDCG, with an L1 penalty", grid=LAM_GRID),)
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         with standardized_loss(source, "listmle-cost") as loss:

@@ -14,8 +14,8 @@ from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive, Seed, Share
 from ranksieve.registry import Method
 from ranksieve.selectors._search.embedded import (
+    NOT_PENALIZED,
     EmbeddedSelector,
-    ProximalSelector,
     standardized_loss,
 )
 from ranksieve.solvers import proximal
@@ -91,7 +91,7 @@ class GroupLassoNetwork(EmbeddedSelector):
     {example}
     """
 
-    given = ProximalSelector.given
+    given = NOT_PENALIZED
 
     methods = (
         Method(

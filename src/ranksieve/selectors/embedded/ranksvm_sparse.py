@@ -12,7 +12,7 @@ from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, Positive, Share
 from ranksieve.registry import Method
-from ranksieve.selectors._search.embedded import EmbeddedSelector, ProximalSelector
+from ranksieve.selectors._search.embedded import NOT_PENALIZED, EmbeddedSelector
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 from ranksieve.solvers.ranksvm.penalties import MCP, Log, Penalty, Weighted
 from ranksieve.solvers.ranksvm.sparse_newton import Minimum, SparseNewton
@@ -127,7 +127,7 @@ class SparseRankSVM(EmbeddedSelector):
     {example}
     """
 
-    given = ProximalSelector.given
+    given = NOT_PENALIZED
     _is_nested = False  # the penalty depends on the number of features
 
     methods = (

@@ -13,8 +13,8 @@ from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive, Seed, Share
 from ranksieve.registry import Method
 from ranksieve.selectors._search.embedded import (
+    NOT_PENALIZED,
     EmbeddedSelector,
-    ProximalSelector,
     StandardizedLoss,
     standardized_loss,
 )
@@ -83,7 +83,7 @@ class RSRank(EmbeddedSelector):
     {example}
     """
 
-    given = ProximalSelector.given
+    given = NOT_PENALIZED
 
     methods = (
         Method(

@@ -1,17 +1,103 @@
-"""SparseRank: RankSVM with an L1 penalty, by proximal gradient steps."""
+"""SparseRank: RankSVM with an L1 penalty, by proximal gradient steps, and the base of its kind."""
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ranksieve.base import Choices
 from ranksieve.engine import Source
+from ranksieve.parameters import Count, FeatureCount, Positive, Share
 from ranksieve.registry import Method
-from ranksieve.selectors._search.embedded import ProximalSelector
+from ranksieve.selectors._search.embedded import NOT_PENALIZED, EmbeddedSelector
+from ranksieve.solvers import proximal
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
+
+LAM_GRID = {"lam": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)}
+
+# Entries that replace {penalty} and so on in docstrings.
+_PENALTY = r"""
+    lam : float
+        :math:`\lambda`, as a fraction of the smallest one for which all weights are 0.
+"""
+_STOPPING = """
+    tol : float
+        Stop when no optimality condition is violated by more than this fraction of the smallest
+        :math:`\\lambda` for which all weights are 0.
+    max_iter : int
+        Largest number of steps.
+"""
+_FOUND = """
+    objective_, violation_ : float
+        Value of the objective before features are dropped, and its violation of optimality.
+    n_iter_ : int
+        Number of steps.
+"""
+
+
+@dataclass(eq=False, repr=False)
+class ProximalSelector(EmbeddedSelector):
+    """A linear ranker with a smooth loss and an L1 penalty on the weights."""
+
+    _shared_docs: ClassVar[dict[str, str]] = {
+        "penalty": _PENALTY,
+        "stopping": _STOPPING,
+        "found": _FOUND,
+    }
+
+    given = NOT_PENALIZED
+
+    n_features_to_select: FeatureCount | None = None
+    _: KW_ONLY
+    lam: Share = 0.01
+    tol: Positive = 1e-5
+    max_iter: Count = 10_000
+    verbose: bool = False
+
+    def _minimize(
+        self, loss_and_gradient: proximal.LossAndGradient, choices: Choices
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Weights of all features, and how near each feature of weight 0 is to a nonzero weight.
+
+        The penalty is a fraction of the smallest one for which only included features have nonzero
+        weights.
+        """
+        n, include = choices.n_features, choices.include
+        start = np.zeros(n)
+        slopes = np.abs(loss_and_gradient(start)[1])
+        first = float(slopes.max())
+        tol = self.tol * first
+        if include:
+            start = self._start(loss_and_gradient, choices, tol)
+            slopes = np.abs(loss_and_gradient(start)[1])
+            slopes[include] = 0.0
+        costs = np.full(n, self.lam * float(slopes.max()))
+        costs[include] = 0.0
+        found = proximal.minimize(
+            loss_and_gradient, start, proximal.RowPenalty(costs), tol, self.max_iter
+        )
+        self.objective_, self.violation_ = found.objective, found.violation / (first or 1.0)
+        self.n_iter_ = found.n_iter
+        return found.weights, np.abs(found.gradient) / (slopes.max() or 1.0)
+
+    def _start(
+        self, loss_and_gradient: proximal.LossAndGradient, choices: Choices, tol: float
+    ) -> np.ndarray:
+        """Weights of the included features if all others have weight 0."""
+        weights, include = np.zeros(choices.n_features), choices.include
+
+        def loss_of_included(own: np.ndarray) -> tuple[float, np.ndarray]:
+            weights[include] = own
+            value, slopes = loss_and_gradient(weights)
+            return value, slopes[include]
+
+        nothing = np.zeros(len(include))
+        free = proximal.RowPenalty(nothing)
+        found = proximal.minimize(loss_of_included, nothing, free, tol, self.max_iter)
+        weights[include] = found.weights
+        return weights
 
 
 @dataclass(eq=False, repr=False)
@@ -61,9 +147,7 @@ class SparseRank(ProximalSelector):
 
     methods = (
         Method(
-            "sparserank",
-            "RankSVM with an L1 penalty, by proximal gradient steps",
-            grid={"lam": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)},
+            "sparserank", "RankSVM with an L1 penalty, by proximal gradient steps", grid=LAM_GRID
         ),
     )
 

@@ -44,8 +44,7 @@ class StepwiseAIC(EmbeddedSelector):
     ----------
     selected_ : int array
         Features in the order of selection; those that others explain completely come last.
-    coef_ : array of shape (features,)
-        Least squares weights of the selected features; 0 for the others.
+    {coef}
     scores_ : array of shape (features,)
         Decrease of RSS by each feature alone, as a fraction of the RSS of the empty model.
     path_ : list of (feature, score)
@@ -59,9 +58,8 @@ class StepwiseAIC(EmbeddedSelector):
 
     This is a reconstruction, because the paper that used it on rankings is not available. Documents
     count as independent, which those of a query are not, so AIC keeps more features than it should.
-
-    Use it to compare with statistical practice. Greedy RankRLS (``greedy-rankrls``) is the same
-    search with a penalty, evaluated on queries that are left out.
+    Use it to compare with statistical practice: :class:`GreedyRankRLS` is the same search with a
+    penalty, evaluated on queries that are left out.
 
     References
     ----------

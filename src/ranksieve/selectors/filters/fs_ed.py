@@ -53,11 +53,10 @@ class FSED(ImportanceFilter, HeldOutSelector):
         - ``"integral"``: numerical integration, without held-out documents.
     bandwidth : {"silverman", "normal"}
         :math:`0.9 \min(s, IQR / 1.34) M^{-1/5}` or :math:`1.06\, s\, M^{-1/5}`, for M values of
-        standard deviation s; see :func:`ranksieve.sums.densities.bandwidths_of`.
+        standard deviation s; see :func:`ranksieve.sums.densities.bandwidths_of`, also for zeros.
     evaluation : {"auto", "exact", "binned"}
         Exact kernel sums, or sums on a grid, where a density is off by at most 0.00002 of a
-        kernel's peak; ``"auto"`` takes exact sums if there are few rows. See
-        :func:`ranksieve.sums.densities.map_densities`.
+        kernel's peak; ``"auto"`` takes exact sums if there are few rows.
     normalize_divergence : bool
         Whether to divide d by the sum of all b - a, so that d, like s, is at most 1. Otherwise d
         dominates s.
@@ -88,14 +87,11 @@ class FSED(ImportanceFilter, HeldOutSelector):
 
     The paper gives the score, the divergence and Gaussian kernels with Silverman's bandwidth. These
     choices are ours: a density is divided by the number of documents of its grade, not of all; the
-    estimators; logarithms of base 2; the treatment of zero bandwidths (see
-    :func:`ranksieve.sums.densities.bandwidths_of`); densities below 1e-12 of the largest are raised
-    to that; a grade without training documents is left out; a constant feature has d = 0. Missing
-    values have no density, and are refused: fill them in first (:class:`ranksieve.Missing`).
-
-    Scale features within queries first if their ranges differ between queries
-    (:class:`ranksieve.preprocessing.QueryMinMaxScaler`). With a single query nothing is held out,
-    and divergences are integrated numerically.
+    estimators; logarithms of base 2; the treatment of zero bandwidths; densities below 1e-12 of the
+    largest are raised to that; a grade without training documents is left out; a constant feature
+    has d = 0. With a single query nothing is held out, and divergences are integrated numerically.
+    Missing values are refused: fill them in first (:class:`ranksieve.Missing`). Scale features
+    whose ranges differ between queries (:class:`ranksieve.preprocessing.QueryMinMaxScaler`).
 
     References
     ----------

@@ -59,15 +59,12 @@ class FSSCPR(ClusterFilter):
     n_features_to_select : int, float, "eigengap" or "silhouette"
         Number of clusters k, or a fraction of the features if below 1, or how to choose it: by the
         largest gap between the eigenvalues k and k + 1, or the largest mean silhouette in Y.
-    importance : str, Measure or Importance
-        Preference for a feature; must not be negative. By default large values are good. Missing
-        values as in :class:`GAS`.
-    similarity : str, callable or Similarity
-        As in :class:`GAS`.
+    importance, similarity
+        As in :class:`GAS`; importance is the preference for a feature and must not be negative. By
+        default large values are good.
     sigma : float
-        Features with a similarity of at most sigma are not connected. Independent features without
-        ties are concordant in half of all pairs, so with concordance, 0.1 disconnects only features
-        with many ties.
+        Features with a similarity of at most sigma are not connected. With concordance, 0.1
+        disconnects only features with many ties: others are concordant in half of all pairs.
     alpha : float
         Fraction of relevance that comes from similar features.
     relevance_weight : float
@@ -82,13 +79,10 @@ class FSSCPR(ClusterFilter):
     split : {"sse", "size"}
         Which cluster is bisected next: the one with the largest sum of squared distances from its
         mean, or the one with the most members.
-    n_init : int
-        Number of starts of k-means for each bisection; the best one is kept.
+    n_init, random_state : int, and int, RandomState or None
+        Number of starts of k-means for each bisection, and its random seed.
     max_clusters : int, optional
-        Largest number of clusters that is chosen automatically; by default half the number of
-        features that vary, but at most 30.
-    random_state : int, RandomState or None
-        Random seed of k-means.
+        Largest number that is chosen automatically, as in :class:`Hierarchical`.
     {choices}
     {verbose}
 
@@ -102,18 +96,14 @@ class FSSCPR(ClusterFilter):
         the formula. 0 for constant features.
     relevance_ : array of shape (features,)
         PageRank s, 0 for constant features; the sum is 1.
-    clusters_ : int array of shape (features,)
-        Cluster of each feature, -1 for constant ones; the features of cluster 0 are represented by
-        ``selected_[0]``, and so on.
-    n_clusters_ : int
     graph_ : array of shape (features, features)
         Weights W.
     eigenvalues_ : array of shape (varying features,)
         Eigenvalues of L, the smallest first.
     embedding_ : array of shape (features, n_clusters_)
         Y, with rows of zeros for constant features.
-    scores_, importance_, directions_, similarity_
-        As in :class:`GAS`.
+    clusters_, n_clusters_, scores_, importance_, directions_, similarity_
+        As in :class:`HCAS`.
 
     Notes
     -----
@@ -121,12 +111,11 @@ class FSSCPR(ClusterFilter):
     and similarity. Scaling features within queries, the first step of the paper, changes neither.
 
     The paper gives the steps above, :math:`\sigma = 0.1, \alpha = 0.85, \beta = 0.5`, concordance
-    and MAP. These choices are ours: a feature without neighbors is a component of its own
-    (:math:`L_{ii} = 0`) and passes its relevance on by preference; rows of Y are compared by their
-    product; the cluster with the largest sum of squares is bisected next; of identical rows the
-    most important feature is split off first; the order of ``selected_``; ties go to the more
-    important feature, then to the one more similar to all others, then to the lowest index; both
-    ways to choose k, which the paper only suggests.
+    and MAP, and suggests to choose k. The other defaults are ours, and so are these choices: a
+    feature without neighbors is a component of its own (:math:`L_{ii} = 0`) and passes its
+    relevance on by preference; of identical rows of Y the most important feature is split off
+    first; ties go to the more important feature, then to the one more similar to all others, then
+    to the lowest index.
 
     If features form no clear clusters, the result depends on the seed of k-means: compare several
     seeds before you interpret one selection. With concordance nearly all features are connected,
@@ -142,14 +131,7 @@ class FSSCPR(ClusterFilter):
 
     Examples
     --------
-    >>> from ranksieve import make_ranking
-    >>> from ranksieve.selectors import FSSCPR
-    >>> data, truth = make_ranking(
-    ...     100, n_informative=3, n_redundant=6, n_noise=0, copy_noise=0.1, tied=0
-    ... )
-    >>> families = truth.families[FSSCPR("silhouette").fit(data).selected_]
-    >>> sorted(families.tolist())
-    [0, 1, 2]
+    {example_of_families}
     """
 
     methods = (Method("fs-scpr", "one feature per spectral cluster, by biased PageRank"),)

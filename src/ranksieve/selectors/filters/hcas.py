@@ -78,11 +78,10 @@ class HCAS(_Agglomerative):
     Notes
     -----
     Takes O(n^2) time for n features, after importance and similarity. The authors' program clusters
-    in the same way (``ward.D`` of R: the update above on d, not on its square). It uses
-    \|Spearman\| over a sample of all rows, and the NDCG of a LambdaMART trained on one feature;
-    here both are per query, and the feature itself is the ranking. Ties go to the feature that is
-    more similar to all others, then to the lowest index, which is our choice. Sets for smaller k
-    are contained in those for larger k.
+    in the same way (``ward.D`` of R: the update above on d, not on its square), but differs in
+    importance and similarity as described in :class:`NGAS`. Ties go to the feature that is more
+    similar to all others, then to the lowest index, which is our choice. Sets for smaller k are
+    contained in those for larger k.
 
     References
     ----------
@@ -93,14 +92,7 @@ class HCAS(_Agglomerative):
 
     Examples
     --------
-    >>> from ranksieve import make_ranking
-    >>> from ranksieve.selectors import HCAS
-    >>> data, truth = make_ranking(
-    ...     100, n_informative=3, n_redundant=6, n_noise=0, copy_noise=0.1, tied=0
-    ... )
-    >>> families = truth.families[HCAS(n_features_to_select=3).fit(data).selected_]
-    >>> sorted(families.tolist())
-    [0, 1, 2]
+    {example_of_families}
     """
 
     methods = (Method("hcas", "the most important feature of each of Ward's clusters"),)
@@ -138,19 +130,16 @@ class Hierarchical(_Agglomerative):
 
     Attributes
     ----------
-    selected_, clusters_, n_clusters_, linkage_
+    selected_, clusters_, n_clusters_, linkage_, path_, scores_, importance_, similarity_
         As in :class:`HCAS`. If the silhouette chooses the number, constant features are left out.
-    path_, scores_, importance_, directions_, similarity_
-        As in :class:`GAS`; the scores of the path are importances.
 
     Notes
     -----
     Takes O(n^2) time for n features after importance and similarity, and as much for each number of
     clusters that ``"silhouette"`` tries. The paper uses Kendall's tau, one representative per
-    cluster, chosen by MAP or NDCG, and chooses the number of clusters by their quality. Only a
-    summary of the paper was available to us; tau-b, average linkage and the silhouette are our
-    choices. The paper's alternative, to represent a cluster by the feature with the largest weight
-    in a linear ranker, is not implemented.
+    cluster, chosen by MAP or NDCG, and chooses the number of clusters by their quality; we know
+    only a summary of it. Tau-b, average linkage and the silhouette are our choices. Its alternative
+    representative, the feature with the largest weight in a linear ranker, is not implemented.
 
     References
     ----------
@@ -158,14 +147,7 @@ class Hierarchical(_Agglomerative):
 
     Examples
     --------
-    >>> from ranksieve import make_ranking
-    >>> from ranksieve.selectors import Hierarchical
-    >>> data, truth = make_ranking(
-    ...     100, n_informative=3, n_redundant=6, n_noise=0, copy_noise=0.1, tied=0
-    ... )
-    >>> families = truth.families[Hierarchical("silhouette").fit(data).selected_]
-    >>> sorted(families.tolist())
-    [0, 1, 2]
+    {example_of_families}
     """
 
     methods = (Method("hierarchical", "the most important feature of each tau cluster"),)

@@ -232,6 +232,8 @@ class BackfittedModel:
         self._inner, self._xy = np.empty((0, 0)), np.empty(0)
         self.candidates = np.empty(0, dtype=np.intp)
         self._is_current = False  # whether there are products with all features of the model
+        self._products: list[np.ndarray] = []
+        self._n_known = 0  # number of rows of products that the blocks have
 
     def addition_errors(self, candidates: np.ndarray) -> np.ndarray:
         """Error of the model with each of some features fitted to its residual.
@@ -256,7 +258,7 @@ class BackfittedModel:
         several = self.n_varying[self.candidates] > 1
         request = None if self.keeps_all else features
         self._products = list(self.workers.sum("candidates", request, several))
-        self._n_known = 0  # number of rows of products that the blocks have
+        self._n_known = 0
 
     def change(self, feature: int) -> None:
         """Add a feature and fit all weights again."""
