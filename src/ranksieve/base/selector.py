@@ -29,7 +29,8 @@ from ranksieve.parameters import FeatureCount, Features
 from ranksieve.progress import progress_bar
 from ranksieve.sums.checks import check_labels_differ, sound_numbers
 
-# Entries that replace {n_features_to_select}, {choices}, {coef} and {example} in docstrings.
+# Entries that replace {n_features_to_select}, {common}, {coef} and {example} in docstrings. The
+# common parameters are those that choose features, which may also stand alone, and ``verbose``.
 _NUMBER = """
     n_features_to_select : int or float
         Number of features, or a fraction of them if below 1.
@@ -49,11 +50,17 @@ _CHOICES = """
         What ``n_features_to_select`` counts. If it counts features, groups are selected in order as
         long as all of their features fit into that number.
 """
+_COMMON = """
+    {choices}
+    {verbose}
+"""
 _COEF = """
     coef_ : array of shape (features,)
         Weights; 0 for features that are not selected.
 """
 _EXAMPLE = """
+    Examples
+    --------
     >>> from ranksieve import make_ranking
     >>> from ranksieve.selectors import {class}
     >>> data, truth = make_ranking(200, n_informative=2, n_redundant=0, noise=0.1)
@@ -156,6 +163,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
 
     _shared_docs: ClassVar[dict[str, str]] = {
         "n_features_to_select": _NUMBER,
+        "common": _COMMON,
         "choices": _CHOICES,
         "coef": _COEF,
         "example": _EXAMPLE,

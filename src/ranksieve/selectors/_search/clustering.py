@@ -25,6 +25,8 @@ _LONGEST_REASON = 40
 
 # Entry that replaces {example_of_families} in docstrings: one feature of each family of copies.
 _EXAMPLE = """
+    Examples
+    --------
     >>> from ranksieve import make_ranking
     >>> from ranksieve.selectors import {class}
     >>> parameters = dict(n_informative=3, n_redundant=6, n_noise=0, copy_noise=0.1, tied=0)

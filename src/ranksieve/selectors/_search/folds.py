@@ -164,7 +164,7 @@ def in_parallel(
         yield from (map if is_one_by_one else ordered_map)(on_one_thread, items)
 
 
-class Checkpoint:
+class Checkpoint(dict[Key, list[np.ndarray]]):
     """Results of a search by key, in memory and, if there is a path, in a file.
 
     A key that lists features stands for the values of all held-out queries. The key -1 - f followed
@@ -177,26 +177,15 @@ class Checkpoint:
     def __init__(
         self, path: PathLike | None, search: Mapping[str, str], n_queries: Sequence[int]
     ) -> None:
-        self._results: dict[Key, list[np.ndarray]] = {}
-        self._log = None
-        if path is not None:
-            self._log = _SearchLog(Path(path), search, n_queries, self._results)
-
-    def __contains__(self, key: Key) -> bool:
-        return key in self._results
-
-    def __getitem__(self, key: Key) -> list[np.ndarray]:
-        return self._results[key]
-
-    def __len__(self) -> int:
-        return len(self._results)
+        super().__init__()
+        self._log = None if path is None else _SearchLog(Path(path), search, n_queries, self)
 
     def add(self, key: Key, arrays: Iterable[np.ndarray]) -> None:
         """Keep a result, and write it to the file."""
         found = list(arrays)
         if self._log is not None:
             self._log.add(key, [array.tolist() for array in found])
-        self._results.setdefault(key, found)
+        self.setdefault(key, found)
 
 
 class _SearchLog(RecordLog):
@@ -212,7 +201,7 @@ class _SearchLog(RecordLog):
         path: Path,
         search: Mapping[str, str],
         n_queries: Sequence[int],
-        results: dict[Key, list[np.ndarray]],
+        results: Checkpoint,
     ) -> None:
         check_replaceable(path)
         self._n_queries, self._arrays = n_queries, results

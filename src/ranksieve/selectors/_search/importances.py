@@ -89,15 +89,11 @@ def _permutation(
 
 
 def shap_within_queries(ranker: Ranker, source: Source) -> np.ndarray:
-    r"""Mean distance of the SHAP values of each feature from their mean in the query.
+    """Mean distance of the SHAP values of each feature from their mean in the query.
 
-    .. math:: I_j = \frac{1}{|Q|} \sum_q \frac{1}{n_q} \sum_{i \in q} |\phi_{ij} - \bar\phi_{qj}|
-
-    with the contribution :math:`\phi_{ij}` of feature j to the score of document i. What a feature
-    adds equally to all documents of a query does not change their ranking. Queries count by their
-    weights, whatever their number of documents. For a linear ranker,
-    :math:`\phi_{ij} = w_j x_{ij}`. Rankers that are neither linear nor made of trees raise a
-    ValueError.
+    :class:`ranksieve.selectors.ShapSelector` has the formula. Queries count by their weights. For a
+    linear ranker, a SHAP value is a weight times a value; rankers that are neither linear nor made
+    of trees raise a ValueError.
     """
     with engine_of(source).start(_Distances, ranker) as workers:
         weight, sums = workers.sum("sums")

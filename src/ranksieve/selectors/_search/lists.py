@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -63,7 +62,7 @@ class ListsSelector(HeldOutSelector):
 
     @property
     def _name_in_errors(self) -> str:
-        refusing = [member.name for member in self._members() if not member.make().takes_missing]
+        refusing = [m.method.name for m in self._members() if not m.make().takes_missing]
         return f"{type(self).__name__} with {', '.join(refusing)}"
 
     def _lists(
@@ -82,7 +81,7 @@ class ListsSelector(HeldOutSelector):
             selector = member.make(length, seeds, include)
             evaluation = held_out if member.method.uses_held_out_data else {}
             chosen = selector.fit(source, **evaluation).selected_
-            lists.append(RankedList(member.name, tuple(chosen[:length].tolist())))
+            lists.append(RankedList(member.method.name, tuple(chosen[:length].tolist())))
             advance(1)
         return lists
 
@@ -115,25 +114,24 @@ class ListsSelector(HeldOutSelector):
             given = named.get(method.name, {})
             if not isinstance(given, Mapping):
                 raise ValueError(f"parameters of {method.name} should be a mapping, got {given!r}")
-            yield ListMember(method.name, method, dict(given))
+            yield ListMember(method, dict(given))
 
 
 class ListMember(NamedTuple):
     """A selector whose list is combined with others."""
 
-    name: str
     method: Method
     parameters: dict[str, Any]
 
     def make(
         self,
         k: int | None = None,
-        seeds: Mapping[str, Any] = MappingProxyType({}),
-        choices: Mapping[str, Any] = MappingProxyType({}),
+        seeds: dict[str, Any] | None = None,
+        choices: dict[str, Any] | None = None,
     ) -> RankSelector:
         """Make the selector, for a number of features if it takes one."""
         number = k if "n_features_to_select" in self.method.defaults else None
-        given = {**seeds, **self.parameters, **choices}
+        given = (seeds or {}) | self.parameters | (choices or {})
         if isinstance(given.get("ranker"), str):
             given["ranker"] = make_ranker(given["ranker"])
         return make_method(self.method, number, **given)

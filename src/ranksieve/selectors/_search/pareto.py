@@ -44,8 +44,7 @@ _PARAMETERS = """
     {validation}
     random_state : int, RandomState or None
         Random seed of the search and of the choice of held-out queries.
-    {choices}
-    {verbose}
+    {common}
 """
 
 

@@ -13,6 +13,8 @@ from ranksieve.costs import AlignedCosts
 from ranksieve.data import DataError
 from ranksieve.selectors._search.paths import Fit, standard_error
 
+_BEYOND = 2  # how many more features than wanted a floating search tries
+
 
 class GrowingModel(Protocol):
     """A model to which a search adds one feature at a time."""
@@ -162,17 +164,12 @@ def backward(model: SearchModel, bounds: Bounds, *, to_the_end: bool = False) ->
     return path[::-1]
 
 
-def floating(model: SearchModel, bounds: Bounds, beyond: int = 2) -> list[Fit]:
+def floating(model: SearchModel, bounds: Bounds) -> list[Fit]:
     """Sequential floating forward selection: after each addition, remove unnecessary features.
 
     A feature is removed if that gives the best model of its size so far. The search continues to
-    ``beyond`` more than the wanted number, and returns the best model of each size up to the wanted
-    number; these need not be nested.
-
-    References
-    ----------
-    P. Pudil, J. Novovicova, J. Kittler. Floating search methods in feature selection. Pattern
-    Recognition Letters 15, 1994.
+    ``_BEYOND`` more than the wanted number, and returns the best model of each size up to the
+    wanted number; these need not be nested (Pudil, Novovicova and Kittler 1994).
     """
     best = {len(fit.features): fit for fit in _begin(model, bounds)}
 
@@ -184,7 +181,7 @@ def floating(model: SearchModel, bounds: Bounds, beyond: int = 2) -> list[Fit]:
         return False
 
     choices = bounds.choices
-    while not choices.is_full(model.features[:-beyond]) and len(bounds.free(model.features)):
+    while not choices.is_full(model.features[:-_BEYOND]) and len(bounds.free(model.features)):
         model.change(_best_addition(model, bounds))
         keep_if_best()
         while len(model.features) > max(2, len(bounds.choices.start)):
@@ -198,17 +195,12 @@ def floating(model: SearchModel, bounds: Bounds, beyond: int = 2) -> list[Fit]:
     return [fit for fit in path if choices.fits(fit.features)] or path[:1]
 
 
-def foba(model: SearchModel, bounds: Bounds, epsilon: float = 0.0, nu: float = 0.5) -> list[Fit]:
+def foba(model: SearchModel, bounds: Bounds, epsilon: float, nu: float) -> list[Fit]:
     """Forward-backward search (FoBa): also remove features that have become nearly useless.
 
     Stops if the best addition, after the first, lowers the error by no more than ``epsilon``. After
     an addition, features are removed as long as that raises the error by at most ``nu`` times the
-    gain of the addition that led to this size.
-
-    References
-    ----------
-    T. Zhang. Adaptive forward-backward greedy algorithm for sparse learning with linear models.
-    NIPS 2008.
+    gain of the addition that led to this size (T. Zhang, NIPS 2008).
     """
     best = {len(fit.features): fit for fit in _begin(model, bounds)}
     gains: dict[int, float] = {}

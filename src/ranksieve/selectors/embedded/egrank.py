@@ -38,8 +38,7 @@ class EGRank(EmbeddedSelector):
     radius, tol, max_iter
         As in :class:`FenchelRank`.
     {standardize}
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -65,8 +64,6 @@ class EGRank(EmbeddedSelector):
     L. Du, Y. Pan, J. Ding, H. Lai, C. Huang. EGRank: an exponentiated gradient algorithm for sparse
     learning-to-rank. Information Sciences 467, 2018.
 
-    Examples
-    --------
     {example}
     """
 

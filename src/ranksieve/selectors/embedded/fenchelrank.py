@@ -42,8 +42,7 @@ class FenchelRank(EmbeddedSelector):
         Stop when the duality gap is at most this; the objective is 1 if all weights are 0.
     max_iter : int
         Largest number of steps; ``gap_`` shows whether it was enough.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -59,16 +58,12 @@ class FenchelRank(EmbeddedSelector):
     This is the Frank-Wolfe method with exact line search. A step takes O(m f + m log n) time for m
     rows of f features in queries of n documents; pairs are never listed. Without away steps, the
     gap falls like 1 / T with the number of steps T. It also falls slowly if the radius is so large
-    that the best weights are inside the ball. The path of :class:`SparseRankSVM` (``penalty="l1"``,
-    ``standardize=False``) has the same solutions and is much faster.
+    that the best weights are inside the ball. The paper gives the problem, steps toward a feature,
+    and when to stop. Away steps and the order of features are ours.
 
-    The paper gives the problem, steps toward a feature, and the stop at a gap of 0.001 or after
-    1000 steps. Away steps, sums over pairs without listing them, and the order of features are
-    ours.
-
-    The weights depend on the scale of features; scale them first, within queries or as a whole.
-
-    Use it to compare with the paper, or to add features one at a time and stop early.
+    Use it to compare with the paper, or to add features one at a time and stop early. Scale
+    features first, within queries or as a whole. The path of :class:`SparseRankSVM`
+    (``penalty="l1"``, ``standardize=False``) has the same solutions and is much faster.
 
     References
     ----------
@@ -78,8 +73,6 @@ class FenchelRank(EmbeddedSelector):
     S. Lacoste-Julien, M. Jaggi. On the global linear convergence of Frank-Wolfe optimization
     variants. NIPS 2015. (Away steps.)
 
-    Examples
-    --------
     {example}
     """
 

@@ -58,8 +58,7 @@ class FSMRank(EmbeddedSelector):
         loss at 0.
     max_iter : int
         Largest number of Newton steps.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -97,8 +96,6 @@ class FSMRank(EmbeddedSelector):
     H.-J. Lai, Y. Pan, Y. Tang, R. Yu. FSMRank: feature selection algorithm for learning to rank.
     IEEE Transactions on Neural Networks and Learning Systems 24, 2013.
 
-    Examples
-    --------
     {example}
     """
 
@@ -168,8 +165,7 @@ class FSMSVM(FSMRank):
         Weight of the loss relative to the norm of w.
     n_features_to_select, lambda1, lambda2, importance, cost, similarity, tol, max_iter
         As in :class:`FSMRank`.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------

@@ -93,8 +93,7 @@ class GreedyBins(LeaveQueryOutSelector):
     {max_features}
     random_state : int, RandomState or None
         Random seed of the parts.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------

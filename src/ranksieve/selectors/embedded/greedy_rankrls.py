@@ -101,8 +101,7 @@ class GreedyRankRLS(LeaveQueryOutSelector):
         search, ``fitting="pre"`` and no ``kappa``.
     random_state : int, RandomState or None
         Random seed of the candidates.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------

@@ -73,8 +73,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         Those of all measures; see :func:`ranksieve.metrics.evaluate`.
     search, fitting, kappa, memory, storage, rotate, epsilon, nu, costs, budget, random_state
         As in :class:`GreedyRankRLS`.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------

@@ -48,10 +48,8 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
         T for features that are not standardized; columns by decreasing quality.
     mean_ : array of shape (features,)
         Subtracted from the features first.
-    losses_ : array of shape (k,)
-        Mean loss of each new feature.
-    n_iter_ : int
-        Number of steps.
+    losses_, n_iter_ : array of shape (k,) and int
+        Mean loss of each new feature, and the number of steps.
 
     Notes
     -----

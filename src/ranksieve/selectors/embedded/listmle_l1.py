@@ -26,8 +26,7 @@ class SparseListMLE(ProximalSelector):
     {sparse_number}
     {penalty}
     {stopping}
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -51,8 +50,6 @@ class SparseListMLE(ProximalSelector):
     - A. Beck, M. Teboulle. A fast iterative shrinkage-thresholding algorithm for linear inverse
       problems. SIAM Journal on Imaging Sciences 2, 2009.
 
-    Examples
-    --------
     {example}
     """
 

@@ -34,9 +34,7 @@ class GroupLassoNetwork(EmbeddedSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        Number of features, or a fraction of them if below 1: those with the largest norms. None
-        selects all features with a nonzero weight.
+    {sparse_number}
     loss : {"ranknet", "listnet", "listmle"}
         The loss of the ranker of this name.
     hidden : int
@@ -45,15 +43,12 @@ class GroupLassoNetwork(EmbeddedSelector):
         :math:`\lambda`, as a fraction of the smallest one for which W may be 0, given the first v.
     alpha : float
         Penalty on the weights v; without it, they would grow while W shrinks.
-    tol : float
-        Largest violation of a condition of stationarity, as a fraction of the smallest
-        :math:`\lambda` for which W may be 0.
-    max_iter : int
-        Largest number of steps.
+    tol, max_iter : float and int
+        Largest violation of a condition of stationarity, as a fraction of the same
+        :math:`\lambda`; largest number of steps.
     random_state : int, RandomState or None
         Random seed of the initial weights.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -64,10 +59,8 @@ class GroupLassoNetwork(EmbeddedSelector):
         W, b and v for the original features; rows of W are 0 for features not selected.
     scores_ : array of shape (features,)
         Norms of the weights of standardized features.
-    objective_, violation_ : float
-        Value of the objective before features are dropped, and its violation of stationarity.
-    n_iter_ : int
-        Number of steps.
+    objective_, violation_, n_iter_
+        As in :class:`SparseRank`.
 
     Notes
     -----
@@ -86,8 +79,6 @@ class GroupLassoNetwork(EmbeddedSelector):
     A. Rahangdale, S. Raut. Deep neural network regularization for feature selection in
     learning-to-rank. IEEE Access 7, 2019.
 
-    Examples
-    --------
     {example}
     """
 

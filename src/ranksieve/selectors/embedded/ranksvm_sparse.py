@@ -60,9 +60,8 @@ class SparseRankSVM(EmbeddedSelector):
     penalty : {"l1", "mcp", "log"}
         The penalty g, in the order above.
     standardize : bool
-        Whether s is the standard deviation of a feature within queries, so that its unit does not
-        matter: of the documents around their query's mean, weighted by the number of their pairs.
-        Otherwise s is 1.
+        Whether s is the standard deviation of a feature around the means of its queries, documents
+        weighted by the number of their pairs, so that its unit does not matter. Otherwise s is 1.
     lam : float
         Last penalty of the path, relative to the smallest one for which all weights are 0.
     n_lams : int
@@ -78,8 +77,7 @@ class SparseRankSVM(EmbeddedSelector):
         loss at 0, both divided by the standard deviations of their features.
     max_iter : int
         Largest number of Newton steps for one penalty.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -91,25 +89,21 @@ class SparseRankSVM(EmbeddedSelector):
         Absolute weights of the solution.
     solutions_ : list of SparseFit
         The path: ``lam``, ``features``, ``coef``, ``objective``, ``violation``, ``n_iter``.
-    largest_penalty_ : float
-        The smallest penalty for which all weights are 0.
+    largest_penalty_, lam_ : float
+        The smallest penalty for which all weights are 0, and that of the chosen solution.
     n_iter_ : int
         Number of Newton steps on the whole path.
-    lam_ : float
-        Penalty of the chosen solution.
 
     Notes
     -----
     A Newton step takes O(m k^2 + m log n) time for m rows in queries of n documents and k features
     that have weights or may get one; checking all f features takes O(m f). See
     :class:`ranksieve.solvers.ranksvm.sparse_newton.SparseNewton`. Each solution starts from the
-    previous one and needs few Newton steps, mostly 1 to 3. Pairs are never listed. Copies of the
-    columns of the k features are kept in memory if there is room.
+    previous one and mostly needs 1 to 3 Newton steps. Pairs are never listed.
 
     With ``"l1"`` a solution is the global minimum. Otherwise it is a stationary point: each Newton
-    step replaces g by its tangents, which is the reweighted :math:`\ell_1` of the paper, where this
-    happens only after the last step. The loss, penalties and reweighting are from the paper; the
-    solver, the path, and the scales s, h and u are ours.
+    step replaces g by its tangents, which the paper does after the last step only. The loss,
+    penalties and reweighting are from the paper; the solver, the path and the scales are ours.
 
     Use it to get a linear model from hundreds of features. L1 is the safe first choice; MCP and log
     keep fewer features that only support others, and are worth it if the weights are used directly.
@@ -122,8 +116,6 @@ class SparseRankSVM(EmbeddedSelector):
     - R. Tibshirani et al. Strong rules for discarding predictors in lasso-type problems. Journal of
       the Royal Statistical Society B 74, 2012.
 
-    Examples
-    --------
     {example}
     """
 

@@ -46,14 +46,11 @@ class RSRank(EmbeddedSelector):
         Number of steps from one truncation to the next.
     learning_rate : float
         Step size.
-    epochs : int
-        Number of passes over the queries.
-    batch_queries : int
-        Number of queries in a step.
+    epochs, batch_queries : int
+        Number of passes over the queries, and number of queries in a step.
     random_state : int, RandomState or None
         Random seed of the batches.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -78,8 +75,6 @@ class RSRank(EmbeddedSelector):
     - J. Langford, L. Li, T. Zhang. Sparse online learning via truncated gradient. Journal of
       Machine Learning Research 10, 2009.
 
-    Examples
-    --------
     {example}
     """
 

@@ -40,19 +40,14 @@ class SaliencySelector(ClusterSelector):
     Parameters
     ----------
     {n_features_to_select}
-    loss : {"ranknet", "listnet", "listmle"}
-        The loss of the ranker of this name.
-    hidden : int
-        Number of units in the hidden layer.
+    loss, hidden, random_state
+        As in :class:`GroupLassoNetwork`.
     epochs : int
         Number of passes over the data.
     group_size : int
         Number of features of a document that form a group. With 1, no two features share a group,
         and the most salient features are selected.
-    random_state : int, RandomState or None
-        Random seed of the network.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -62,10 +57,8 @@ class SaliencySelector(ClusterSelector):
         Mean saliency.
     similarity_ : array of shape (features, features)
         e.
-    clusters_ : int array of shape (features,)
-        Cluster of each feature, numbered as in ``selected_``; -1 for features that are constant
-        within every query.
-    n_clusters_ : int
+    clusters_, n_clusters_
+        As in :class:`HCAS`.
 
     Notes
     -----

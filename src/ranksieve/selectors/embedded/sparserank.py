@@ -115,8 +115,7 @@ class SparseRank(ProximalSelector):
     {penalty}
     {standardize}
     {stopping}
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -140,8 +139,6 @@ class SparseRank(ProximalSelector):
     H. Lai, Y. Pan, Y. Tang, N. Liu. Efficient gradient descent algorithm for sparse models with
     application in learning-to-rank. Knowledge-Based Systems 49, 2013.
 
-    Examples
-    --------
     {example}
     """
 

@@ -37,8 +37,7 @@ class StepwiseAIC(EmbeddedSelector):
     ----------
     n_features_to_select : int, float or None
         Number of features, or a fraction of them if below 1. None stops before AIC rises.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -66,8 +65,6 @@ class StepwiseAIC(EmbeddedSelector):
     H. Akaike. A new look at the statistical model identification. IEEE Transactions on Automatic
     Control 19, 1974.
 
-    Examples
-    --------
     {example}
     """
 

@@ -64,8 +64,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
         Fraction of the queries to hold out if ``fit`` gets no ``eval_set``.
     random_state : int, RandomState or None
         Random seed for the choice of held-out queries.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -98,8 +97,6 @@ class FSED(ImportanceFilter, HeldOutSelector):
     P. Gupta, P. Rosso. Expected divergence based feature selection for learning to rank. COLING
     2012.
 
-    Examples
-    --------
     {example}
     """
 

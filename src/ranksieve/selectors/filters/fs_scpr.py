@@ -83,8 +83,7 @@ class FSSCPR(ClusterFilter):
         Number of starts of k-means for each bisection, and its random seed.
     max_clusters : int, optional
         Largest number that is chosen automatically, as in :class:`Hierarchical`.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -129,8 +128,6 @@ class FSSCPR(ClusterFilter):
     - A. Y. Ng, M. I. Jordan, Y. Weiss. On spectral clustering: analysis and an algorithm. NIPS
       2001.
 
-    Examples
-    --------
     {example_of_families}
     """
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from scipy.sparse import coo_array
+from scipy.sparse import csr_array, eye_array, hstack
 
 from ranksieve.base import Choices
 from ranksieve.data import DataError
@@ -53,8 +53,7 @@ class GAS(SimilarityFilter):
     solver : {"greedy", "exact"}
         ``"exact"`` solves the 0-1 problem by integer programming, for up to 60 features, to see how
         far the greedy solution is from the optimum. Its features are listed by importance.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -78,9 +77,9 @@ class GAS(SimilarityFilter):
     paper).
 
     The paper gives the objective, the greedy algorithm, both kinds of importance and the use of
-    Kendall's tau. These choices are ours: tau is the fraction of strictly concordant pairs; the
-    phrase "inversely proportional" in GAS-L is 1 / loss; the direction of a feature is decided
-    once, on the mean over queries; importance averages over ties; MAP is the default measure.
+    Kendall's tau. These choices are ours: tau is the fraction of strictly concordant pairs; GAS-L
+    is "inversely proportional" to the loss as 1 / loss; the direction of a feature is decided once,
+    on the mean over queries; importance averages over ties; MAP is the default measure.
 
     References
     ----------
@@ -160,25 +159,16 @@ def _solve_exactly(w: np.ndarray, e: np.ndarray, c: float, choices: Choices) -> 
     first, second = np.triu_indices(n, k=1)
     n_pairs = len(first)
     cost = np.concatenate([-w, 2 * c * e[first, second]])
-    pair, z = np.arange(n_pairs), n + np.arange(n_pairs)
-    one = np.ones(n_pairs)
-
-    def rows(*terms: tuple[np.ndarray, np.ndarray]) -> Any:
-        columns = np.concatenate([position for position, _ in terms])
-        values = np.concatenate([value for _, value in terms])
-        positions = np.tile(pair, len(terms)), columns
-        return coo_array((values, positions), shape=(n_pairs, n + n_pairs))
-
-    at_least = LinearConstraint(rows((z, one), (first, -one), (second, -one)), lb=-1)
+    x_first, x_second = (csr_array(np.eye(n)[position]) for position in (first, second))
+    z, is_x = eye_array(n_pairs), np.concatenate([np.ones(n), np.zeros(n_pairs)])
     constraints = [
-        LinearConstraint(np.concatenate([np.ones(n), np.zeros(n_pairs)])[None], k, k),
-        at_least,
-        LinearConstraint(rows((z, one), (first, -one)), ub=0),
-        LinearConstraint(rows((z, one), (second, -one)), ub=0),
+        LinearConstraint(is_x[None], k, k),
+        LinearConstraint(hstack([-x_first - x_second, z]), lb=-1),
+        LinearConstraint(hstack([-x_first, z]), ub=0),
+        LinearConstraint(hstack([-x_second, z]), ub=0),
     ]
-    integrality = np.concatenate([np.ones(n), np.zeros(n_pairs)])
     least = np.isin(np.arange(n + n_pairs), choices.start).astype(float)
-    answer = milp(cost, integrality=integrality, bounds=Bounds(least, 1), constraints=constraints)
+    answer = milp(cost, integrality=is_x, bounds=Bounds(least, 1), constraints=constraints)
     if answer.x is None:
         raise DataError(f"the integer program was not solved: {answer.message}")
     chosen = np.flatnonzero(answer.x[:n] > 0.5)

@@ -58,8 +58,7 @@ class HCAS(_Agglomerative):
         Number of clusters k, or a fraction of the features if below 1.
     importance, similarity
         As in :class:`GAS`.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -90,8 +89,6 @@ class HCAS(_Agglomerative):
     - F. Murtagh, P. Legendre. Ward's hierarchical agglomerative clustering method: which algorithms
       implement Ward's criterion? Journal of Classification 31, 2014. (On ``ward.D``.)
 
-    Examples
-    --------
     {example_of_families}
     """
 
@@ -125,8 +122,7 @@ class Hierarchical(_Agglomerative):
         features that vary, but at most 30.
     importance, similarity
         As in :class:`GAS`.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -145,8 +141,6 @@ class Hierarchical(_Agglomerative):
     ----------
     G. Hua, M. Zhang, Y. Liu, S. Ma, L. Ru. Hierarchical feature selection for ranking. WWW 2010.
 
-    Examples
-    --------
     {example_of_families}
     """
 

@@ -26,8 +26,7 @@ _PARAMETERS = """
         Bins with equal numbers of rows, or bins of equal width between the smallest and the largest
         value. Rows of equal value always share a bin. Missing values that the data keeps have a
         bin of their own, below the others.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -48,8 +47,6 @@ _REFERENCES = """
     ----------
     X. Geng, T.-Y. Liu, T. Qin, H. Li. Feature selection for ranking. SIGIR 2007.
 
-    Examples
-    --------
     {example}
 """
 
@@ -144,7 +141,7 @@ class ChiSquare(_Dependence):
 
 
 class Contingency(NamedTuple):
-    """Rows by bin of each feature and by grade."""
+    """Numbers of rows by bin of each feature and by grade."""
 
     tables: np.ndarray  # (features, bins, grades)
     edges: tuple[np.ndarray, ...]  # inner edges of each feature's bins

@@ -28,8 +28,7 @@ _PARAMETERS = """
         From 0 (importance only) to 1 (diversity only).
     similarity
         As in :class:`GAS`.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------

@@ -31,8 +31,7 @@ class NGAS(SimilarityFilter):
     {n_features_to_select}
     importance, similarity
         As in :class:`GAS`.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -103,13 +102,12 @@ class XGAS(NGAS):
         Fraction of the remaining features to consider.
     importance, similarity
         As in :class:`GAS`.
-    {choices}
-    {verbose}
+    {common}
 
     Notes
     -----
-    Takes O(n k log n) time after importance and similarity. For attributes, the reference and
-    differences from the authors' program, see :class:`NGAS`.
+    Takes O(n k log n) time after importance and similarity. Attributes, the reference and the
+    differences from the authors' program are those of :class:`NGAS`.
     """
 
     methods = (Method("xgas", "extended greedy walk: the best of the least similar"),)

@@ -29,8 +29,7 @@ _PARAMETERS = """
         queries, or all documents if None. Neighbors may be any documents of the query.
     random_state : int, RandomState or None
         Random seed of the sample in longer queries.
-    {choices}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -45,8 +44,6 @@ _REFERENCES = """
     - H. Yu, J. Oh, W.-S. Han. Efficient feature weighting methods for ranking. CIKM 2009.
     - K. Kira, L. A. Rendell. A practical approach to feature selection. ICML 1992. (Relief.)
 
-    Examples
-    --------
     {example}
 """
 
@@ -157,11 +154,10 @@ class RankFilter(_Relief):
     -----
     Takes O(n sum |Q| min(|Q|, d)) time for n features, queries of |Q| documents and d =
     ``max_documents``. This is our own variant: of the paper we know only that it extends Relief to
-    relevance levels. These choices are ours: the update; documents without an H or M do not count
-    in \|Q\|, and queries with only such documents do not count in N; equally near neighbors share
-    the update, so that the order of documents does not matter; queries, not documents, have equal
-    weight, unless they are given weights. Labels are used as numbers: y and 2 y weigh M
-    differently. Features constant within every query come last.
+    relevance levels. Documents without an H or M do not count in \|Q\|, and queries with only such
+    documents do not count in N. Equally near neighbors share the update, so that the order of
+    documents does not matter. Queries, not documents, have equal weight. Labels are used as
+    numbers: y and 2 y weigh M differently. Features constant within every query come last.
 
     Use it for a quick look at features that matter only between close documents. It ignores
     redundancy, and on LETOR's MQ2008 it is about as good as a random order.
@@ -196,10 +192,9 @@ class RankWrapper(_Relief):
 
     Notes
     -----
-    The cost is that of :class:`RankFilter`. This is our own variant: of the paper we know only that
-    it weighs features by relative orderings of documents. N counts the queries whose labels differ.
-    Equally near neighbors share the update; queries, not documents, have equal weight. The size of
-    label differences does not matter. Features constant within every query come last.
+    Cost, neighbors and weights as in :class:`RankFilter`. This, too, is our own variant: of the
+    paper we know only that it weighs features by relative orderings of documents. N counts the
+    queries whose labels differ, by whatever amount.
 
     It is of little use: on LETOR's MQ2008 it is worse than a random order.
 

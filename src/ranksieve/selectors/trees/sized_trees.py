@@ -158,7 +158,7 @@ class SizedTrees(ListsSelector):
                 f"got {len(members)}"
             )
         for member in members:
-            if member.name == "elimination" and "ranker" not in member.parameters:
+            if member.method.name == "elimination" and "ranker" not in member.parameters:
                 member = member._replace(parameters=self._for_elimination() | member.parameters)
             yield member
 

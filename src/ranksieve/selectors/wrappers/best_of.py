@@ -135,7 +135,9 @@ class BestOf(ListsSelector):
     def _members(self) -> Iterator[ListMember]:
         defaults = _DEFAULT_PARAMETERS if tuple(self.selectors) == _DEFAULT_SELECTORS else {}
         for member in super()._members():
-            yield member._replace(parameters=defaults.get(member.name, {}) | member.parameters)
+            yield member._replace(
+                parameters=defaults.get(member.method.name, {}) | member.parameters
+            )
 
     def _judging_ranker(self) -> Ranker:
         """Untrained ranker that evaluates lists."""
