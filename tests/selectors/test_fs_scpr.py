@@ -13,20 +13,17 @@ from sklearn.base import clone
 
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.selectors import FSSCPR
-from ranksieve.selectors._search.clustering import (
-    bisecting_kmeans,
-    cluster_counts,
-    dense_ranks,
-    eigengap,
-    embedding,
-    normalized_laplacian,
-    similarity_graph,
-)
+from ranksieve.selectors._search.clustering import cluster_counts, dense_ranks
 from ranksieve.selectors.filters.fs_scpr import (
     biased_pagerank,
+    bisecting_kmeans,
+    eigengap,
+    embedding,
     mean_similarity,
     minmax_in_cluster,
+    normalized_laplacian,
     preference,
+    similarity_graph,
 )
 
 

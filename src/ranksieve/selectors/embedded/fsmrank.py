@@ -181,10 +181,8 @@ class FSMSVM(FSMRank):
     Notes
     -----
     A baseline in the paper below: features by their weights in FSMRank, then RankSVM in the primal.
-    FSMRank itself is reconstructed, as its Notes say. Tune the number of features on validation
-    data. The cost is that of one solution of FSMRank and one of RankSVM.
-
-    Use it if FSMRank's penalties shrink the weights of the selected features too much.
+    Takes the time of one solution each. Tune the number of features on validation data. Use it if
+    FSMRank's penalties shrink the weights of the selected features too much.
 
     References
     ----------
@@ -197,7 +195,7 @@ class FSMSVM(FSMRank):
     >>> from ranksieve import make_ranking
     >>> from ranksieve.rankers import RankSVM
     >>> from ranksieve.selectors import FSMSVM
-    >>> data, truth = make_ranking(200, n_informative=3, n_redundant=0, noise=0.1)
+    >>> data, _ = make_ranking(200)
     >>> selector = FSMSVM(n_features_to_select=3, C=10.0).fit(data)
     >>> ranker = RankSVM(C=10.0).fit(selector.transform(data))
     >>> bool(abs(selector.coef_[selector.support_] - ranker.coef_).max() < 1e-2)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Literal
@@ -72,16 +73,14 @@ class GreedyRankRLS(LeaveQueryOutSelector):
         remove features whose removal has come to cost little (FoBa, which may stop before the
         number of features is reached). The latter two need the squared criterion.
     fitting : {"pre", "back"}
-        Fit all weights for each candidate; or fit only the weight of the candidate to the residuals
-        of the model, and all weights once it is chosen. The latter is for sparse data with very
-        many features, which it never makes dense.
+        Fit all weights for each candidate; or only that of the candidate, to the residuals of the
+        model, and all weights once it is chosen. The latter never makes sparse data dense.
     kappa : int, optional
-        Try this number of random features in each step instead of all: with 59, one of the best 5 %
+        Try this number of random features in each step instead of all. With 59, one of the best 5 %
         is among them with a probability of 95 %.
     memory : {"auto", "full", "low"}
-        Keep the residuals of all features, about twice the size of the data; or compute them again
-        in each step, in time that grows with the square of the number of selected features.
-        ``"auto"`` keeps them if there is room.
+        Keep the residuals of all features, about twice the size of the data, or compute them again
+        in each step; ``"auto"`` keeps them if there is room.
     storage : {"float64", "float32"}
         Type of the stored residuals; sums are float64.
     rotate : bool
@@ -96,9 +95,9 @@ class GreedyRankRLS(LeaveQueryOutSelector):
         Costs of features; see :meth:`ranksieve.FeatureCosts.of`. Each step adds the feature with
         the largest decrease of the error per added cost. By default every feature costs 1.
     budget : float, optional
-        Largest cost of the selected features. The search is run twice, by the decrease per cost and
-        by the decrease alone, and the smaller error wins. Costs and a budget need the forward
-        search, ``fitting="pre"`` and no ``kappa``.
+        Largest cost of the selected features. The search is run by the decrease per cost and by the
+        decrease alone, and the smaller error wins. Costs and a budget need the forward search,
+        ``fitting="pre"`` and no ``kappa``.
     random_state : int, RandomState or None
         Random seed of the candidates.
     {common}
@@ -240,24 +239,12 @@ class GreedyRankRLS(LeaveQueryOutSelector):
         """Models of 1 to k features for each regularization; they share computations."""
         self._check(choices)
         self._paid = self._costs_of_features() if self._pays else None
-        if choices.has_several:
-            return self._paths_of_groups(source, choices, lams)
         if self.fitting == "back":
             return [self._backfit(source, choices, lam) for lam in lams]
-        with (
-            limit_blas_threads(1),  # matrices between rounds are small
-            engine_of(source, _BLOCK).start(*self._statistic(source, choices.k)) as workers,
-        ):
-            n_queries, weight = workers.sum("n_queries")
-            check_two_queries(n_queries)
-            if self.kappa is not None:
-                bounds = Bounds(weight, workers.sum("spread") > 0, choices)
-                makers = [partial(SampledModel, workers, lam) for lam in lams]
-                return [self._run_search(make, bounds) for make in makers]
-            products = Products(*workers.sum("gram"))
-            bounds = Bounds(weight, np.diag(products.xx) > 0, choices)
-            kind = ReplayedModel if self._is_low else Model
-            return [self._run_search(partial(kind, workers, products, lam), bounds) for lam in lams]
+        with self._start_models(source, choices) as (make, weight, varies):
+            bounds = Bounds(weight, varies, choices)
+            paths = [self._run_search(partial(make, lam=lam), bounds) for lam in lams]
+        return [expand_groups(path, choices) for path in paths]
 
     def _backfit(self, source: Source, choices: Choices, lam: float) -> list[Fit]:
         with engine_of(source).start(Backfitting) as workers:
@@ -266,14 +253,28 @@ class GreedyRankRLS(LeaveQueryOutSelector):
             bounds = Bounds(model.weight, model.n_varying > 0, choices)
             return self._run_search(lambda: model, bounds)
 
-    def _paths_of_groups(
-        self, source: Source, choices: Choices, lams: Sequence[float]
-    ) -> list[list[Fit]]:
-        groups = [choices.features_of([group]) for group in range(choices.n_groups)]
-        with group_products(source, groups) as (products, weight):
-            bounds = Bounds(weight, products.varies, choices)
-            paths = [self._run_search(partial(GroupModel, products, lam), bounds) for lam in lams]
-        return [expand_groups(path, choices) for path in paths]
+    @contextmanager
+    def _start_models(
+        self, source: Source, choices: Choices
+    ) -> Iterator[tuple[Callable[..., Any], float, np.ndarray]]:
+        """Yield what makes a model of no features, the weight of queries, and what varies."""
+        if choices.has_several:
+            groups = [choices.features_of([group]) for group in range(choices.n_groups)]
+            with group_products(source, groups) as (of_groups, weight):
+                yield partial(GroupModel, of_groups), weight, of_groups.varies
+            return
+        with (
+            limit_blas_threads(1),  # matrices between rounds are small
+            engine_of(source, _BLOCK).start(*self._statistic(source, choices.k)) as workers,
+        ):
+            n_queries, weight = workers.sum("n_queries")
+            check_two_queries(n_queries)
+            if self.kappa is not None:
+                yield partial(SampledModel, workers), weight, workers.sum("spread") > 0
+                return
+            products = Products(*workers.sum("gram"))
+            kind = ReplayedModel if self._is_low else Model
+            yield partial(kind, workers, products), weight, np.diag(products.xx) > 0
 
     def _run_search(self, make: Callable[[], Any], bounds: Bounds) -> list[Fit]:
         if self.kappa is not None:

@@ -56,9 +56,8 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
     A step takes O(m f k) time for m rows of f features, plus the time of the loss.
 
     This is a reconstruction. The paper trains a linear map from f to k features by gradient descent
-    on a pairwise loss, to be used before any ranker. The logistic loss, the aim that each new
-    feature ranks by itself, and orthogonal columns (gradient steps on the Stiefel manifold, with a
-    QR decomposition after each) are ours.
+    on a pairwise loss. The logistic loss, the aim that each new feature ranks by itself, and
+    orthogonal columns (steps on the Stiefel manifold, with a QR decomposition each) are ours.
 
     References
     ----------

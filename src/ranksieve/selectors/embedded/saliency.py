@@ -65,11 +65,10 @@ class SaliencySelector(ClusterSelector):
     A pass takes O(m f h) time for m rows of f features with h hidden units, and the groups take
     O(m f^2).
 
-    This is a reconstruction. The paper computes saliency maps of a neural ranker, groups the most
-    salient features of each document, clusters features by how often they share a group, and keeps
-    the most salient feature of each cluster. The network, the scale :math:`\sigma_f`, the size of
-    groups and the measure of similarity are ours. As published, features that are salient together
-    share a cluster even if they are not redundant, and all but one of them are lost.
+    This is a reconstruction. The steps are those of the paper; the network, the scale
+    :math:`\sigma_f`, the size of groups and the measure of similarity are ours. As published,
+    features that are salient together share a cluster even if they are not redundant, and all but
+    one of them are lost.
 
     Use it to compare with the paper; or, with ``group_size=1``, if the ranker will be a network.
 

@@ -42,8 +42,7 @@ class NGAS(SimilarityFilter):
     -----
     Takes O(n k) time after importance and similarity. The authors' program uses \|Spearman\| over a
     sample of all rows, and the NDCG of a LambdaMART trained on one feature; here both are per
-    query, and the feature itself is the ranking. Features constant within every query are taken
-    last.
+    query, and the feature itself is the ranking. Features constant within every query come last.
 
     References
     ----------
