@@ -95,11 +95,10 @@ class StabilitySelector(RankSelector):
     Takes 2 B runs on half of the queries, several at a time, each with one thread; and the
     similarity of all pairs of features. Queries of weight 0 are in no half, and a half in which no
     query has different labels selects nothing. Features constant within every query come last. With
-    groups, a run selects a group if it selects one of its features, and the bound counts groups.
-    Shards are read into memory.
+    groups, the bound counts groups. Shards are read into memory.
 
-    The bound concerns features that are selected no more often than at random. It does not say that
-    the others are useful: a feature that is selected for a reason may still not help your ranker.
+    The bound does not say that the other features are useful: a feature that is selected for a
+    reason may still not help your ranker.
 
     References
     ----------
@@ -236,9 +235,6 @@ class StabilitySelector(RankSelector):
 def mean_ranks(runs: list[list[int]], n: int) -> np.ndarray:
     """Mean rank of each feature over runs, from 0; n where a run does not select it.
 
-    Examples
-    --------
-    >>> from ranksieve.selectors.wrappers.stability import mean_ranks
     >>> mean_ranks([[2, 0], [2, 1]], 3).tolist()
     [2.0, 2.0, 0.0]
     """
