@@ -13,11 +13,10 @@ from sklearn.base import clone
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.io.records import get
-from ranksieve.rankers.base import Ranker
+from ranksieve.rankers.base import Ranker, Refits
 from ranksieve.rankers.library import Library
-from ranksieve.rankers.lightgbm_data import to_library_format
+from ranksieve.rankers.lightgbm_data import LightGBMRefits, to_library_format
 from ranksieve.rankers.per_feature import reduce_parameters
-from ranksieve.rankers.refits import LightGBMRefits, Refits
 from ranksieve.rankers.registry import make_ranker
 from ranksieve.rankers.tree_libraries import find_library_class, is_error_of_library, library_of
 from ranksieve.registry import OwnMethod

@@ -24,7 +24,6 @@ from ranksieve.io.model import SavedModel, write_model
 from ranksieve.io.records import get_numbers
 from ranksieve.io.selection import PathLike, Selection
 from ranksieve.progress import progress_bar
-from ranksieve.rankers.refits import Refits
 from ranksieve.solvers.linear import linear_scores
 from ranksieve.sums.checks import check_labels_differ, sound_numbers
 from ranksieve.threads import limit_threads_for
@@ -37,17 +36,9 @@ class Ranker(Predictor):
     A subclass declares its parameters and implements :meth:`_train` and :meth:`_scores`, and
     :meth:`_learned` and :meth:`_relearn` for files. A ranker that was saved with a selection takes
     rows with all features or with the selected ones.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-    feature_names_in_ : array of str
-        Only if the features have names.
-    selection_ : Selection
-        How the features were selected; only if the ranker was saved with a selection.
     """
 
-    selection_: Selection
+    selection_: Selection  # how features were selected; only if it was saved with a selection
 
     @property
     def takes_missing(self) -> bool:  # type: ignore[override]
@@ -203,6 +194,21 @@ class LinearRanker(Ranker):
 
     def _relearn(self, learned: dict[str, Any]) -> None:
         self.coef_ = get_numbers(learned, "coef", self.n_features_in_)
+
+
+class Refits:
+    """Copies of an untrained ranker, each trained on some features of the same data."""
+
+    # Whether removing features that a trained ranker does not use leaves its model unchanged.
+    ignores_unused = False
+
+    def __init__(self, ranker: Any, data: RankingData) -> None:
+        self.ranker, self.data = ranker, data
+
+    def fit(self, features: Sequence[int]) -> Any:
+        """Train a copy of the ranker on some features."""
+        copy = self.ranker._for_features(features, self.data.n_features)
+        return copy.fit(self.data.take_features(list(features)))
 
 
 def is_repeatable(ranker: Any) -> bool:

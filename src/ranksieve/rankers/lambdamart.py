@@ -15,9 +15,10 @@ from ranksieve.engine import Source
 from ranksieve.io.records import get
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import AtLeastTwo, Count, Positive, Seed
-from ranksieve.rankers.base import Ranker
+from ranksieve.rankers.base import Ranker, Refits
 from ranksieve.rankers.lightgbm_dask import best_number_of_trees, train_on_workers
 from ranksieve.rankers.lightgbm_data import (
+    LightGBMRefits,
     blocks_of,
     check_whole_labels,
     dataset_of,
@@ -26,7 +27,6 @@ from ranksieve.rankers.lightgbm_data import (
 )
 from ranksieve.rankers.model_checks import load_booster
 from ranksieve.rankers.per_feature import LIGHTGBM, reduce_parameters
-from ranksieve.rankers.refits import LightGBMRefits, Refits
 from ranksieve.registry import Method
 from ranksieve.threads import openmp_thread_count
 
@@ -74,21 +74,17 @@ class LambdaMART(Ranker):
     -----
     Labels must be whole numbers from 0 to 30. LightGBM handles missing values (NaN): each split
     learns to which side they go. Queries of one document or of equal labels have no gradient, but
-    their rows affect the bins. The result does not depend on the number of threads.
-
-    Weights of queries multiply gradients and their curvatures. As in LightGBM, bins and
-    ``min_child_samples`` count each document once, whatever its weight, even 0.
+    their rows affect the bins. The result does not depend on the number of threads. Weights of
+    queries multiply gradients and their curvatures; bins and ``min_child_samples`` count each
+    document once, whatever its weight, even 0.
 
     Shards are binned as they are read: most values take one byte of memory, unless they are sparse.
-    On shards that were opened with a Dask client, the workers that hold them train, with LightGBM's
-    distributed training:
-
-    - Each worker takes a run of shards and finds the bins of some features from its own rows only,
-      so trees differ somewhat from those of one machine and depend on the number of workers. (With
-      one shard or one worker they are the same.) The same number of workers gives the same trees.
-    - All trees are trained. With an ``eval_set``, the number in use is then the one that early
-      stopping would have kept by NDCG@k, regardless of metrics and gains in ``params``.
-    - Each worker uses its own number of threads. If a worker is lost, training fails: train again.
+    On shards that were opened with a Dask client, the workers that hold them train together. Each
+    takes a run of shards and finds the bins of some features from its own rows only, so trees
+    differ somewhat from those of one machine, unless there is one shard or one worker; the same
+    number of workers gives the same trees. All trees are trained. With an ``eval_set``, the number
+    in use is the one that early stopping would have kept by NDCG@k, regardless of metrics and gains
+    in ``params``. If a worker is lost, training fails: train again.
 
     References
     ----------
@@ -146,7 +142,7 @@ class LambdaMART(Ranker):
         """Train on the LightGBM Dataset that ``dataset`` makes for the training parameters."""
         import lightgbm
 
-        parameters = self._parameters()
+        parameters = self._dataset_parameters()
         train = dataset(parameters)
         callbacks, held_out = [], []
         if validation is not None:
@@ -155,8 +151,7 @@ class LambdaMART(Ranker):
         self.booster_ = lightgbm.train(
             parameters, train, self.n_estimators, valid_sets=held_out, callbacks=callbacks
         )
-        best = self.booster_.best_iteration
-        self.best_iteration_ = best if best > 0 else self.booster_.num_trees()
+        self.best_iteration_ = max(0, self.booster_.best_iteration) or self.booster_.num_trees()
 
     def _refits(self, data: RankingData) -> Refits:
         return LightGBMRefits.of(self, data)
@@ -164,18 +159,15 @@ class LambdaMART(Ranker):
     def _check_training(self, data: RankingData) -> None:
         check_whole_labels("LambdaMART", data)
 
-    def _dataset_parameters(self) -> dict[str, Any]:
-        return self._parameters()
-
     def _train_on_workers(self, shards: Shards, validation: Source | None) -> None:
-        self.booster_ = train_on_workers(shards, self._parameters(), self.n_estimators)
+        self.booster_ = train_on_workers(shards, self._dataset_parameters(), self.n_estimators)
         self.best_iteration_ = self.booster_.num_trees()
         if validation is not None:
             self.best_iteration_ = self.booster_.best_iteration = best_number_of_trees(
                 self.booster_, validation, self.ndcg_at, self.early_stopping_rounds
             )
 
-    def _parameters(self) -> dict[str, Any]:
+    def _dataset_parameters(self) -> dict[str, Any]:
         return {
             "objective": "lambdarank",
             "metric": "ndcg",

@@ -187,7 +187,7 @@ class CostEfficientTrees(TreeSelector):
         prices = self._prices(choices)
         with limit_threads_for(source.n_rows):
             ranker = self._ranker(choices, self.random_state)
-            settings = tuple(ranker._parameters().items())
+            settings = tuple(ranker._dataset_parameters().items())
             return _penalized_path(source, settings, self.n_estimators, prices, relative, longest)
 
     def _relative_tradeoffs(self) -> tuple[np.ndarray, int]:

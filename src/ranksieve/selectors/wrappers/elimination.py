@@ -15,8 +15,7 @@ from ranksieve.base import Choices, PerFeature
 from ranksieve.data import RankingData
 from ranksieve.parameters import FeatureCount
 from ranksieve.progress import track
-from ranksieve.rankers.base import Ranker
-from ranksieve.rankers.refits import Refits
+from ranksieve.rankers.base import Ranker, Refits
 from ranksieve.registry import Method
 from ranksieve.selectors._search.folds import Fold, FoldValues, in_parallel
 from ranksieve.selectors._search.importances import Kind, importances
