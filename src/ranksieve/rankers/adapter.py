@@ -38,18 +38,14 @@ def as_ranker(estimator: Any) -> Ranker:
     estimator : estimator
         A ranker of this library, an LGBMRanker, XGBRanker or CatBoostRanker; a regressor with the
         interface of scikit-learn, which ranks by the label that it predicts; or any other object
-        with ``fit(X, y, qid=...)`` and ``predict(X)``. Fitted or not; it is never changed.
+        with ``fit(X, y, qid=...)`` and ``predict(X)``. Fitted or not; it is never changed. Anything
+        else raises a TypeError.
 
     Returns
     -------
     Ranker
         A ranker of this library is returned as it is; others are wrapped in a
         :class:`RankerAdapter`, which can predict at once if the estimator is fitted.
-
-    Raises
-    ------
-    TypeError
-        If the estimator is anything else.
 
     Examples
     --------
@@ -79,9 +75,6 @@ def as_ranker(estimator: Any) -> Ranker:
 def untrained_ranker(given: Any) -> Ranker:
     """Untrained copy of a ranker, given by its name or as an estimator of any library."""
     return make_ranker(given) if isinstance(given, str) else clone(as_ranker(given))
-
-
-_QUICK = {"n_estimators": 5, "n_jobs": 1}
 
 
 @dataclass(eq=False, repr=False)
@@ -125,13 +118,12 @@ class RankerAdapter(Ranker):
     Missing values (NaN) are accepted; each library treats them in its own way. Estimators of
     scikit-learn get them only if their tags allow it. XGBoost also treats entries that a sparse
     matrix does not store as missing; LightGBM and CatBoost treat them as 0. Shards are read into
-    memory. The seed is that of the estimator, and so is the number of threads if it is set.
+    memory. The seed is that of the estimator, and so is the number of threads if it is set. Each
+    library uses the weights of queries in its own way; where trees count documents, as for the
+    smallest number in a leaf, weights have no effect.
+
     ``estimator_`` of a loaded ranker can predict, but has no information about its training. Only
     rankers of LightGBM, XGBoost and CatBoost can be saved: nothing is ever unpickled.
-
-    A ``RankerAdapter(estimator)`` must be fitted; :func:`as_ranker` can use an estimator that is
-    already fitted. Each library uses the weights of queries in its own way; where trees count
-    documents, as for the smallest number in a leaf, weights have no effect.
 
     Examples
     --------
@@ -139,30 +131,22 @@ class RankerAdapter(Ranker):
     >>> from ranksieve import make_ranking
     >>> from ranksieve.rankers import RankerAdapter
     >>> data, _ = make_ranking(100, noise=0.1)
-    >>> ranker = RankerAdapter(LGBMRanker(n_estimators=20)).fit(data.X, data.y, qid=data.qid)
-    >>> ranker.predict(data.X).shape == data.y.shape
+    >>> RankerAdapter(LGBMRanker(n_estimators=20)).fit(data).score(data) > 0.6
     True
     """
 
-    methods = (
+    methods = tuple(
         OwnMethod(
-            "lightgbm",
-            "LightGBM's LGBMRanker, with its own defaults",
-            recorded={"class": "lightgbm:LGBMRanker"},
-            trial=_QUICK,
-        ),
-        OwnMethod(
-            "xgboost",
-            "XGBoost's XGBRanker, with its own defaults",
-            recorded={"class": "xgboost:XGBRanker"},
-            trial=_QUICK,
-        ),
-        OwnMethod(
-            "catboost",
-            "CatBoost's CatBoostRanker, with its own defaults",
-            recorded={"class": "catboost:CatBoostRanker"},
-            trial={"iterations": 5, "thread_count": 1},
-        ),
+            name.lower(),
+            f"{name}'s {kind}, with its own defaults",
+            recorded={"class": f"{name.lower()}:{kind}"},
+            trial=quick,
+        )
+        for name, kind, quick in (
+            ("LightGBM", "LGBMRanker", {"n_estimators": 5, "n_jobs": 1}),
+            ("XGBoost", "XGBRanker", {"n_estimators": 5, "n_jobs": 1}),
+            ("CatBoost", "CatBoostRanker", {"iterations": 5, "thread_count": 1}),
+        )
     )
 
     estimator: Any
