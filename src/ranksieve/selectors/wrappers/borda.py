@@ -42,12 +42,11 @@ class Borda(ListsSelector):
 
     Attributes
     ----------
-    selected_ : int array
+    selected_, path_ : int array, list of (feature, score)
         Features in ascending order of their sums of ranks; ties go to the lowest index.
     scores_ : array of shape (features,)
         :math:`1 - R_f / (n S)` for S selectors: 1 if all of them rank the feature first, 0 if none
         lists it.
-    path_ : list of (feature, score)
     lists_ : list of RankedList
         For each selector its ``name`` and the first ``depth`` ``features``.
 
@@ -56,10 +55,7 @@ class Borda(ListsSelector):
     Takes the time of all selectors. It takes missing values, and works on shards in place, if all
     of them do. An ``eval_set`` is passed on to selectors that use one. Lists do not depend on the
     number of features to select, so one fit gives all numbers. Features constant within every query
-    come last.
-
-    Selectors see the data without the excluded features, so parameters with a value per feature
-    need values for the other features only.
+    come last. Parameters of selectors with a value per feature need none for excluded features.
 
     References
     ----------
