@@ -70,20 +70,17 @@ class _LightGBM(_TreeLibrary):
             check_whole_labels("LGBMRanker", data, *([] if gains is None else [len(gains) - 1]))
 
     def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
-        held_out: dict[str, Any] = {}
+        more: dict[str, Any] = {"group": data.group_counts, "sample_weight": row_weights(data)}
         if validation is not None:
             X, y = to_library_format(validation.X), validation.y
-            held_out["eval_group"] = [validation.group_counts]
+            more["eval_group"] = [validation.group_counts]
             if validation.query_weights is not None:
-                held_out["eval_sample_weight"] = [row_weights(validation)]
+                more["eval_sample_weight"] = [row_weights(validation)]
             if "eval_X" in signature(estimator.fit).parameters:  # eval_set is deprecated
-                held_out.update(eval_X=(X,), eval_y=(y,))
+                more.update(eval_X=(X,), eval_y=(y,))
             else:
-                held_out["eval_set"] = [(X, y)]
-        weights, counts = row_weights(data), data.group_counts
-        estimator.fit(
-            to_library_format(data.X), data.y, group=counts, sample_weight=weights, **held_out
-        )
+                more["eval_set"] = [(X, y)]
+        estimator.fit(to_library_format(data.X), data.y, **more)
 
     def trains_on_datasets(self, estimator: Any) -> bool:
         from lightgbm import LGBMRanker
@@ -157,16 +154,15 @@ class _XGBoost(_TreeLibrary):
             check_whole_labels("XGBRanker", data, 31)
 
     def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
-        held_out: dict[str, Any] = {}
+        more: dict[str, Any] = {"qid": data.query_codes, "sample_weight": data.query_weights}
         if validation is not None:
             validation = _informative_queries(validation)
-            held_out["eval_set"] = [(to_library_format(validation.X), validation.y)]
-            held_out["eval_qid"] = [validation.query_codes]
+            more["eval_set"] = [(to_library_format(validation.X), validation.y)]
+            more["eval_qid"] = [validation.query_codes]
             if validation.query_weights is not None:
-                held_out["sample_weight_eval_set"] = [validation.query_weights]
-        held_out |= {"qid": data.query_codes, "sample_weight": data.query_weights}
+                more["sample_weight_eval_set"] = [validation.query_weights]
         with _xgboost_threads():
-            estimator.fit(to_library_format(data.X), data.y, **held_out)
+            estimator.fit(to_library_format(data.X), data.y, **more)
 
     def scores(self, estimator: Any, X: Any) -> Any:
         # The number of features was checked before.
