@@ -153,10 +153,7 @@ class RankerAdapter(Ranker):
     _: KW_ONLY
     verbose: bool = False
 
-    @staticmethod
-    def adapt(estimator: Any) -> Ranker:
-        """Make a ranker from an estimator, as :func:`as_ranker` does."""
-        return as_ranker(estimator)
+    adapt = staticmethod(as_ranker)
 
     @staticmethod
     def number_parameter(estimator: Any) -> None:

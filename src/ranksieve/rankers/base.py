@@ -93,18 +93,11 @@ class Ranker(Predictor):
 
         Parameters
         ----------
-        X : array, frame, sparse matrix, RankingData or opened shards
-            A RankingData or shards include labels and query ids; leave out ``y`` and ``qid``.
-        y : array of shape (rows,)
-            Labels; larger is more relevant.
-        qid : array of shape (rows,)
-            Query of each row.
+        X, y, qid, sample_weight
+            As in :meth:`ranksieve.base.RankSelector.fit`.
         eval_set : tuple (X, y, qid), RankingData, opened shards, or list [(X, y)], optional
             Validation data, for rankers that use it to stop early or to choose a model. If it has
             weights, its queries count by them.
-        sample_weight : array of shape (queries,) or (rows,), optional
-            Weights of queries, unless the data has weights: one for each query, in order of first
-            appearance; or one for each row, the same for all rows of a query.
         eval_qid, eval_group : list of one array, optional
             For a list [(X, y)], as LightGBM and XGBoost take it: the query of each row of X, or the
             number of rows of each query, one after the other.
@@ -138,14 +131,8 @@ class Ranker(Predictor):
     def save_model(self, path: PathLike, *, selection: Selection | None = None) -> None:
         """Write the trained ranker to a file, for :func:`ranksieve.rankers.load_model`.
 
-        The file is JSON, with trees in the format of their library. It replaces an older file only
-        when it is complete.
-
-        Parameters
-        ----------
-        path : str or path
-        selection : Selection, optional
-            How the features were selected, to store with the ranker.
+        The file is JSON, with trees in the format of their library, and a ``selection`` that says
+        how the features were selected. It replaces an older file only when it is complete.
         """
         check_is_fitted(self)
         self.check_savable()
@@ -171,14 +158,9 @@ class Ranker(Predictor):
 
 
 class LinearRanker(Ranker):
-    """A ranker whose score is a weighted sum of features; ``_train`` sets ``coef_``.
+    """A ranker whose score is a weighted sum of features; ``_train`` sets the weights."""
 
-    Attributes
-    ----------
-    coef_ : array of shape (features,)
-    """
-
-    coef_: np.ndarray
+    coef_: np.ndarray  # (features,)
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -79,11 +79,9 @@ class RankSVM(LinearRanker):
     all pairs [2]_; each new plane is close to the best weights so far, found by a line search [3]_.
     Its gap is the objective minus that of the planes.
 
-    The weight of a query multiplies its pairs, and counts in the numbers of pairs and of queries: a
-    query of weight 2 is the same as the query twice. Queries with one document or equal labels
-    contribute nothing, but count as queries, as in SVM-rank.
-
-    The weights depend on the scale of features; scale them first, within queries or as a whole.
+    The weight of a query multiplies its pairs, and counts in the numbers of pairs and of queries.
+    Queries with one document or equal labels contribute nothing, but count as queries, as in
+    SVM-rank. Scale features first, within queries or as a whole: the weights depend on it.
 
     References
     ----------

@@ -126,10 +126,7 @@ class SelectorAdapter(HeldOutSelector):
     _: KW_ONLY
     verbose: bool = False
 
-    @staticmethod
-    def adapt(estimator: Any) -> RankSelector:
-        """Make a selector from an estimator, as :func:`as_selector` does."""
-        return as_selector(estimator)
+    adapt = staticmethod(as_selector)
 
     @staticmethod
     def number_parameter(estimator: Any) -> str | None:

@@ -56,8 +56,8 @@ class Boruta(TreeSelector):
 
     Attributes
     ----------
-    selected_ : int array
-        Features in the order above.
+    selected_, path_ : int array, list of (feature, score)
+        Features in the order above, with their share of hits.
     accepted_, tentative_, rejected_ : int arrays
         Features of each kind, ascending.
     hits_ : int array of shape (features,)
@@ -67,8 +67,6 @@ class Boruta(TreeSelector):
         Number of rounds that were run.
     scores_ : array of shape (features,)
         Mean over rounds of the gain, relative to that of the best shadow in the round.
-    path_ : list of (feature, score)
-        Selected features with their share of hits.
 
     Notes
     -----

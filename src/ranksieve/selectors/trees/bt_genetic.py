@@ -198,9 +198,6 @@ class GeneticBoostedTrees(SubsetTrees):
     held-out queries, and all defaults are ours.
     {held_out}
 
-    Use it to compare with the paper, in which :class:`RandomizedBoostedTrees` was better. It
-    ignores the gain of features, and therefore needs many trainings.
-
     References
     ----------
     F. Pan, T. Converse, D. Ahn, F. Salvetti, G. Donato. Greedy and randomized feature selection for

@@ -106,9 +106,6 @@ class BoostedTrees(TreeSelector):
     the documents of a query, by which LightGBM ranks documents of equal score, and on a Dask
     cluster, where bins are made from the rows of each worker.
 
-    Try it first if your final ranker uses trees; :class:`EliminationSelector` around them is the
-    next step.
-
     References
     ----------
     {reference}
@@ -178,7 +175,7 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     -----
     Takes one training, and the similarity of all pairs, for which a document without a value of a
     feature comes last. The paper discounts influence by similarity; the formula is our choice, as
-    are those in :class:`BoostedTrees`. Use it if features come in families that share the gain.
+    are those in :class:`BoostedTrees`.
 
     References
     ----------

@@ -58,9 +58,6 @@ class RandomizedBoostedTrees(SubsetTrees):
     dropping several features at a time, and the choices in :class:`BoostedTrees` are ours.
     {held_out}
 
-    Use it if the gain of a feature depends strongly on the other features, and you can afford
-    tens of trainings.
-
     References
     ----------
     {reference}

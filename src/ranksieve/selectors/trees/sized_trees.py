@@ -85,9 +85,6 @@ class SizedTrees(ListsSelector):
     the elimination of 50 features and 16 for 140. An ``eval_set`` takes the place of the halves.
     Half of the queries favor slightly smaller trees than all of them. Shards are read into memory.
 
-    For LGBMRanker, XGBoost and CatBoost, train your ranker on what this selects, or use
-    :class:`EliminationSelector` around it, which takes any ranker as it is.
-
     Examples
     --------
     >>> from ranksieve import make_ranking

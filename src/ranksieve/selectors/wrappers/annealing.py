@@ -117,10 +117,6 @@ class SimulatedAnnealing(SubsetSelector):
     constant within every training query are taken only if there are no others. The measure of the
     selected subset is the best of many on the held-out queries, and therefore optimistic.
 
-    Use it if features help only together, so that greedy search gets stuck, and there are too many
-    features for :class:`SequentialSelector`. Otherwise :class:`GreedyRankRLS` is cheaper and no
-    worse.
-
     References
     ----------
     - M. W. Allvi, M. Hasan, L. Rayan, M. Shahabuddin, M. M. Khan, M. Ibrahim. Feature selection

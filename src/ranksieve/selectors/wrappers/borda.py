@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
 
@@ -93,32 +92,28 @@ class Borda(ListsSelector):
         """For each selected feature, its rank in each list, from 1."""
         check_is_fitted(self)
         return [
-            ", ".join(_ranks_in_lists(self.lists_, feature)) for feature in self.selected_.tolist()
+            ", ".join(
+                f"{name} {features.index(feature) + 1 if feature in features else '-'}"
+                for name, features in self.lists_
+            )
+            for feature in self.selected_.tolist()
         ]
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         varies, n = varying_features(source), choices.n_features
         members = list(self._members())
         order: list[int] = []
-        depth = max(self.depth, len(choices.include))
-        for length in _lengths(depth, n):
+        depth = length = max(self.depth, len(choices.include))
+        while True:
             lists = self._lists(members, source, choices, min(length, n), held_out)
             ranks = _sums_of_ranks(lists, n)
             if length == depth:
                 self.lists_, self.scores_ = lists, 1.0 - ranks / (n * len(lists))
             listed = {f for ranked in lists for f in ranked.features if varies[f]}
             order += sorted(listed - set(order), key=lambda f: (ranks[f], f))
-            if choices.is_full({*choices.start, *choices.groups_of(order)}):
-                break
-        return self._complete(order, varies, choices)
-
-
-def _lengths(depth: int, n: int) -> Iterator[int]:
-    """Lengths of lists to try, doubled each time, up to the number of features."""
-    yield depth
-    while depth < n:
-        depth *= 2
-        yield depth
+            if length >= n or choices.is_full({*choices.start, *choices.groups_of(order)}):
+                return self._complete(order, varies, choices)
+            length *= 2
 
 
 def _sums_of_ranks(lists: list[RankedList], n: int) -> np.ndarray:
@@ -127,9 +122,3 @@ def _sums_of_ranks(lists: list[RankedList], n: int) -> np.ndarray:
     for row, ranked in zip(ranks, lists, strict=True):
         row[list(ranked.features)] = np.arange(len(ranked.features))
     return ranks.sum(axis=0)
-
-
-def _ranks_in_lists(lists: list[RankedList], feature: int) -> Iterator[str]:
-    """Rank of a feature in each list, from 1."""
-    for name, features in lists:
-        yield f"{name} {features.index(feature) + 1 if feature in features else '-'}"

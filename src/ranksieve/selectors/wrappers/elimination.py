@@ -50,11 +50,10 @@ class EliminationSelector(WrapperSelector):
     importance : {"auto", "coef", "gain", "permutation", "shap"}
         How important a feature is to a ranker. ``"coef"``: absolute weight times the spread of the
         feature within queries. ``"gain"``: its ``feature_importances_``. ``"permutation"``: loss in
-        the measure if the feature's values are shuffled within queries. ``"shap"``: mean
-        distance of its SHAP values from their mean in the query, as in :class:`ShapSelector`.
-        ``"auto"``: weights if there are any, else gain. Permutation and SHAP use the
-        held-out queries if the number of features is to be chosen or there is an ``eval_set``, else
-        the training data.
+        the measure if its values are shuffled within queries. ``"shap"``: as in
+        :class:`ShapSelector`. ``"auto"``: weights if there are any, else gain. Permutation and SHAP
+        use the held-out queries if the number of features is to be chosen or there is an
+        ``eval_set``, else the training data.
     measure : str or Measure
         Measure by which numbers of features are compared.
     {choices}
@@ -78,14 +77,12 @@ class EliminationSelector(WrapperSelector):
     -----
     Takes O(n / step) trainings for n features, on all data and on each fold; with a fraction, O(log
     n). To order the selected features, elimination continues to the last feature. Features constant
-    within every query are removed first. Shards are read into memory. It is far cheaper than
-    :class:`SequentialSelector`, but misses features that a ranker uses only if others are gone.
+    within every query are removed first. Shards are read into memory.
 
     Around LambdaMART and LGBMRanker, features are binned once for all trainings, and those in no
-    tree go without a training, since the trees would be the same. Neither changes the result: both
-    are left out if trees are linear, or if LightGBM might bundle sparse features at the loss of a
-    few values; the second also if features are drawn (``feature_fraction``, ``extra_trees``).
-    scikit-learn's RFECV cannot train LightGBM's ranker, because it does not pass on the queries.
+    tree go without a training, wherever that cannot change the result: not if trees are linear, if
+    LightGBM might bundle sparse features at the loss of a few values, or, for the second, if
+    features are drawn (``feature_fraction``, ``extra_trees``).
 
     References
     ----------

@@ -110,10 +110,9 @@ class FSBFS(RankSelector):
     changes of its weights, s steps and m documents in queries of d. It takes 1 + t passes over the
     data: one pass measures all candidates, and one pass all possible changes of weights.
 
-    Use it to see which features work together, or to give a ranker a few new features instead of
-    many old ones. It takes seconds for the 46 features of MQ2008, and about ten minutes for 699
-    features of 34,000 documents. The last subsets consist of leftovers, and all values are those of
-    the training data: tune the number on validation data.
+    That is seconds for the 46 features of MQ2008, and about ten minutes for 699 features of 34,000
+    documents. The last subsets consist of leftovers, and all values are those of the training data:
+    tune the number on validation data.
 
     Best-first search on the graph of subsets, coordinate ascent to evaluate them, a search that
     ends when it has not improved for a while, and disjoint subsets are published. Only descriptions

@@ -88,9 +88,6 @@ class MOFSRank(ParetoSelector):
     constant within every training query come last. The search does not depend on the number of
     features to select, so larger selections start with the smaller ones.
 
-    Use it as a published baseline, or if features are redundant and the selection should not depend
-    on one sample of queries. :class:`GreedyRankRLS` is cheaper and no worse.
-
     References
     ----------
     F. Cheng, W. Guo, X. Zhang. MOFSRank: a multiobjective evolutionary algorithm for feature
@@ -216,10 +213,6 @@ class RiskPareto(ParetoSelector):
     that most subsets of the front contain, then those with the largest weight times spread in
     RankRLS on all features; features that are constant within every query come last. The values are
     those of the queries that chose the subsets, and therefore optimistic.
-
-    Use it to see what fewer features cost before you fix their number, and which queries lose: all
-    a little, or a few a lot. For one number of features, :class:`GreedyRankRLS` is cheaper and no
-    worse.
 
     References
     ----------

@@ -81,9 +81,8 @@ class SequentialSelector(WrapperSelector):
     -----
     Trains O(n k) subsets forward and O(n (n - k)) backward for n features, each once on every fold,
     in parallel, each on one thread. Shards are read into memory. Ties go to the first feature;
-    features constant within every query come last. Use it for at most a few hundred features and a
-    ranker that trains in a second; otherwise use :class:`GreedyRankRLS`, which does the same for
-    RankRLS in the time of a few trainings, or :class:`EliminationSelector`.
+    features constant within every query come last. :class:`GreedyRankRLS` does the same for RankRLS
+    in the time of a few trainings.
 
     References
     ----------

@@ -71,14 +71,13 @@ class StabilitySelector(RankSelector):
 
     Attributes
     ----------
-    selected_ : int array
+    selected_, path_ : int array, list of (feature, score)
         Features by descending probability; ties go to those that runs select earlier on average.
     probabilities_, scores_ : array of shape (features,)
         Share of the runs that select each feature.
     cluster_probabilities_ : array of shape (features,)
-        Share of the runs that select the feature or any of its near-copies. Copies divide the
-        probability among themselves: if a feature's own probability is far below this one, the
-        feature is not useless but replaceable.
+        Share of the runs that select the feature or any of its near-copies. If a feature's own
+        probability is far below this one, the feature is not useless but replaceable.
     clusters_ : int array of shape (features,)
         Cluster of each feature. Near-copies, and features connected by them, share a cluster.
     n_selected_ : float
@@ -87,8 +86,6 @@ class StabilitySelector(RankSelector):
         The bound above on the expected number of features that reach ``threshold`` by chance.
     runs_ : bool array of shape (2 B, features)
         Features that each run selected; the two halves of a pair are adjacent.
-    path_ : list of (feature, score)
-        Selected features with their probabilities.
 
     Notes
     -----
@@ -195,7 +192,10 @@ class StabilitySelector(RankSelector):
     def _select_on_halves(self, data: RankingData, inner: RankSelector) -> list[list[int]]:
         """Features that each run selects, in the order of selection."""
         counted, advance = counted_queries(data), track("Runs", 2 * self.n_pairs)
-        random = np.random.default_rng(_seed_of(self.random_state))
+        seed = self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = int(seed.randint(2**31))
+        random = np.random.default_rng(seed)
         halves = complementary_halves(len(counted), self.n_pairs, random)
         selectors = [_with_seed(inner, random) for _ in halves]
         labels_differ = vary_within_queries(data.y, data.query_ptr)
@@ -249,9 +249,3 @@ def _with_seed(selector: RankSelector, random: np.random.Generator) -> RankSelec
     copied, seed = deepcopy(selector), int(random.integers(2**31))
     is_seeded = isinstance(copied.get_params(deep=False).get("random_state"), Integral)
     return copied.set_params(random_state=seed) if is_seeded else copied
-
-
-def _seed_of(random_state: Any) -> Any:
-    if random_state is None or isinstance(random_state, Integral):
-        return random_state
-    return int(random_state.randint(2**31))
