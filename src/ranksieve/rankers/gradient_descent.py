@@ -204,7 +204,10 @@ class GradientRanker(Ranker):
             training = engine.start(TrainingLoss, self._loss, self.activation)
             workers = stack.enter_context(training)
             log = self._make_log(validation, stack)
-            standard, terms = self._moments_and_terms(workers, source.n_features)
+            rows, total, terms = workers.sum("totals")
+            standard = Standard(np.zeros(source.n_features), np.ones(source.n_features))
+            if self.standardize:
+                standard = Standard.of(rows, total, workers)
             solve = self._step if by_steps else self._minimize
             solve(workers, standard, terms, log)
         self._keep(standard, log)
@@ -227,13 +230,6 @@ class GradientRanker(Ranker):
             return float(total / n_queries)
 
         return _TrainingLog(value_of, self.early_stopping_rounds)
-
-    def _moments_and_terms(self, workers: Workers, n_features: int) -> tuple[Standard, float]:
-        """Moments of the features, and the number of terms of the loss."""
-        rows, total, terms = workers.sum("totals")
-        if not self.standardize:
-            return Standard(np.zeros(n_features), np.ones(n_features)), terms
-        return Standard.of(rows, total, workers), terms
 
     def _minimize(
         self, workers: Workers, standard: Standard, terms: float, log: _TrainingLog

@@ -130,11 +130,16 @@ class LambdaMART(Ranker):
         for part in (source, validation):
             if part is not None:
                 check_whole_labels("LambdaMART", part)
-        if isinstance(source, Shards) and source.client is not None:
-            self._train_on_workers(source, validation)
+        if not isinstance(source, Shards) or source.client is None:
+            with lightgbm_errors():
+                self._train_on(lambda parameters: dataset_of(blocks_of(source)), validation)
             return
-        with lightgbm_errors():
-            self._train_on(lambda parameters: dataset_of(blocks_of(source)), validation)
+        self.booster_ = train_on_workers(source, self._dataset_parameters(), self.n_estimators)
+        self.best_iteration_ = self.booster_.num_trees()
+        if validation is not None:
+            self.best_iteration_ = self.booster_.best_iteration = best_number_of_trees(
+                self.booster_, validation, self.ndcg_at, self.early_stopping_rounds
+            )
 
     def _train_on(
         self, dataset: Callable[[dict[str, Any]], Any], validation: Source | None = None
@@ -159,14 +164,6 @@ class LambdaMART(Ranker):
     def _check_training(self, data: RankingData) -> None:
         check_whole_labels("LambdaMART", data)
 
-    def _train_on_workers(self, shards: Shards, validation: Source | None) -> None:
-        self.booster_ = train_on_workers(shards, self._dataset_parameters(), self.n_estimators)
-        self.best_iteration_ = self.booster_.num_trees()
-        if validation is not None:
-            self.best_iteration_ = self.booster_.best_iteration = best_number_of_trees(
-                self.booster_, validation, self.ndcg_at, self.early_stopping_rounds
-            )
-
     def _dataset_parameters(self) -> dict[str, Any]:
         return {
             "objective": "lambdarank",
@@ -184,28 +181,20 @@ class LambdaMART(Ranker):
         } | (self.params or {})
 
     def _for_features(self, features: Sequence[int], n_features: int) -> LambdaMART:
-        copied = super()._for_features(features, n_features)
-        copied.params = reduce_parameters(
-            features, n_features, self.params or {}, LIGHTGBM, "LightGBM"
-        )
+        copied, given = super()._for_features(features, n_features), self.params or {}
+        copied.params = reduce_parameters(features, n_features, given, LIGHTGBM, "LightGBM")
         return copied
 
     def _scores(self, X: Any) -> np.ndarray:
-        scores = self.booster_.predict(
-            to_library_format(X),
-            num_iteration=self.best_iteration_,
-            num_threads=openmp_thread_count(),
-        )
-        return np.asarray(scores, dtype=np.float64)
+        return np.asarray(self._predict(to_library_format(X)), dtype=np.float64)
 
     def _contributions(self, X: Any) -> np.ndarray:
-        parts = self.booster_.predict(
-            X.toarray() if sparse.issparse(X) else to_library_format(X),
-            num_iteration=self.best_iteration_,
-            num_threads=openmp_thread_count(),
-            pred_contrib=True,
-        )
-        return np.asarray(parts)[:, :-1]  # the last column is the common offset
+        rows = X.toarray() if sparse.issparse(X) else to_library_format(X)
+        return np.asarray(self._predict(rows, pred_contrib=True))[:, :-1]  # without the offset
+
+    def _predict(self, rows: Any, **how: Any) -> Any:
+        trees, threads = self.best_iteration_, openmp_thread_count()
+        return self.booster_.predict(rows, num_iteration=trees, num_threads=threads, **how)
 
     def _learned(self) -> dict[str, Any]:
         text = self.booster_.model_to_string(num_iteration=self.best_iteration_)

@@ -47,7 +47,12 @@ def read_parameters(path: Path) -> FileParameters:
     if not isinstance(record, dict):
         raise DataError(f"{path}: expected a JSON object with parameters by name")
     if record.get("format") == FORMAT:
-        return _model_parameters(path)
+        model = read_model(path)
+        recorded = model.parameters.get("estimator")
+        if isinstance(recorded, dict) and isinstance(recorded.get("parameters"), dict):
+            kind = str(recorded.get("class")).rpartition(".")[2]
+            return FileParameters(kind, recorded["parameters"])
+        return FileParameters(model.ranker, _without_nulls(model.parameters))
     if isinstance(record.get("learner"), dict):
         return FileParameters("XGBRanker", _changed_xgboost_parameters(record["learner"], path))
     if isinstance(record.get("model_info"), dict):
@@ -133,14 +138,6 @@ def _ranker_for(
 def _kinds(method: Method) -> list[str]:
     kind = type(method.prototype) if isinstance(method, OwnMethod) else method.kind
     return [base.__name__ for base in kind.__mro__]
-
-
-def _model_parameters(path: Path) -> FileParameters:
-    model = read_model(path)
-    recorded = model.parameters.get("estimator")
-    if isinstance(recorded, dict) and isinstance(recorded.get("parameters"), dict):
-        return FileParameters(str(recorded.get("class")).rpartition(".")[2], recorded["parameters"])
-    return FileParameters(model.ranker, _without_nulls(model.parameters))
 
 
 # Parameters about files, machines, threads and logs, which do not change the model.

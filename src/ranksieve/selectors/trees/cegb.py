@@ -235,11 +235,15 @@ def _penalized_path(
         penalties = {_PENALTIES: (tradeoff * prices).tolist()} if tradeoff else {}
         with lightgbm_errors():
             booster = lightgbm.train(dict(settings) | penalties, data, n_trees)
+        gains, used = booster.feature_importance("gain"), booster.feature_importance("split") > 0
+        order = np.argsort(np.where(used, -gains, np.inf), kind="stable")[: used.sum()]
+        shares = gains[order] / (gains.sum() or 1.0)
+        models.append(PenalizedTrees(tradeoff, tuple(order.tolist()), shares))
         advance(1)
-        models.append(_describe_model(booster, tradeoff))
         return booster
 
-    unit = _first_gain(train(0.0))
+    trees = train(0.0).dump_model(num_iteration=1)["tree_info"]
+    unit = float(trees[0]["tree_structure"].get("split_gain", 0.0)) if trees else 0.0
     if not unit or not prices.any():
         return models
     for tradeoff in relative:
@@ -248,20 +252,6 @@ def _penalized_path(
         train(_FACTOR * models[-1].tradeoff)
         longest -= 1
     return models
-
-
-def _describe_model(booster: Any, tradeoff: float) -> PenalizedTrees:
-    """The features in trees, and their shares of the gain."""
-    gains = booster.feature_importance("gain")
-    used = np.flatnonzero(booster.feature_importance("split"))
-    order = used[np.argsort(-gains[used], kind="stable")]
-    return PenalizedTrees(tradeoff, tuple(order.tolist()), gains[order] / (gains.sum() or 1.0))
-
-
-def _first_gain(booster: Any) -> float:
-    """Gain of the first split of the first tree; 0 without one."""
-    trees = booster.dump_model(num_iteration=1)["tree_info"]
-    return float(trees[0]["tree_structure"].get("split_gain", 0.0)) if trees else 0.0
 
 
 def _gain_shares(model: PenalizedTrees, choices: Choices) -> np.ndarray:

@@ -150,15 +150,12 @@ class SizedTrees(ListsSelector):
             )
         for member in members:
             if member.name == "elimination" and "ranker" not in member.parameters:
-                member = member._replace(parameters=self._for_elimination() | member.parameters)
+                trees = self._trees()
+                if hasattr(self, "size_"):
+                    trees = _resize(trees, self.size_.num_leaves, self.size_.n_estimators)
+                ours = {"ranker": trees, "step": 0.3, "importance": "gain"}
+                member = member._replace(parameters=ours | member.parameters)
             yield member
-
-    def _for_elimination(self) -> dict[str, Any]:
-        """Parameters of elimination: trees of the best size, once it is known."""
-        trees = self._trees()
-        if hasattr(self, "size_"):
-            trees = _resize(trees, self.size_.num_leaves, self.size_.n_estimators)
-        return {"ranker": trees, "step": 0.3, "importance": "gain"}
 
     def _trees(self) -> LambdaMART:
         if self.ranker is None:

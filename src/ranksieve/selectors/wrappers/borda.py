@@ -12,7 +12,7 @@ from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.parameters import Count
 from ranksieve.registry import Method
-from ranksieve.selectors._search.lists import ListsSelector, RankedList
+from ranksieve.selectors._search.lists import ListsSelector
 from ranksieve.sums.grades import varying_features
 
 
@@ -106,7 +106,12 @@ class Borda(ListsSelector):
         depth = length = max(self.depth, len(choices.include))
         while True:
             lists = self._lists(members, source, choices, min(length, n), held_out)
-            ranks = _sums_of_ranks(lists, n)
+            each = np.full(
+                (len(lists), n), n
+            )  # rank of each feature, from 0; n if it is not listed
+            for row, ranked in zip(each, lists, strict=True):
+                row[list(ranked.features)] = np.arange(len(ranked.features))
+            ranks = each.sum(axis=0)
             if length == depth:
                 self.lists_, self.scores_ = lists, 1.0 - ranks / (n * len(lists))
             listed = {f for ranked in lists for f in ranked.features if varies[f]}
@@ -114,11 +119,3 @@ class Borda(ListsSelector):
             if length >= n or choices.is_full({*choices.start, *choices.groups_of(order)}):
                 return self._complete(order, varies, choices)
             length *= 2
-
-
-def _sums_of_ranks(lists: list[RankedList], n: int) -> np.ndarray:
-    """Sum over lists of the rank of each feature, from 0; n if it is not listed."""
-    ranks = np.full((len(lists), n), n)
-    for row, ranked in zip(ranks, lists, strict=True):
-        row[list(ranked.features)] = np.arange(len(ranked.features))
-    return ranks.sum(axis=0)

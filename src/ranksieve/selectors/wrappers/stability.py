@@ -172,7 +172,10 @@ class StabilitySelector(RankSelector):
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         data = in_memory(source)
         varies = varying_groups(data, choices)
-        runs = self._select_on_halves(data, self._inner(self._number_per_run(choices)))
+        k = None if self.n_features_per_run == "own" else self.n_features_per_run
+        if self.n_features_per_run is None:  # as many as the bound allows
+            k = max(1, isqrt(int((2 * self.threshold - 1) * choices.n_groups + 1e-9)))
+        runs = self._select_on_halves(data, self._inner(k))
         groups = [choices.groups_of(run) for run in runs]
         self._set_probabilities(data, runs, groups, choices)
         ranks = mean_ranks(groups, choices.n_groups)
@@ -182,12 +185,6 @@ class StabilitySelector(RankSelector):
         worthy = kept if self.n_features_to_select is None else None
         chosen = choices.in_order(choices.features_of(order.tolist()), worthy)
         return self._record_path(scored_steps(chosen, self.scores_))
-
-    def _number_per_run(self, choices: Choices) -> Any:
-        """Number of features of each run; None leaves it to the selector."""
-        if self.n_features_per_run is None:
-            return max(1, isqrt(int((2 * self.threshold - 1) * choices.n_groups + 1e-9)))
-        return None if self.n_features_per_run == "own" else self.n_features_per_run
 
     def _select_on_halves(self, data: RankingData, inner: RankSelector) -> list[list[int]]:
         """Features that each run selects, in the order of selection."""
