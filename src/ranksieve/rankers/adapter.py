@@ -13,15 +13,19 @@ from sklearn.base import clone
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.io.records import get
-from ranksieve.rankers.base import Ranker
-from ranksieve.rankers.library import DatasetLibrary, Library
-from ranksieve.rankers.lightgbm_data import to_library_format
+from ranksieve.rankers.base import Ranker, Refits
+from ranksieve.rankers.library import Library
+from ranksieve.rankers.lightgbm_data import LightGBMRefits, to_library_format
 from ranksieve.rankers.per_feature import reduce_parameters
-from ranksieve.rankers.refits import LightGBMRefits, Refits
 from ranksieve.rankers.registry import make_ranker
 from ranksieve.rankers.tree_libraries import find_library_class, is_error_of_library, library_of
 from ranksieve.registry import OwnMethod
-from ranksieve.registry.foreign import adapter_of, changed_parameters, parameters_of
+from ranksieve.registry.foreign import (
+    adapter_of,
+    changed_parameters,
+    copy_unfitted,
+    parameters_of,
+)
 from ranksieve.sums.checks import check_magnitudes
 from ranksieve.threads import openmp_thread_count
 
@@ -34,18 +38,14 @@ def as_ranker(estimator: Any) -> Ranker:
     estimator : estimator
         A ranker of this library, an LGBMRanker, XGBRanker or CatBoostRanker; a regressor with the
         interface of scikit-learn, which ranks by the label that it predicts; or any other object
-        with ``fit(X, y, qid=...)`` and ``predict(X)``. Fitted or not; it is never changed.
+        with ``fit(X, y, qid=...)`` and ``predict(X)``. Fitted or not; it is never changed. Anything
+        else raises a TypeError.
 
     Returns
     -------
     Ranker
         A ranker of this library is returned as it is; others are wrapped in a
         :class:`RankerAdapter`, which can predict at once if the estimator is fitted.
-
-    Raises
-    ------
-    TypeError
-        If the estimator is anything else.
 
     Examples
     --------
@@ -75,9 +75,6 @@ def as_ranker(estimator: Any) -> Ranker:
 def untrained_ranker(given: Any) -> Ranker:
     """Untrained copy of a ranker, given by its name or as an estimator of any library."""
     return make_ranker(given) if isinstance(given, str) else clone(as_ranker(given))
-
-
-_QUICK = {"n_estimators": 5, "n_jobs": 1}
 
 
 @dataclass(eq=False, repr=False)
@@ -121,13 +118,12 @@ class RankerAdapter(Ranker):
     Missing values (NaN) are accepted; each library treats them in its own way. Estimators of
     scikit-learn get them only if their tags allow it. XGBoost also treats entries that a sparse
     matrix does not store as missing; LightGBM and CatBoost treat them as 0. Shards are read into
-    memory. The seed is that of the estimator, and so is the number of threads if it is set.
+    memory. The seed is that of the estimator, and so is the number of threads if it is set. Each
+    library uses the weights of queries in its own way; where trees count documents, as for the
+    smallest number in a leaf, weights have no effect.
+
     ``estimator_`` of a loaded ranker can predict, but has no information about its training. Only
     rankers of LightGBM, XGBoost and CatBoost can be saved: nothing is ever unpickled.
-
-    A ``RankerAdapter(estimator)`` must be fitted; :func:`as_ranker` can use an estimator that is
-    already fitted. Each library uses the weights of queries in its own way; where trees count
-    documents, as for the smallest number in a leaf, weights have no effect.
 
     Examples
     --------
@@ -135,40 +131,29 @@ class RankerAdapter(Ranker):
     >>> from ranksieve import make_ranking
     >>> from ranksieve.rankers import RankerAdapter
     >>> data, _ = make_ranking(100, noise=0.1)
-    >>> ranker = RankerAdapter(LGBMRanker(n_estimators=20)).fit(data.X, data.y, qid=data.qid)
-    >>> ranker.predict(data.X).shape == data.y.shape
+    >>> RankerAdapter(LGBMRanker(n_estimators=20)).fit(data).score(data) > 0.6
     True
     """
 
-    methods = (
+    methods = tuple(
         OwnMethod(
-            "lightgbm",
-            "LightGBM's LGBMRanker, with its own defaults",
-            recorded={"class": "lightgbm:LGBMRanker"},
-            trial=_QUICK,
-        ),
-        OwnMethod(
-            "xgboost",
-            "XGBoost's XGBRanker, with its own defaults",
-            recorded={"class": "xgboost:XGBRanker"},
-            trial=_QUICK,
-        ),
-        OwnMethod(
-            "catboost",
-            "CatBoost's CatBoostRanker, with its own defaults",
-            recorded={"class": "catboost:CatBoostRanker"},
-            trial={"iterations": 5, "thread_count": 1},
-        ),
+            name.lower(),
+            f"{name}'s {kind}, with its own defaults",
+            recorded={"class": f"{name.lower()}:{kind}"},
+            trial=quick,
+        )
+        for name, kind, quick in (
+            ("LightGBM", "LGBMRanker", {"n_estimators": 5, "n_jobs": 1}),
+            ("XGBoost", "XGBRanker", {"n_estimators": 5, "n_jobs": 1}),
+            ("CatBoost", "CatBoostRanker", {"iterations": 5, "thread_count": 1}),
+        )
     )
 
     estimator: Any
     _: KW_ONLY
     verbose: bool = False
 
-    @staticmethod
-    def adapt(estimator: Any) -> Ranker:
-        """Make a ranker from an estimator, as :func:`as_ranker` does."""
-        return as_ranker(estimator)
+    adapt = staticmethod(as_ranker)
 
     @staticmethod
     def number_parameter(estimator: Any) -> None:
@@ -185,8 +170,13 @@ class RankerAdapter(Ranker):
         return None if isinstance(estimator, Ranker) else library_of(estimator)
 
     @property
+    def _library(self) -> Any:
+        """Library of the estimator; only that of LightGBM has methods for its Datasets."""
+        return library_of(self.estimator)
+
+    @property
     def _allows_missing(self) -> bool:  # type: ignore[override]
-        return library_of(self.estimator).takes_missing(self.estimator)
+        return bool(self._library.takes_missing(self.estimator))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -205,32 +195,39 @@ class RankerAdapter(Ranker):
     @property
     def feature_importances_(self) -> np.ndarray:
         """Importance of each feature."""
-        library = library_of(self.estimator_)
-        importances = library.importances(self.estimator_, self.n_features_in_)
+        importances = library_of(self.estimator_).importances(self.estimator_, self.n_features_in_)
         return np.asarray(importances, dtype=np.float64)
 
     def _train(self, source: Source, validation: Source | None) -> None:
         parts = [in_memory(part) for part in (source, validation) if part is not None]
         for part in parts:
             self._check_training(part)
-        library = library_of(self.estimator)
-        self._fit_unfitted(lambda unfitted: library.fit(unfitted, *parts), source)
+        library, unfitted = self._library, self._make_unfitted()
+        try:
+            library.fit(unfitted, *parts)
+        except Exception as error:
+            if not is_error_of_library(error):
+                raise
+            reason = str(error).partition("\nStack trace")[0]
+            check_magnitudes(source, f"{library.name} failed ({reason})")
+            raise DataError(f"{library.name}: {reason}") from error
+        self.estimator_ = unfitted
 
     def _check_training(self, data: RankingData) -> None:
         """Raise a DataError for labels or missing values that the library cannot use."""
-        library_of(self.estimator).check_labels(self._given_parameters(), data)
+        self._library.check_labels(self._given_parameters(), data)
         if not self._allows_missing:
             data.check_finite()
 
     def _given_parameters(self) -> dict[str, Any]:
         """Parameters of the estimator that are not None."""
-        parameters = parameters_of(library_of(self.estimator).copy_unfitted(self.estimator))
+        parameters = parameters_of(copy_unfitted(self.estimator))
         return {name: value for name, value in parameters.items() if value is not None}
 
     def _make_unfitted(self) -> Any:
         """Unfitted copy of the estimator, with the number of threads and the log set."""
-        library, given = library_of(self.estimator), self._given_parameters()
-        unfitted = library.copy_unfitted(self.estimator)
+        library, given = self._library, self._given_parameters()
+        unfitted = copy_unfitted(self.estimator)
         settings = {} if self.verbose else library.silence(given)
         if library.threads and library.threads not in given:
             settings[library.threads] = openmp_thread_count()
@@ -238,53 +235,30 @@ class RankerAdapter(Ranker):
             unfitted.set_params(**settings)
         return unfitted
 
-    def _fit_unfitted(self, fit: Callable[[Any], None], source: Source) -> None:
-        """Fit an unfitted copy and keep it; report errors of its library as a DataError."""
-        unfitted = self._make_unfitted()
-        try:
-            fit(unfitted)
-        except Exception as error:
-            if not is_error_of_library(error):
-                raise
-            name = library_of(self.estimator).name
-            reason = str(error).partition("\nStack trace")[0]
-            check_magnitudes(source, f"{name} failed ({reason})")
-            raise DataError(f"{name}: {reason}") from error
-        self.estimator_ = unfitted
-
     def _refits(self, data: RankingData) -> Refits:
-        library = library_of(self.estimator)
-        if isinstance(library, DatasetLibrary) and library.trains_on_datasets(self.estimator):
+        if self._library.trains_on_datasets(self.estimator):
             return LightGBMRefits.of(self, data)
         return super()._refits(data)
 
-    def _dataset_library(self) -> DatasetLibrary:
-        library = library_of(self.estimator)
-        assert isinstance(library, DatasetLibrary), "the library has no Dataset"
-        return library
-
     def _dataset_parameters(self) -> dict[str, Any]:
-        return self._dataset_library().dataset_parameters(self._make_unfitted())
+        return self._library.dataset_parameters(self._make_unfitted())
 
     def _train_on(self, dataset: Callable[[dict[str, Any]], Any]) -> None:
         """Train on the LightGBM Dataset that ``dataset`` makes for the training parameters."""
         self.estimator_ = self._make_unfitted()
-        self._dataset_library().fit_dataset(self.estimator_, dataset)
+        self._library.fit_dataset(self.estimator_, dataset)
 
     def _for_features(self, features: Sequence[int], n_features: int) -> RankerAdapter:
         copied = super()._for_features(features, n_features)
-        library, given = library_of(self.estimator), parameters_of(self.estimator)
-        if not given.keys() & library.per_feature:
-            return copied
-        cut = reduce_parameters(features, n_features, given, library.per_feature, library.name)
-        copied.estimator.set_params(
-            **{name: cut[name] for name in given.keys() & library.per_feature}
-        )
+        library, given = self._library, parameters_of(self.estimator)
+        own = {name: given[name] for name in given.keys() & library.per_feature}
+        if own:
+            cut = reduce_parameters(features, n_features, own, library.per_feature, library.name)
+            copied.estimator.set_params(**cut)
         return copied
 
     def _scores(self, X: Any) -> np.ndarray:
-        scores = library_of(self.estimator_).scores(self.estimator_, X)
-        return np.asarray(scores, dtype=np.float64)
+        return np.asarray(library_of(self.estimator_).scores(self.estimator_, X), dtype=np.float64)
 
     def _contributions(self, X: Any) -> np.ndarray:
         rows = X.toarray() if sparse.issparse(X) else to_library_format(X)
@@ -293,8 +267,8 @@ class RankerAdapter(Ranker):
 
     def _settings(self) -> dict[str, Any]:
         changed = changed_parameters(self.estimator)
-        name = library_of(self.estimator).name
-        return {"estimator": {"class": name, "parameters": changed}, "verbose": self.verbose}
+        recorded = {"class": self._library.name, "parameters": changed}
+        return {"estimator": recorded, "verbose": self.verbose}
 
     @classmethod
     def _with_settings(cls, settings: dict[str, Any]) -> RankerAdapter:
@@ -306,16 +280,15 @@ class RankerAdapter(Ranker):
 
     def check_savable(self) -> None:
         """Raise a ValueError unless the estimator's library has model files."""
-        library = library_of(self.estimator)
-        if not library.has_model_files:
-            library.model_text(self.estimator)  # raises an error with the reason
+        if not self._library.has_model_files:
+            self._library.model_text(self.estimator)  # raises an error with the reason
 
     def _learned(self) -> dict[str, Any]:
         return {"model": library_of(self.estimator_).model_text(self.estimator_)}
 
     def _relearn(self, learned: dict[str, Any]) -> None:
-        library, text = library_of(self.estimator), get(learned, "model", str)
-        self.estimator_ = library.copy_unfitted(self.estimator)
+        library, text = self._library, get(learned, "model", str)
+        self.estimator_ = copy_unfitted(self.estimator)
         try:
             library.restore(self.estimator_, text)
         except Exception as error:  # each library has its own error classes
@@ -325,4 +298,4 @@ class RankerAdapter(Ranker):
             raise DataError(f"the trees have {n_features} features, not {self.n_features_in_}")
 
     def __sklearn_clone__(self) -> Any:
-        return adapter_of(self, library_of(self.estimator).copy_unfitted(self.estimator))
+        return adapter_of(self, copy_unfitted(self.estimator))

@@ -155,11 +155,9 @@ class AdaRank(LinearRanker):
 
     The algorithm is published. These choices are ours: the best round without validation data;
     features within 1e-11 of the best are equal and the first is taken; a feature that ranks all
-    queries perfectly gets a large finite alpha, and is the last. If the first feature is chosen
-    again before any other, all later rounds would be the same, and training ends. This is common if
-    one feature is far better than the rest; ``reweighting="multiply"`` continues. A query without
-    relevant documents has E = 0 for every model, so it always has the largest weight, but does not
-    favor any feature.
+    queries perfectly gets a large finite alpha, and is the last. Training ends if the first feature
+    is chosen again before any other, as is common if one is far better than the rest: all later
+    rounds would be the same. ``reweighting="multiply"`` continues.
 
     References
     ----------
@@ -198,29 +196,25 @@ class AdaRank(LinearRanker):
             self.directions == "both",
             self.reweighting == "multiply",
         )
-        held_out = parse_measure(self.eval_measure or measure)
-        chosen = Rounds(
-            validation, held_out, self.convention, self.ties, self.early_stopping_rounds
-        )
-        with engine_of(source).start(QueryValues, *parameters) as workers, chosen:
+        held_out = Rounds.measured_on(validation, self, self.eval_measure or measure)
+        with engine_of(source).start(QueryValues, *parameters) as workers, held_out as chosen:
             rounds = self._boost(workers, total_weight(source), source.n_features, chosen)
             weights = np.concatenate(workers.collect("distribution"))
-        training = [value for _, _, value in rounds]
-        self.best_round_ = chosen.best or first_of_best(np.array(training)) + 1
+        self.best_round_ = (
+            chosen.best or first_of_best(np.array([one.measure for one in rounds])) + 1
+        )
         self.coef_ = np.zeros(source.n_features)
         for feature, alpha, _ in rounds[: self.best_round_]:
             self.coef_[feature] += alpha
-        self.rounds_ = [
-            AdaRankRound(feature, alpha, orient(value, measure)) for feature, alpha, value in rounds
-        ]
+        self.rounds_ = [one._replace(measure=orient(one.measure, measure)) for one in rounds]
         self.validation_ = chosen.measured
         self.query_weights_ = weights / weights.sum()
 
     def _boost(
         self, workers: Workers, total: float, n_features: int, chosen: Rounds
-    ) -> list[tuple[int, float, float]]:
-        """Return rounds as (feature, alpha, value of the model); larger values are better."""
-        rounds: list[tuple[int, float, float]] = []
+    ) -> list[AdaRankRound]:
+        """Rounds, whose measure is turned so that larger is better."""
+        rounds: list[AdaRankRound] = []
         taken: set[int] = set()
         weight, sums = workers.sum("sums")
         for _ in range(self.n_rounds):
@@ -232,7 +226,7 @@ class AdaRank(LinearRanker):
             share = min(sums[candidate] / weight, 1 - _SMALLEST)
             alpha = sign * float(np.log((1 + share) / (1 - share)) / 2)
             value, weight, sums = workers.sum("advance", feature, alpha, weight)
-            rounds.append((feature, alpha, value / total))
+            rounds.append(AdaRankRound(feature, alpha, value / total))
             if chosen.add(feature, alpha) or share == 1 - _SMALLEST:
                 break
         return rounds

@@ -24,7 +24,6 @@ from ranksieve.io.model import SavedModel, write_model
 from ranksieve.io.records import get_numbers
 from ranksieve.io.selection import PathLike, Selection
 from ranksieve.progress import progress_bar
-from ranksieve.rankers.refits import Refits
 from ranksieve.solvers.linear import linear_scores
 from ranksieve.sums.checks import check_labels_differ, sound_numbers
 from ranksieve.threads import limit_threads_for
@@ -37,17 +36,9 @@ class Ranker(Predictor):
     A subclass declares its parameters and implements :meth:`_train` and :meth:`_scores`, and
     :meth:`_learned` and :meth:`_relearn` for files. A ranker that was saved with a selection takes
     rows with all features or with the selected ones.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-    feature_names_in_ : array of str
-        Only if the features have names.
-    selection_ : Selection
-        How the features were selected; only if the ranker was saved with a selection.
     """
 
-    selection_: Selection
+    selection_: Selection  # how features were selected; only if it was saved with a selection
 
     @property
     def takes_missing(self) -> bool:  # type: ignore[override]
@@ -102,18 +93,11 @@ class Ranker(Predictor):
 
         Parameters
         ----------
-        X : array, frame, sparse matrix, RankingData or opened shards
-            A RankingData or shards include labels and query ids; leave out ``y`` and ``qid``.
-        y : array of shape (rows,)
-            Labels; larger is more relevant.
-        qid : array of shape (rows,)
-            Query of each row.
+        X, y, qid, sample_weight
+            As in :meth:`ranksieve.base.RankSelector.fit`.
         eval_set : tuple (X, y, qid), RankingData, opened shards, or list [(X, y)], optional
             Validation data, for rankers that use it to stop early or to choose a model. If it has
             weights, its queries count by them.
-        sample_weight : array of shape (queries,) or (rows,), optional
-            Weights of queries, unless the data has weights: one for each query, in order of first
-            appearance; or one for each row, the same for all rows of a query.
         eval_qid, eval_group : list of one array, optional
             For a list [(X, y)], as LightGBM and XGBoost take it: the query of each row of X, or the
             number of rows of each query, one after the other.
@@ -147,14 +131,8 @@ class Ranker(Predictor):
     def save_model(self, path: PathLike, *, selection: Selection | None = None) -> None:
         """Write the trained ranker to a file, for :func:`ranksieve.rankers.load_model`.
 
-        The file is JSON, with trees in the format of their library. It replaces an older file only
-        when it is complete.
-
-        Parameters
-        ----------
-        path : str or path
-        selection : Selection, optional
-            How the features were selected, to store with the ranker.
+        The file is JSON, with trees in the format of their library, and a ``selection`` that says
+        how the features were selected. It replaces an older file only when it is complete.
         """
         check_is_fitted(self)
         self.check_savable()
@@ -180,14 +158,9 @@ class Ranker(Predictor):
 
 
 class LinearRanker(Ranker):
-    """A ranker whose score is a weighted sum of features; ``_train`` sets ``coef_``.
+    """A ranker whose score is a weighted sum of features; ``_train`` sets the weights."""
 
-    Attributes
-    ----------
-    coef_ : array of shape (features,)
-    """
-
-    coef_: np.ndarray
+    coef_: np.ndarray  # (features,)
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -203,6 +176,21 @@ class LinearRanker(Ranker):
 
     def _relearn(self, learned: dict[str, Any]) -> None:
         self.coef_ = get_numbers(learned, "coef", self.n_features_in_)
+
+
+class Refits:
+    """Copies of an untrained ranker, each trained on some features of the same data."""
+
+    # Whether removing features that a trained ranker does not use leaves its model unchanged.
+    ignores_unused = False
+
+    def __init__(self, ranker: Any, data: RankingData) -> None:
+        self.ranker, self.data = ranker, data
+
+    def fit(self, features: Sequence[int]) -> Any:
+        """Train a copy of the ranker on some features."""
+        copy = self.ranker._for_features(features, self.data.n_features)
+        return copy.fit(self.data.take_features(list(features)))
 
 
 def is_repeatable(ranker: Any) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from typing import Literal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
 from ranksieve.choosing import EarlyStopping
 from ranksieve.data import Block
-from ranksieve.engine import Source, engine_of
+from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.sums.chunks import FeatureColumns
 from ranksieve.sums.held_out import Measured, orient
@@ -34,31 +35,27 @@ class GrowingModel(Measured):
 class Rounds:
     """Finds the best round of a growing model on held-out queries, and decides when to stop.
 
-    Without validation data there is no best round. None for ``early_stopping_rounds`` never stops.
+    The convention, ties and early stopping are those of the ranker. Without validation data there
+    is no best round.
     """
 
-    def __init__(
-        self,
-        validation: Source | None,
-        measure: str | Measure,
-        convention: str | Convention,
-        ties: Literal["average", "stable"],
-        early_stopping_rounds: int | None,
-    ) -> None:
-        self._stack = ExitStack()
-        self._workers = None
-        self._measure = parse_measure(measure)
-        if validation is not None:
-            parameters = self._measure, get_convention(convention, ties)
-            workers = engine_of(validation).start(GrowingModel, *parameters)
-            self._workers = self._stack.enter_context(workers)
-        self._stopping = EarlyStopping(early_stopping_rounds)
+    def __init__(self, ranker: Any, measure: Measure, workers: Workers | None) -> None:
+        self._measure, self._workers = measure, workers
+        self._stopping = EarlyStopping(ranker.early_stopping_rounds)
 
-    def __enter__(self) -> Rounds:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stack.close()
+    @classmethod
+    @contextmanager
+    def measured_on(
+        cls, validation: Source | None, ranker: Any, measure: str | Measure
+    ) -> Iterator[Rounds]:
+        """Keep scores of the validation data, if there is any, while rounds are added."""
+        parsed = parse_measure(measure)
+        if validation is None:
+            yield cls(ranker, parsed, None)
+            return
+        convention = get_convention(ranker.convention, ranker.ties)
+        with engine_of(validation).start(GrowingModel, parsed, convention) as workers:
+            yield cls(ranker, parsed, workers)
 
     @property
     def best(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -81,21 +81,10 @@ class Trials:
         """Sums over queries of the measure if the weight of a feature changes by each delta."""
         prepared = self.measured.prepared
         sums = np.zeros(len(deltas))
-        add_trials[prepared.kind](
-            TrialArrays(
-                self.columns[feature],
-                deltas,
-                n_steps,
-                self.scores,
-                self.ranking.order,
-                self.values,
-                self.is_informative,
-            ),
-            prepared.on_lists(self.measured.average_ties),
-            self.block.query_ptr,
-            self.weights,
-            sums,
-        )
+        ranked = self.scores, self.ranking.order, self.values, self.is_informative
+        trials = TrialArrays(self.columns[feature], deltas, n_steps, *ranked)
+        lists = prepared.on_lists(self.measured.average_ties)
+        add_trials[prepared.kind](trials, lists, self.block.query_ptr, self.weights, sums)
         return sums if self.measured.measure.greater_is_better else self.weights.sum() - sums
 
 
@@ -145,9 +134,7 @@ class CoordinateAscent(LinearRanker):
     Notes
     -----
     Takes O(p n s m log d) time for p passes, n features, s steps and m documents in queries of d.
-    All weights to try for a feature are measured in one pass over the data, from stored scores: the
-    order and value of a query change little from one step to the next, and not at all if the
-    feature is constant or labels are equal.
+    All weights to try for a feature are measured in one pass over the data, from stored scores.
 
     The search along coordinates is published. As in RankLib, steps are those above, weights start
     equal and are rescaled after each change, and an ascent ends when all features but one have
@@ -200,22 +187,22 @@ class CoordinateAscent(LinearRanker):
                 ascent = _Ascent(workers, source.n_features, total, self.n_steps)
                 ascent.climb(rng, self.tol, self.max_passes)
                 ascents.append(ascent)
-        sign = 1 if measure.greater_is_better else -1
-        held_out = np.full(len(ascents), np.nan)
+        reached = [ascent.value for ascent in ascents]
+        held_out: list[Any] = [None] * len(ascents)
+        values = np.array(reached)
         if validation is not None:
             models = np.arange(source.n_features), np.column_stack([a.coef for a in ascents])
-            held_out = measure_models(
+            (found,) = measure_models(
                 validation, [models], measure, self.convention, ties=self.ties
-            )[0].mean
-        trained = np.array([ascent.value for ascent in ascents])
-        self.best_restart_ = first_of_best(trained if validation is None else sign * held_out)
+            )
+            held_out = found.mean.tolist()
+            values = found.mean if measure.greater_is_better else -found.mean
+        self.best_restart_ = first_of_best(values)
         best = ascents[self.best_restart_]
         self.coef_ = best.coef
         self.rounds_ = [move._replace(measure=orient(move.measure, measure)) for move in best.moves]
-        self.restarts_ = [
-            Restart(orient(value, measure), None if validation is None else float(reached))
-            for value, reached in zip(trained.tolist(), held_out, strict=True)
-        ]
+        pairs = zip(reached, held_out, strict=True)
+        self.restarts_ = [Restart(orient(value, measure), other) for value, other in pairs]
 
 
 class _Ascent:

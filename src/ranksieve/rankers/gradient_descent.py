@@ -85,11 +85,23 @@ _PARAMETERS = """Parameters
     best_epoch_ : int
         Iteration or epoch, from 1, whose weights were kept; the last one without ``eval_set``."""
 
-_NOTES = """All solvers draw the same batches for data in memory, on shards and on Dask. With shards
-    or Dask each batch is a call to all blocks, so ``batch_queries`` should be large there. Batches
-    of data in memory run on one thread. The loss of a query is multiplied by its weight and divided
-    by the total weight of pairs (RankNet) or queries; biases are not penalized. Queries of one
-    document or of equal labels contribute nothing."""
+_NOTES = """
+    Each pass takes O(m f) time for m documents with f features, and O(m n) more for the pairs of
+    RankNet and LambdaRank in queries of n; times the number of hidden units for a network. All
+    solvers draw the same batches for data in memory, on shards and on Dask, where each batch is a
+    call to all blocks, so that ``batch_queries`` should be large. The loss of a query is multiplied
+    by its weight and divided by the total weight of pairs (RankNet) or queries; biases are not
+    penalized. Queries of one document or of equal labels contribute nothing.
+"""
+
+_EXAMPLE = """
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.rankers import {name}
+    >>> data, truth = make_ranking(60, n_informative=2, n_noise=3, noise=0.1, random_state=0)
+    >>> ranker = {name}(epochs=30).fit(data)
+    >>> sorted(abs(ranker.coef_).argsort()[-2:].tolist()) == truth.informative.tolist()
+    True
+"""
 
 
 class _TrainingLog:
@@ -122,7 +134,11 @@ class _TrainingLog:
 class GradientRanker(Ranker):
     """Base of rankers that follow the gradient of a loss of ``LOSSES``; a subclass names it."""
 
-    _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS, "solvers": _NOTES}
+    _shared_docs: ClassVar[dict[str, str]] = {
+        "parameters": _PARAMETERS,
+        "solvers": _NOTES,
+        "example": _EXAMPLE,
+    }
     _loss: ClassVar[str]
     steps_in_python = True
 
@@ -142,6 +158,10 @@ class GradientRanker(Ranker):
     standardize: bool = True
     random_state: Seed = 0
     verbose: bool = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__doc__ = cls.__doc__ and cls.__doc__.replace("{name}", cls.__name__)
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -181,10 +201,13 @@ class GradientRanker(Ranker):
                 stack.enter_context(limit_threads(1))
                 block = whole_block(source)
                 engine = LocalEngine([lambda: block], source.check_finite)
-            training = TrainingLoss, self._loss, self.activation
-            workers = stack.enter_context(engine.start(*training))
+            training = engine.start(TrainingLoss, self._loss, self.activation)
+            workers = stack.enter_context(training)
             log = self._make_log(validation, stack)
-            standard, terms = self._moments_and_terms(workers, source.n_features)
+            rows, total, terms = workers.sum("totals")
+            standard = Standard(np.zeros(source.n_features), np.ones(source.n_features))
+            if self.standardize:
+                standard = Standard.of(rows, total, workers)
             solve = self._step if by_steps else self._minimize
             solve(workers, standard, terms, log)
         self._keep(standard, log)
@@ -196,7 +219,7 @@ class GradientRanker(Ranker):
         return self.solver in STEPS or not convex
 
     def _make_log(self, validation: Source | None, stack: ExitStack) -> _TrainingLog:
-        measure = parse_measure(self.measure)
+        measure = parse_measure(self.measure)  # an unknown one is an error even if it is not used
         if validation is None:
             return _TrainingLog(None, self.early_stopping_rounds)
         held_out = MeasuredNetwork, measure, self.convention, self.activation
@@ -207,13 +230,6 @@ class GradientRanker(Ranker):
             return float(total / n_queries)
 
         return _TrainingLog(value_of, self.early_stopping_rounds)
-
-    def _moments_and_terms(self, workers: Workers, n_features: int) -> tuple[Standard, float]:
-        """Moments of the features, and the number of terms of the loss."""
-        rows, total, terms = workers.sum("totals")
-        if not self.standardize:
-            return Standard(np.zeros(n_features), np.ones(n_features)), terms
-        return Standard.of(rows, total, workers), terms
 
     def _minimize(
         self, workers: Workers, standard: Standard, terms: float, log: _TrainingLog
@@ -233,9 +249,8 @@ class GradientRanker(Ranker):
                 raise StopIteration
 
         start = np.zeros_like(standard.mean)
-        limits = {"maxiter": self.max_iter, "maxfun": 20 * self.max_iter}
-        tolerances = {"gtol": self.tol, "ftol": _NO_GAIN}
-        options = {**limits, **tolerances}
+        options: dict[str, Any] = {"maxiter": self.max_iter, "maxfun": 20 * self.max_iter}
+        options |= {"gtol": self.tol, "ftol": _NO_GAIN}
         found = minimize(
             objective, start, jac=True, method="L-BFGS-B", callback=record, options=options
         )
@@ -262,34 +277,28 @@ class GradientRanker(Ranker):
             for first in range(0, len(queries), size):
                 batch = np.sort(shuffled[first : first + size])
                 some = batch if size < len(queries) else None
-                part, *gradient = workers.sum(
-                    "loss_and_gradient", standard.to_original(weights), some
-                )
+                original = standard.to_original(weights)
+                part, *gradient = workers.sum("loss_and_gradient", original, some)
                 loss += part
                 # Not divided by the terms of the batch: that would favor batches with few terms.
                 share = terms * len(batch) / len(queries)
-                slopes = zip(
-                    standard.to_standardized(gradient),
-                    self._penalty_gradients(weights),
-                    strict=True,
-                )
-                steps.step([slope / share + shrinkage for slope, shrinkage in slopes])
+                slopes, shrinkage = standard.to_standardized(gradient), self._shrinkage(weights)
+                steps.step([s / share + less for s, less in zip(slopes, shrinkage, strict=True)])
             if not np.isfinite(loss):
                 raise ValueError(f"training diverged (the loss is {loss}): lower learning_rate")
-            terms_of_penalty = zip(self._penalty_gradients(weights), weights, strict=True)
-            penalty = sum(float(np.sum(slope * w)) for slope, w in terms_of_penalty) / 2
+            parts = zip(self._shrinkage(weights), weights, strict=True)
+            penalty = sum(float(np.sum(slope * weight)) for slope, weight in parts) / 2
             if log.is_over(loss / terms + penalty, standard.to_original(weights)):
                 break
 
-    def _penalty_gradients(self, weights: Weights) -> Weights:
+    def _shrinkage(self, weights: Weights) -> Weights:
         """Gradient of the penalty with respect to each array of weights."""
         alphas = [self.alpha] if len(weights) == 1 else [self.alpha, 0.0, self.alpha]
         return [alpha * weight for alpha, weight in zip(alphas, weights, strict=True)]
 
     def _keep(self, standard: Standard, log: _TrainingLog) -> None:
         for stale in ("coef_", "weights_"):  # from an earlier fit
-            if hasattr(self, stale):
-                delattr(self, stale)
+            self.__dict__.pop(stale, None)
         if self.hidden == 0:
             (self.coef_,) = log.best
         else:

@@ -15,9 +15,10 @@ from ranksieve.engine import Source
 from ranksieve.io.records import get
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import AtLeastTwo, Count, Positive, Seed
-from ranksieve.rankers.base import Ranker
+from ranksieve.rankers.base import Ranker, Refits
 from ranksieve.rankers.lightgbm_dask import best_number_of_trees, train_on_workers
 from ranksieve.rankers.lightgbm_data import (
+    LightGBMRefits,
     blocks_of,
     check_whole_labels,
     dataset_of,
@@ -26,7 +27,6 @@ from ranksieve.rankers.lightgbm_data import (
 )
 from ranksieve.rankers.model_checks import load_booster
 from ranksieve.rankers.per_feature import LIGHTGBM, reduce_parameters
-from ranksieve.rankers.refits import LightGBMRefits, Refits
 from ranksieve.registry import Method
 from ranksieve.threads import openmp_thread_count
 
@@ -74,21 +74,17 @@ class LambdaMART(Ranker):
     -----
     Labels must be whole numbers from 0 to 30. LightGBM handles missing values (NaN): each split
     learns to which side they go. Queries of one document or of equal labels have no gradient, but
-    their rows affect the bins. The result does not depend on the number of threads.
-
-    Weights of queries multiply gradients and their curvatures. As in LightGBM, bins and
-    ``min_child_samples`` count each document once, whatever its weight, even 0.
+    their rows affect the bins. The result does not depend on the number of threads. Weights of
+    queries multiply gradients and their curvatures; bins and ``min_child_samples`` count each
+    document once, whatever its weight, even 0.
 
     Shards are binned as they are read: most values take one byte of memory, unless they are sparse.
-    On shards that were opened with a Dask client, the workers that hold them train, with LightGBM's
-    distributed training:
-
-    - Each worker takes a run of shards and finds the bins of some features from its own rows only,
-      so trees differ somewhat from those of one machine and depend on the number of workers. (With
-      one shard or one worker they are the same.) The same number of workers gives the same trees.
-    - All trees are trained. With an ``eval_set``, the number in use is then the one that early
-      stopping would have kept by NDCG@k, regardless of metrics and gains in ``params``.
-    - Each worker uses its own number of threads. If a worker is lost, training fails: train again.
+    On shards that were opened with a Dask client, the workers that hold them train together. Each
+    takes a run of shards and finds the bins of some features from its own rows only, so trees
+    differ somewhat from those of one machine, unless there is one shard or one worker; the same
+    number of workers gives the same trees. All trees are trained. With an ``eval_set``, the number
+    in use is the one that early stopping would have kept by NDCG@k, regardless of metrics and gains
+    in ``params``. If a worker is lost, training fails: train again.
 
     References
     ----------
@@ -134,11 +130,16 @@ class LambdaMART(Ranker):
         for part in (source, validation):
             if part is not None:
                 check_whole_labels("LambdaMART", part)
-        if isinstance(source, Shards) and source.client is not None:
-            self._train_on_workers(source, validation)
+        if not isinstance(source, Shards) or source.client is None:
+            with lightgbm_errors():
+                self._train_on(lambda parameters: dataset_of(blocks_of(source)), validation)
             return
-        with lightgbm_errors():
-            self._train_on(lambda parameters: dataset_of(blocks_of(source)), validation)
+        self.booster_ = train_on_workers(source, self._dataset_parameters(), self.n_estimators)
+        self.best_iteration_ = self.booster_.num_trees()
+        if validation is not None:
+            self.best_iteration_ = self.booster_.best_iteration = best_number_of_trees(
+                self.booster_, validation, self.ndcg_at, self.early_stopping_rounds
+            )
 
     def _train_on(
         self, dataset: Callable[[dict[str, Any]], Any], validation: Source | None = None
@@ -146,7 +147,7 @@ class LambdaMART(Ranker):
         """Train on the LightGBM Dataset that ``dataset`` makes for the training parameters."""
         import lightgbm
 
-        parameters = self._parameters()
+        parameters = self._dataset_parameters()
         train = dataset(parameters)
         callbacks, held_out = [], []
         if validation is not None:
@@ -155,8 +156,7 @@ class LambdaMART(Ranker):
         self.booster_ = lightgbm.train(
             parameters, train, self.n_estimators, valid_sets=held_out, callbacks=callbacks
         )
-        best = self.booster_.best_iteration
-        self.best_iteration_ = best if best > 0 else self.booster_.num_trees()
+        self.best_iteration_ = max(0, self.booster_.best_iteration) or self.booster_.num_trees()
 
     def _refits(self, data: RankingData) -> Refits:
         return LightGBMRefits.of(self, data)
@@ -165,17 +165,6 @@ class LambdaMART(Ranker):
         check_whole_labels("LambdaMART", data)
 
     def _dataset_parameters(self) -> dict[str, Any]:
-        return self._parameters()
-
-    def _train_on_workers(self, shards: Shards, validation: Source | None) -> None:
-        self.booster_ = train_on_workers(shards, self._parameters(), self.n_estimators)
-        self.best_iteration_ = self.booster_.num_trees()
-        if validation is not None:
-            self.best_iteration_ = self.booster_.best_iteration = best_number_of_trees(
-                self.booster_, validation, self.ndcg_at, self.early_stopping_rounds
-            )
-
-    def _parameters(self) -> dict[str, Any]:
         return {
             "objective": "lambdarank",
             "metric": "ndcg",
@@ -192,28 +181,20 @@ class LambdaMART(Ranker):
         } | (self.params or {})
 
     def _for_features(self, features: Sequence[int], n_features: int) -> LambdaMART:
-        copied = super()._for_features(features, n_features)
-        copied.params = reduce_parameters(
-            features, n_features, self.params or {}, LIGHTGBM, "LightGBM"
-        )
+        copied, given = super()._for_features(features, n_features), self.params or {}
+        copied.params = reduce_parameters(features, n_features, given, LIGHTGBM, "LightGBM")
         return copied
 
     def _scores(self, X: Any) -> np.ndarray:
-        scores = self.booster_.predict(
-            to_library_format(X),
-            num_iteration=self.best_iteration_,
-            num_threads=openmp_thread_count(),
-        )
-        return np.asarray(scores, dtype=np.float64)
+        return np.asarray(self._predict(to_library_format(X)), dtype=np.float64)
 
     def _contributions(self, X: Any) -> np.ndarray:
-        parts = self.booster_.predict(
-            X.toarray() if sparse.issparse(X) else to_library_format(X),
-            num_iteration=self.best_iteration_,
-            num_threads=openmp_thread_count(),
-            pred_contrib=True,
-        )
-        return np.asarray(parts)[:, :-1]  # the last column is the common offset
+        rows = X.toarray() if sparse.issparse(X) else to_library_format(X)
+        return np.asarray(self._predict(rows, pred_contrib=True))[:, :-1]  # without the offset
+
+    def _predict(self, rows: Any, **how: Any) -> Any:
+        trees, threads = self.best_iteration_, openmp_thread_count()
+        return self.booster_.predict(rows, num_iteration=trees, num_threads=threads, **how)
 
     def _learned(self) -> dict[str, Any]:
         text = self.booster_.model_to_string(num_iteration=self.best_iteration_)

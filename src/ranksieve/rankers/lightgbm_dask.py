@@ -34,9 +34,8 @@ _NETWORK = re.compile(r"^\[(machines|num_machines|local_listen_port): .*\]\n", r
 def train_on_workers(shards: Shards, parameters: dict[str, Any], n_trees: int) -> Any:
     """Train on the workers of a Dask cluster that hold the shards, and return a Booster.
 
-    ``parameters`` are those of LightGBM, except for threads and the network. Rows stay on their
-    workers, which exchange histograms of features x bins numbers for each split
-    of a tree, whatever the number of rows. Calls on one cluster wait for each other.
+    ``parameters`` are those of LightGBM, except for threads and the network. Workers exchange
+    histograms of features x bins numbers for each split. Calls on one cluster wait for each other.
     """
     import lightgbm
     from distributed import MultiLock
@@ -54,19 +53,11 @@ def train_on_workers(shards: Shards, parameters: dict[str, Any], n_trees: int) -
             for port, worker in zip(ports, workers, strict=True)
         ]
         machines = _gather(client, workers, names)
-        parts = [
-            client.submit(
-                _train_part,
-                Stored.of(shards),
-                run.tolist(),
-                parameters | {"num_threads": threads[worker]},
-                n_trees,
-                (machines, rank, ports[rank]),
-                workers=[worker],
-                pure=False,
-            )
-            for rank, (worker, run) in enumerate(zip(workers, runs, strict=True))
-        ]
+        parts = []
+        for rank, (worker, run) in enumerate(zip(workers, runs, strict=True)):
+            own = parameters | {"num_threads": threads[worker]}
+            what = Stored.of(shards), run.tolist(), own, n_trees, (machines, rank, ports[rank])
+            parts.append(client.submit(_train_part, *what, workers=[worker], pure=False))
         text, *_ = _gather(client, workers, parts)
     return lightgbm.Booster(model_str=text)
 
@@ -182,11 +173,7 @@ class _NDCGPerTree(Measured):
 def best_number_of_trees(
     booster: Any, validation: Source, cutoff: int, early_stopping_rounds: int
 ) -> int:
-    """Number of trees that early stopping would have kept.
-
-    That is the number with the best NDCG@cutoff on the validation data (LightGBM's convention; the
-    smallest of equals) before ``early_stopping_rounds`` trees pass without a better one.
-    """
+    """Number of trees that early stopping by NDCG@cutoff (LightGBM's convention) would keep."""
     parameters = booster.model_to_string(), cutoff
     with engine_of(validation).start(_NDCGPerTree, *parameters) as workers:
         values = workers.sum("sums") / total_weight(validation)

@@ -1,8 +1,8 @@
-"""Convert ranking data to the form that LightGBM takes."""
+"""Ranking data as LightGBM takes it: its Datasets, and features that are put into bins once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,8 +11,20 @@ from scipy import sparse
 
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.engine import Source, engine_of, whole_block
+from ranksieve.rankers.base import Refits
+from ranksieve.registry.foreign import row_weights
+from ranksieve.sums.checks import check_labels_differ
+from ranksieve.sums.chunks import FeatureColumns
+from ranksieve.threads import limit_threads_for
 
 LARGEST_LABEL = 30  # LightGBM's default table of gains ends at this label
+_SAMPLED = 200_000  # rows that LightGBM samples to make bins and bundles
+_LOST = 10_000  # LightGBM may lose one value per this many rows when it bundles features
+_COMMON = 0.7  # share of rows from which LightGBM takes a nonzero value as the default
+_BLOCK_VALUES = 2**23  # values to compare at a time
+
+# Parameters that make a tree depend on features it does not use, with their neutral values.
+_DRAWS = (("feature_fraction", 1.0), ("feature_fraction_bynode", 1.0), ("extra_trees", False))
 
 
 def to_library_format(X: Any) -> Any:
@@ -46,16 +58,11 @@ def dataset_of(blocks: Iterable[Block], reference: Any = None) -> Any:
     X: Any = [to_library_format(block.X) for block in blocks]  # arrays are joined without a copy
     if blocks[0].is_sparse:
         X = sparse.vstack(X, format="csr")
-    counts = [np.diff(block.query_ptr) for block in blocks]
+    y = np.concatenate([block.y for block in blocks])
+    counts = np.concatenate([np.diff(block.query_ptr) for block in blocks])
     weights: Any = [block.query_weights for block in blocks]
-    is_weighted = weights[0] is not None
-    return lightgbm.Dataset(
-        X,
-        np.concatenate([block.y for block in blocks]),
-        reference=reference,
-        weight=np.repeat(np.concatenate(weights), np.concatenate(counts)) if is_weighted else None,
-        group=np.concatenate(counts),
-    )
+    of_rows = None if weights[0] is None else np.repeat(np.concatenate(weights), counts)
+    return lightgbm.Dataset(X, y, reference=reference, weight=of_rows, group=counts)
 
 
 class _BlockLabels:
@@ -88,3 +95,120 @@ def check_whole_labels(name: str, source: Source, largest: int = LARGEST_LABEL) 
         raise DataError(
             f"{name} needs whole labels from 0 to {largest}, but row {row} has {label:g}"
         )
+
+
+class LightGBMRefits(Refits):
+    """Refits of a ranker of LightGBM, in which every feature is binned once.
+
+    Each feature is a separate LightGBM Dataset. A Dataset of some features is assembled from copies
+    of their bins, which takes a thousandth of the time of binning and gives the same trees, because
+    the bins of a feature do not depend on the others.
+
+    The exception are sparse features that LightGBM bundles although up to one row in 10,000 has
+    values of several of them, which it then loses. For such data, :meth:`of` returns plain refits.
+    """
+
+    def __init__(self, ranker: Any, data: RankingData, parameters: dict[str, Any]) -> None:
+        super().__init__(ranker, data)
+        self.ignores_unused = all(_value(parameters, *neutral) == neutral[1] for neutral in _DRAWS)
+        ranker._validate_params()
+        check_labels_differ(data)
+        ranker._check_training(data)
+        with limit_threads_for(data.n_rows):
+            self._columns = [self._bin(feature) for feature in range(data.n_features)]
+
+    @classmethod
+    def of(cls, ranker: Any, data: RankingData) -> Refits:
+        """Refits that share bins, or plain ones if their trees could differ."""
+        every = ranker._for_features(range(data.n_features), data.n_features)
+        parameters = every._dataset_parameters()
+        needs_values = _value(parameters, "linear_tree", False)
+        bundles = _value(parameters, "enable_bundle", True)
+        if needs_values or (bundles and _loses_values(data, parameters)):
+            return Refits(ranker, data)
+        return cls(ranker, data, parameters)
+
+    def fit(self, features: Sequence[int]) -> Any:
+        """Train on some features."""
+        from lightgbm.basic import LightGBMError
+
+        ranker = self.ranker._for_features(features, self.data.n_features)
+        ranker._remember_features(self.data.take_queries([0]).take_features(list(features)))
+        try:
+            with limit_threads_for(self.data.n_rows):
+                ranker._train_on(lambda parameters: self._dataset(features, parameters))
+        except LightGBMError:
+            return super().fit(features)  # raises a clear error
+        return ranker
+
+    def _bin(self, feature: int) -> Any:
+        import lightgbm
+
+        ranker = self.ranker._for_features([feature], self.data.n_features)
+        # Unique names, because LightGBM refuses equal names of features.
+        column = lightgbm.Dataset(
+            to_library_format(self.data.X[:, [feature]]),
+            feature_name=[f"Column_{feature}"],
+            params=ranker._dataset_parameters(),
+        )
+        return column.construct()
+
+    def _dataset(self, features: Sequence[int], parameters: dict[str, Any]) -> Any:
+        """Dataset of some features, assembled from their binned copies."""
+        from lightgbm.basic import _LIB, _safe_call
+
+        data, first = self.data, self._columns[features[0]]
+        dataset = first.subset(np.arange(data.n_rows)).construct()  # a copy
+        for feature in features[1:]:
+            # add_features_from does the same, but prints needless warnings.
+            column = self._columns[feature]
+            _safe_call(_LIB.LGBM_DatasetAddFeaturesFrom(dataset._handle, column._handle))
+        dataset.params = dict(parameters)
+        dataset.set_feature_name([f"Column_{position}" for position in range(len(features))])
+        dataset.set_label(data.y).set_group(data.group_counts)
+        return dataset.set_weight(row_weights(data))
+
+
+def _value(parameters: Mapping[str, Any], name: str, default: Any) -> Any:
+    """Value of a parameter that is given under any of its aliases."""
+    from lightgbm.basic import _ConfigAliases
+
+    given = (parameters[alias] for alias in _ConfigAliases.get(name) if alias in parameters)
+    return next((value for value in given if value is not None), default)
+
+
+def _loses_values(data: RankingData, parameters: Mapping[str, Any]) -> bool:
+    """Whether LightGBM could bundle features that have values in the same rows.
+
+    LightGBM decides from a sample of the rows, and counts values other than the most common one.
+    """
+    sampled = int(_value(parameters, "bin_construct_sample_cnt", _SAMPLED))
+    n = data.n_rows
+    most = min(n, sampled) // _LOST
+    if n <= sampled and not most:
+        return False
+    # Conflicts that are rare in all rows may be absent from a sample, but not four times as many.
+    most = most if n <= sampled else 4 * (most + 10) * -(-n // sampled)
+    columns = FeatureColumns(data.X)
+    common = np.array([_most_common_value(columns[feature]) for feature in range(data.n_features)])
+    together = sum((m.T @ m for m in _marks(data, common)), np.zeros((len(common),) * 2))
+    np.fill_diagonal(together, 0)
+    return bool(((together > 0) & (together <= most)).any())
+
+
+def _most_common_value(column: np.ndarray) -> float:
+    middle = np.partition(column, len(column) // 2)[len(column) // 2]
+    return float(middle) if _equal(column, middle).mean() >= _COMMON else 0.0
+
+
+def _equal(values: np.ndarray, common: Any) -> np.ndarray:
+    return (values == common) | (np.isnan(values) & np.isnan(common))
+
+
+def _marks(data: RankingData, common: np.ndarray) -> Iterator[np.ndarray]:
+    """Masks of the values that are not the most common ones, in blocks of rows."""
+    n_rows = max(1, _BLOCK_VALUES // len(common))
+    for start in range(0, data.n_rows, n_rows):
+        block = data.X[start : start + n_rows]
+        dense = block.toarray() if data.is_sparse else block
+        yield (~_equal(dense, common)).astype(np.float32)

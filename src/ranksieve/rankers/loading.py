@@ -27,9 +27,7 @@ _UBJSON = b"{L"  # and the length of a name
 
 
 def load_model(path: str | os.PathLike[str]) -> Ranker:
-    """Read a ranker that ``save_model`` wrote, or a model of LightGBM or XGBoost.
-
-    Models of LightGBM are its text files, those of XGBoost its JSON files.
+    """Read a ranker that ``save_model`` wrote, or a model of LightGBM (text) or XGBoost (JSON).
 
     Returns
     -------
@@ -121,20 +119,16 @@ def read_library_model(path: PathLike) -> Ranker | None:
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not text in UTF-8: {error}") from None
     try:
-        return _restore_estimator(find_library_class(found[0])(), text)
+        estimator = find_library_class(found[0])()
+        library_of(estimator).restore(estimator, text)
+        ranker = as_ranker(estimator)
+        if hasattr(ranker, "feature_names_in_"):
+            names = as_names(ranker.feature_names_in_, ranker.n_features_in_)
+            del ranker.feature_names_in_  # may be placeholders such as Column_0
+            if names is not None:
+                ranker.feature_names_in_ = np.asarray(names, dtype=object)
+        return ranker
     except Exception as error:  # each library has its own error classes
         reason = str(error).partition("\nStack trace")[0]
         library = found[0].partition(".")[0]
         raise DataError(f"{path}: {library} cannot read this model: {reason}") from None
-
-
-def _restore_estimator(estimator: Any, text: str) -> Ranker:
-    library_of(estimator).restore(estimator, text)
-    ranker = as_ranker(estimator)
-    if hasattr(ranker, "feature_names_in_"):
-        names = as_names(ranker.feature_names_in_, ranker.n_features_in_)
-        if names is None:
-            del ranker.feature_names_in_  # placeholders such as Column_0
-        else:
-            ranker.feature_names_in_ = np.asarray(names, dtype=object)
-    return ranker

@@ -62,10 +62,8 @@ def check_text(text: str) -> None:
             _check_lightgbm_tree(_parse_settings(lines.rstrip("\n")), n_features)
         except DataError as error:
             raise DataError(f"tree {number}: {error}") from None
-    parameters = rest.partition("\nparameters:\n")[2]
-    if not all(
-        map(_PARAMETER.fullmatch, parameters.partition("\nend of parameters")[0].split("\n"))
-    ):
+    parameters = rest.partition("\nparameters:\n")[2].partition("\nend of parameters")[0]
+    if not all(map(_PARAMETER.fullmatch, parameters.split("\n"))):
         raise DataError("the lines of 'parameters:' should be like [name: value]")
 
 
@@ -129,10 +127,8 @@ def _check_children(tree: Mapping[str, str], n_splits: int) -> None:
     children = np.concatenate(sides)
     parents = np.tile(np.arange(n_splits), 2)
     wanted = [*range(-n_splits - 1, 0), *range(1, n_splits)]
-    if (
-        np.sort(children).tolist() != wanted
-        or (children[children > 0] <= parents[children > 0]).any()
-    ):
+    is_inner = children > 0
+    if np.sort(children).tolist() != wanted or (children <= parents)[is_inner].any():
         raise DataError("'left_child' and 'right_child' do not form a tree")
 
 
@@ -232,10 +228,8 @@ def _check_xgboost_tree(tree: Any, n_features: int) -> None:
     facts = get(tree, "tree_param", dict)
     if n_nodes < 1 or _get_count(facts, "num_nodes") != n_nodes:
         raise DataError(f"'num_nodes' is not the number of nodes, {n_nodes}")
-    if (
-        _get_count(facts, "num_feature") != n_features
-        or _get_count(facts, "size_leaf_vector", 1) > 1
-    ):
+    n_values = _get_count(facts, "size_leaf_vector", 1)
+    if _get_count(facts, "num_feature") != n_features or n_values > 1:
         raise DataError(f"it should have {n_features} features and one value for each leaf")
     features = _get_integers(tree, "split_indices", n_nodes, 0, 2**31)
     left, right = (_get_integers(tree, name, n_nodes, -1, n_nodes) for name in _CHILDREN)

@@ -17,7 +17,6 @@ from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method, OwnMethod
 from ranksieve.text import on_one_line
 
-LIGHTGBM, XGBOOST, CATBOOST = "LGBMRanker", "XGBRanker", "CatBoostRanker"
 _LARGEST = 1e300
 
 
@@ -41,18 +40,27 @@ def read_parameters(path: Path) -> FileParameters:
     except READ_ERRORS as error:
         raise DataError(f"{path}: {explain_os_error(error)}") from error
     if start.startswith(b"CBM1"):
-        return FileParameters(CATBOOST, _catboost_parameters(path))
+        return FileParameters("CatBoostRanker", _catboost_parameters(path))
     if start.split(b"\n")[0].rstrip() == b"tree":
-        return FileParameters(LIGHTGBM, _lightgbm_parameters(path))
+        return FileParameters("LGBMRanker", _lightgbm_parameters(path))
     record = _read_json(path)
     if not isinstance(record, dict):
         raise DataError(f"{path}: expected a JSON object with parameters by name")
     if record.get("format") == FORMAT:
-        return _model_parameters(path)
+        model = read_model(path)
+        recorded = model.parameters.get("estimator")
+        if isinstance(recorded, dict) and isinstance(recorded.get("parameters"), dict):
+            kind = str(recorded.get("class")).rpartition(".")[2]
+            return FileParameters(kind, recorded["parameters"])
+        return FileParameters(model.ranker, _without_nulls(model.parameters))
     if isinstance(record.get("learner"), dict):
-        return FileParameters(XGBOOST, _changed_xgboost_parameters(record["learner"], path))
+        return FileParameters("XGBRanker", _changed_xgboost_parameters(record["learner"], path))
     if isinstance(record.get("model_info"), dict):
-        return FileParameters(CATBOOST, _flat_parameters(record["model_info"].get("params"), path))
+        params = record["model_info"].get("params")
+        flat = params.get("flat_params") if isinstance(params, dict) else None
+        if not isinstance(flat, dict):
+            raise DataError(f"{path}: this CatBoost model does not contain its parameters")
+        return FileParameters("CatBoostRanker", _without_logs(flat))
     return FileParameters(None, _without_nulls(record))
 
 
@@ -97,7 +105,12 @@ def parameters_from(path: Path, rankers: Mapping[str, Method]) -> dict[str, dict
             )
     else:
         by_name = {_ranker_for(path, kind, found, rankers): found}
-    return {name: _check(path, rankers[name], own) for name, own in by_name.items()}
+    try:
+        for name, own in by_name.items():
+            RANKERS.check_parameters(rankers[name], own)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from None
+    return {name: rankers[name].translate(own) for name, own in by_name.items()}
 
 
 def _ranker_for(
@@ -114,11 +127,8 @@ def _ranker_for(
         of = f"the parameters {', '.join(map(on_one_line, found))}"
     if len(accepting) == 1:
         return accepting[0]
-    fitting = (
-        f"{len(accepting)} rankers ({', '.join(accepting)}) take"
-        if accepting
-        else "no ranker takes"
-    )
+    several = f"{len(accepting)} rankers ({', '.join(accepting)}) take"
+    fitting = several if accepting else "no ranker takes"
     raise DataError(
         f"{path} has {of}, which {fitting}; the rankers are {', '.join(rankers)}: name the right "
         'one, in JSON as {"NAME": {"PARAMETER": VALUE, ...}}'
@@ -128,22 +138,6 @@ def _ranker_for(
 def _kinds(method: Method) -> list[str]:
     kind = type(method.prototype) if isinstance(method, OwnMethod) else method.kind
     return [base.__name__ for base in kind.__mro__]
-
-
-def _check(path: Path, method: Method, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        RANKERS.check_parameters(method, parameters)
-    except ValueError as error:
-        raise DataError(f"{path}: {error}") from None
-    return method.translate(parameters)
-
-
-def _model_parameters(path: Path) -> FileParameters:
-    model = read_model(path)
-    recorded = model.parameters.get("estimator")
-    if isinstance(recorded, dict) and isinstance(recorded.get("parameters"), dict):
-        return FileParameters(str(recorded.get("class")).rpartition(".")[2], recorded["parameters"])
-    return FileParameters(model.ranker, _without_nulls(model.parameters))
 
 
 # Parameters about files, machines, threads and logs, which do not change the model.
@@ -212,8 +206,8 @@ def _lightgbm_defaults() -> str:
     """Text of a model without trees, which lists LightGBM's defaults for all parameters."""
     import lightgbm
 
-    rows = lightgbm.Dataset(np.zeros((2, 1)), [0, 1], group=[2], params={"verbosity": -1})
     settings = {"objective": "lambdarank", "verbosity": -1}
+    rows = lightgbm.Dataset(np.zeros((2, 1)), [0, 1], group=[2], params={"verbosity": -1})
     return lightgbm.Booster(settings, rows).model_to_string()
 
 
@@ -231,17 +225,11 @@ def _catboost_parameters(path: Path) -> dict[str, Any]:
     return _without_logs(model.get_params())
 
 
-def _flat_parameters(params: Any, path: Path) -> dict[str, Any]:
-    flat = params.get("flat_params") if isinstance(params, dict) else None
-    if not isinstance(flat, dict):
-        raise DataError(f"{path}: this CatBoost model does not contain its parameters")
-    return _without_logs(flat)
-
-
 def _without_logs(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    dropped = ("verbose", "logging_level", "silent", "metric_period", "allow_writing_files")
+    """Parameters of CatBoost, except those about logs, files and machines."""
+    logs = ("verbose", "logging_level", "silent", "metric_period", "allow_writing_files")
     others = ("train_dir", "thread_count", "task_type", "devices")
-    return {n: value for n, value in parameters.items() if n not in (*dropped, *others)}
+    return {n: value for n, value in parameters.items() if n not in (*logs, *others)}
 
 
 _XGBOOST_PARTS = (
@@ -272,11 +260,10 @@ def _xgboost_parameters(learner: Mapping[str, Any], path: Path) -> dict[str, Any
         for name, value in _part(_part(learner, room, path), part, path).items():
             if not isinstance(value, (str, list)):
                 raise DataError(f"{path}: {name!r:.40} should be a text, not {value!r:.40}")
-            if name not in ("updater", "updater_seq", "eta", "alpha", "lambda", "min_split_loss"):
-                found[name] = _number(value) if isinstance(value, str) else value
-    booster = _part(learner, "gradient_booster", path)
-    gain = _part(booster, "tree_train_param", path).get("min_split_loss")
-    return found | ({"gamma": _number(gain)} if isinstance(gain, str) else {})
+            if name not in ("updater", "updater_seq", "eta", "alpha", "lambda"):
+                known = "gamma" if name == "min_split_loss" else name
+                found[known] = _number(value) if isinstance(value, str) else value
+    return found
 
 
 def _part(record: Mapping[str, Any], name: str, path: Path) -> dict[str, Any]:

@@ -16,7 +16,8 @@ Cut = Callable[[Any, Sequence[int], int], Any]
 def reduce_values(value: Any, features: Sequence[int], n_features: int) -> Any:
     """Reduce one value per feature: a sequence, its text, or a mapping from indices."""
     if isinstance(value, Mapping):
-        return _by_index(value, features)
+        given = dict(zip(_whole(value), value.values(), strict=True))
+        return {position: given[f] for position, f in enumerate(features) if f in given}
     if isinstance(value, str):
         stripped = value.strip()
         start, end = ("(", ")") if stripped.startswith("(") else ("", "")
@@ -79,11 +80,6 @@ def reduce_parameters(
     return cut
 
 
-def _by_index(value: Mapping[Any, Any], features: Sequence[int]) -> dict[int, Any]:
-    given = dict(zip(_whole(value), value.values(), strict=True))
-    return {position: given[f] for position, f in enumerate(features) if f in given}
-
-
 def _whole(values: Any) -> list[int]:
     for value in values:
         if isinstance(value, str) or int(value) != value:
@@ -91,43 +87,34 @@ def _whole(values: Any) -> list[int]:
     return [int(value) for value in values]
 
 
-_ONE_EACH = dict.fromkeys(
-    (
-        *("monotone_constraints", "mc", "monotone_constraint", "monotonic_cst"),
-        *("feature_contri", "feature_contrib", "fc", "fp", "feature_penalty"),
-        *("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled", "max_bin_by_feature"),
-    ),
-    reduce_values,
+def _table(names: Mapping[Cut, str]) -> dict[str, Cut]:
+    """Function that reduces each parameter, from the names of the parameters of each function."""
+    return {name: reduce for reduce, several in names.items() for name in several.split()}
+
+
+LIGHTGBM = _table(
+    {
+        reduce_values: """monotone_constraints mc monotone_constraint monotonic_cst feature_contri
+            feature_contrib fc fp feature_penalty cegb_penalty_feature_lazy
+            cegb_penalty_feature_coupled max_bin_by_feature""",
+        indices: """categorical_feature cat_feature categorical_column cat_column
+            categorical_features""",
+        refuse_reduction: """forcedsplits_filename fs forced_splits_filename forced_splits_file
+            forced_splits forcedbins_filename""",
+        groups: "interaction_constraints",
+    }
 )
-_INDICES = dict.fromkeys(
-    (
-        *("categorical_feature", "cat_feature", "categorical_column", "cat_column"),
-        "categorical_features",
-    ),
-    indices,
+XGBOOST = _table(
+    {
+        reduce_values: "monotone_constraints feature_weights feature_types",
+        groups: "interaction_constraints",
+    }
 )
-_FILES = dict.fromkeys(
-    (
-        *("forcedsplits_filename", "fs", "forced_splits_filename", "forced_splits_file"),
-        *("forced_splits", "forcedbins_filename"),
-    ),
-    refuse_reduction,
+CATBOOST = _table(
+    {
+        reduce_values: """monotone_constraints feature_weights first_feature_use_penalties
+            per_object_feature_penalties""",
+        indices: "cat_features text_features embedding_features ignored_features",
+        refuse_reduction: "per_float_feature_quantization",
+    }
 )
-LIGHTGBM: Mapping[str, Cut] = {**_ONE_EACH, **_INDICES, **_FILES, "interaction_constraints": groups}
-XGBOOST: Mapping[str, Cut] = {
-    "monotone_constraints": reduce_values,
-    "feature_weights": reduce_values,
-    "feature_types": reduce_values,
-    "interaction_constraints": groups,
-}
-CATBOOST: Mapping[str, Cut] = {
-    "monotone_constraints": reduce_values,
-    "feature_weights": reduce_values,
-    "first_feature_use_penalties": reduce_values,
-    "per_object_feature_penalties": reduce_values,
-    "cat_features": indices,
-    "text_features": indices,
-    "embedding_features": indices,
-    "ignored_features": indices,
-    "per_float_feature_quantization": refuse_reduction,
-}

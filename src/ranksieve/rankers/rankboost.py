@@ -126,10 +126,7 @@ class PairPotentials:
 
 
 def order_statistics(workers: Workers, features: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-    """Values of given ranks (0-based, ascending) of each feature: array (features, ranks).
-
-    Rows count by their weights.
-    """
+    """Values (features, ranks) of given ranks, from 0; rows count by their weights."""
     return values_of_ranks(
         lambda *known: workers.sum("nibbles", features, *known),
         np.tile(ranks, (len(features), 1)),
@@ -195,10 +192,9 @@ class RankBoost(Ranker):
     round takes O(m n) time for m documents and n features, with one byte per value, including zeros
     of sparse data. Quantiles are exact and take 16 passes over the data, once.
 
-    The algorithm is published. LETOR's runs had 255 thresholds, which are not described further,
-    but with ``binning="width"`` MQ2008's validation data chooses the same numbers of rounds, and
-    four of five results are the same to four digits. These choices are ours: quantiles, which suit
-    features of any distribution, over documents of queries with different labels, weighted by the
+    The algorithm is published. LETOR's runs had 255 thresholds, which are not described further;
+    with ``binning="width"``, four of five results on MQ2008 are the same to four digits. These
+    choices are ours: quantiles, over documents of queries with different labels, weighted by the
     weights of queries; thresholds within 1e-11 of the best are equal and the first is taken;
     training ends when a threshold orders all pairs or no threshold helps.
 
@@ -241,10 +237,8 @@ class RankBoost(Ranker):
         return importances
 
     def _train(self, source: Source, validation: Source | None) -> None:
-        chosen = Rounds(
-            validation, self.measure, self.convention, self.ties, self.early_stopping_rounds
-        )
-        with engine_of(source).start(PairPotentials) as workers, chosen:
+        held_out = Rounds.measured_on(validation, self, self.measure)
+        with engine_of(source).start(PairPotentials) as workers, held_out as chosen:
             self.thresholds_ = self._thresholds(workers)
             self.rounds_ = self._boost(workers, chosen)
         self.best_round_ = chosen.best or len(self.rounds_)

@@ -22,22 +22,12 @@ LAMS = tuple(2.0**power for power in range(-10, 11))
 
 
 class LeftOut(NamedTuple):
-    """Models for several lambdas, and their values on queries left out of training.
-
-    Attributes
-    ----------
-    lams : array
-        Regularizations.
-    coefs : array of shape (lams, features)
-        Weights of the models of all queries.
-    mean, deviation : arrays of shape (lams,)
-        Mean over queries of the error or measure, and its standard error.
-    """
+    """Models for several lambdas, and their values on queries left out of training."""
 
     lams: np.ndarray
-    coefs: np.ndarray
-    mean: np.ndarray
-    deviation: np.ndarray
+    coefs: np.ndarray  # (lams, features), of the models of all queries
+    mean: np.ndarray  # (lams,), over queries, of the error or measure
+    deviation: np.ndarray  # its standard error
 
 
 @dataclass(eq=False, repr=False)
@@ -56,15 +46,10 @@ class RankRLS(LinearRanker):
         Regularization :math:`\lambda > 0`.
     {verbose}
 
-    Attributes
-    ----------
-    coef_ : array of shape (features,)
-
     Notes
     -----
     Takes O(m n^2 + n^3) time for m documents and n features, in one pass over the data. Pairs of
-    documents with equal labels count, too, as in the paper: their scores should be equal. See
-    :func:`leave_query_out` for models of many lambdas and their errors without retraining.
+    documents with equal labels count, too, as in the paper: their scores should be equal.
 
     References
     ----------
@@ -82,13 +67,7 @@ class RankRLS(LinearRanker):
 
     steps_in_python = True
 
-    methods = (
-        Method(
-            "rankrls",
-            "pairwise least squares, in closed form",
-            grid={"lam": LAMS},
-        ),
-    )
+    methods = (Method("rankrls", "pairwise least squares, in closed form", grid={"lam": LAMS}),)
 
     lam: Positive = 1.0
     _: KW_ONLY
@@ -175,21 +154,10 @@ def leave_query_out(
 ) -> LeftOut:
     r"""Train RankRLS for many lambdas, with the leave-query-out error of each.
 
-    Parameters
-    ----------
-    source : RankingData or opened shards
-    lams : sequence of float
-    measure : "squared", str or Measure
-        The squared error :math:`\sum_{i \in Q} (\hat y_i - w_{-Q}^T \hat x_i)^2`, or a measure of
-        the predictions.
-    convention, ties
-        Those of a measure; see :func:`ranksieve.metrics.evaluate`.
-
-    Notes
-    -----
-    The errors are exact, without retraining: the residuals of a query under the model trained
-    without it follow from those under the full model. Queries of one document do not count in the
-    mean. A query of weight w counts w times, and is left out as a whole.
+    ``"squared"`` is :math:`\sum_{i \in Q} (\hat y_i - w_{-Q}^T \hat x_i)^2`; otherwise predictions
+    are measured. The values are exact, without retraining: the residuals of a query under the model
+    trained without it follow from those under the full model. Queries of one document do not count
+    in the mean. A query of weight w counts w times, and is left out as a whole.
     """
     lams = as_lams(lams)
     with engine_of(source).start(RidgeRows) as workers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -53,8 +53,7 @@ class RankSVM(LinearRanker):
     warm_start : bool
         Start from the weights of the last ``fit``, for instance along a grid of C; for a whole
         grid on the same data, see :func:`ranksvm_path`.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -67,16 +66,12 @@ class RankSVM(LinearRanker):
         Duality gap: the objective at ``coef_`` exceeds the minimum by at most this.
     C_per_pair_ : float
         The weight C_p of a pair.
-    n_features_in_ : int
-    feature_names_in_ : array of str
-        Only if the features have names.
 
     Notes
     -----
     Pairs are never listed. A gradient, a product with the Hessian or a cutting plane takes O(m f +
     m log n) time for m rows of f features in queries of n documents: documents are sorted by score,
-    and a tree over the labels of a query sums over all pairs that violate the margin. Labels may be
-    real numbers. CSR matrices stay sparse.
+    and a tree over the labels of a query sums over all pairs that violate the margin.
 
     The squared hinge loss is minimized by a truncated Newton method [1]_: conjugate gradients for
     the step, preconditioned by the diagonal, then an exact line search. Its duality gap is half the
@@ -84,11 +79,9 @@ class RankSVM(LinearRanker):
     all pairs [2]_; each new plane is close to the best weights so far, found by a line search [3]_.
     Its gap is the objective minus that of the planes.
 
-    The weight of a query multiplies its pairs, and counts in the numbers of pairs and of queries: a
-    query of weight 2 is the same as the query twice. Queries with one document or equal labels
-    contribute nothing, but count as queries, as in SVM-rank.
-
-    The weights depend on the scale of features; scale them first, within queries or as a whole.
+    The weight of a query multiplies its pairs, and counts in the numbers of pairs and of queries.
+    Queries with one document or equal labels contribute nothing, but count as queries, as in
+    SVM-rank. Scale features first, within queries or as a whole: the weights depend on it.
 
     References
     ----------
@@ -145,12 +138,9 @@ class RankSVM(LinearRanker):
                     f"{source.n_features}"
                 )
         with _solver(source, self.loss, self.scale) as solver:
-            solution = solver.solve(self.C, start, self.tol, self.max_iter)
-        self.coef_ = solution.coef
-        self.n_iter_ = solution.n_iter
-        self.objective_ = solution.objective
-        self.gap_ = solution.gap
-        self.C_per_pair_ = solution.C_per_pair
+            found = solver.solve(self.C, start, self.tol, self.max_iter)
+        self.coef_, self.n_iter_, self.C_per_pair_ = found.coef, found.n_iter, found.C_per_pair
+        self.objective_, self.gap_ = found.objective, found.gap
 
 
 def ranksvm_path(
@@ -164,22 +154,15 @@ def ranksvm_path(
 ) -> Iterator[Solution]:
     """Train a :class:`RankSVM` for each C, each starting from the previous solution.
 
+    Weights are carried over, and so are cutting planes of the hinge loss, which hold for every C;
+    ascending values need the fewest iterations.
+
     Parameters
     ----------
     source : RankingData or opened shards
     Cs : sequence of float
-        Ascending values need the fewest iterations.
     scale, loss, tol, max_iter
         As in :class:`RankSVM`.
-
-    Yields
-    ------
-    Solution
-        In the order of ``Cs``.
-
-    Notes
-    -----
-    Weights are carried over, and so are cutting planes of the hinge loss, which hold for every C.
 
     Examples
     --------
@@ -205,13 +188,8 @@ def ranksvm_path(
 
 @contextmanager
 def _solver(source: Source, loss: Loss, scale: Scale) -> Iterator[Solver]:
-    kind, statistic = _SOLVERS[loss]
+    statistic = SquaredHinge if loss == "squared_hinge" else Hinge
     with engine_of(source).start(statistic) as workers:
         n_pairs, n_queries = workers.sum("totals")
-        yield kind(workers, {"pairs": n_pairs, "queries": n_queries, "sum": 1.0}[scale])
-
-
-_SOLVERS: dict[str, tuple[type[Any], type]] = {
-    "squared_hinge": (Newton, SquaredHinge),
-    "hinge": (CuttingPlanes, Hinge),
-}
+        divisor = {"pairs": n_pairs, "queries": n_queries, "sum": 1.0}[scale]
+        yield (Newton if loss == "squared_hinge" else CuttingPlanes)(workers, divisor)

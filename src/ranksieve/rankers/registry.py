@@ -13,18 +13,11 @@ RANKERS = Registry("ranker", "ranksieve.rankers", adapter="ranksieve.rankers.ada
 
 
 def make_ranker(name: str, **parameters: Any) -> Ranker:
-    """Make a ranker by its published name.
-
-    Parameters
-    ----------
-    name : str
-        One of ``RANKERS``, or ``module:object`` for a class or an estimator of your own.
-    **parameters
-        Parameters of the class.
+    """Make a ranker by its published name, or by ``module:object`` for a class of your own.
 
     Examples
     --------
-    >>> from ranksieve.rankers.registry import make_ranker
+    >>> from ranksieve.rankers import make_ranker
     >>> make_ranker("ranksvm", C=0.1)
     RankSVM(C=0.1)
     """

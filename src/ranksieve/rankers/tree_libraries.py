@@ -10,13 +10,14 @@ from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from ranksieve.data import RankingData
-from ranksieve.rankers.library import DatasetLibrary, Library, OtherEstimator
+from ranksieve.rankers.library import Library, check_can_rank
 from ranksieve.rankers.lightgbm_data import check_whole_labels, to_library_format
 from ranksieve.rankers.model_checks import check_json, load_booster
 from ranksieve.rankers.per_feature import CATBOOST, LIGHTGBM, XGBOOST
@@ -25,10 +26,17 @@ from ranksieve.sums.chunks import vary_within_queries
 from ranksieve.threads import openmp_thread_count
 
 
-class _LightGBM(DatasetLibrary):
-    name = "lightgbm.LGBMRanker"
-    log: ClassVar[dict[str, Any]] = {"verbosity": -1}
-    log_names: ClassVar[frozenset[str]] = frozenset({"verbose"})
+class _TreeLibrary(Library):
+    threads = "n_jobs"
+    has_model_files = True
+
+    def weights(self, estimator: Any, n_features: int) -> None:
+        """None: trees have no weights."""
+
+
+class _LightGBM(_TreeLibrary):
+    log = MappingProxyType({"verbosity": -1})
+    log_names = ("verbose",)
     per_feature = LIGHTGBM
 
     @cached_property
@@ -62,20 +70,17 @@ class _LightGBM(DatasetLibrary):
             check_whole_labels("LGBMRanker", data, *([] if gains is None else [len(gains) - 1]))
 
     def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
-        held_out: dict[str, Any] = {}
+        more: dict[str, Any] = {"group": data.group_counts, "sample_weight": row_weights(data)}
         if validation is not None:
             X, y = to_library_format(validation.X), validation.y
-            held_out["eval_group"] = [validation.group_counts]
+            more["eval_group"] = [validation.group_counts]
             if validation.query_weights is not None:
-                held_out["eval_sample_weight"] = [row_weights(validation)]
+                more["eval_sample_weight"] = [row_weights(validation)]
             if "eval_X" in signature(estimator.fit).parameters:  # eval_set is deprecated
-                held_out.update(eval_X=(X,), eval_y=(y,))
+                more.update(eval_X=(X,), eval_y=(y,))
             else:
-                held_out["eval_set"] = [(X, y)]
-        weights, counts = row_weights(data), data.group_counts
-        estimator.fit(
-            to_library_format(data.X), data.y, group=counts, sample_weight=weights, **held_out
-        )
+                more["eval_set"] = [(X, y)]
+        estimator.fit(to_library_format(data.X), data.y, **more)
 
     def trains_on_datasets(self, estimator: Any) -> bool:
         from lightgbm import LGBMRanker
@@ -117,8 +122,7 @@ class _LightGBM(DatasetLibrary):
         estimator.fitted_ = True
 
 
-class _XGBoost(Library):
-    name = "xgboost.XGBRanker"
+class _XGBoost(_TreeLibrary):
     per_feature = XGBOOST
     synonyms: ClassVar[Mapping[str, str]] = {
         "eta": "learning_rate",
@@ -150,16 +154,15 @@ class _XGBoost(Library):
             check_whole_labels("XGBRanker", data, 31)
 
     def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
-        held_out: dict[str, Any] = {}
+        more: dict[str, Any] = {"qid": data.query_codes, "sample_weight": data.query_weights}
         if validation is not None:
             validation = _informative_queries(validation)
-            held_out["eval_set"] = [(to_library_format(validation.X), validation.y)]
-            held_out["eval_qid"] = [validation.query_codes]
+            more["eval_set"] = [(to_library_format(validation.X), validation.y)]
+            more["eval_qid"] = [validation.query_codes]
             if validation.query_weights is not None:
-                held_out["sample_weight_eval_set"] = [validation.query_weights]
-        held_out |= {"qid": data.query_codes, "sample_weight": data.query_weights}
+                more["sample_weight_eval_set"] = [validation.query_weights]
         with _xgboost_threads():
-            estimator.fit(to_library_format(data.X), data.y, **held_out)
+            estimator.fit(to_library_format(data.X), data.y, **more)
 
     def scores(self, estimator: Any, X: Any) -> Any:
         # The number of features was checked before.
@@ -212,19 +215,17 @@ def _xgboost_threads() -> AbstractContextManager[Any]:
     return nullcontext()
 
 
-class _CatBoost(Library):
-    name = "catboost.CatBoostRanker"
+class _CatBoost(_TreeLibrary):
     threads = "thread_count"
+    log = MappingProxyType({"verbose": False, "allow_writing_files": False})
+    log_names = ("logging_level", "silent", "metric_period")
+    per_feature = CATBOOST
 
     @cached_property
     def more_parameters(self) -> list[str]:
         from catboost import CatBoostRanker
 
         return list(signature(CatBoostRanker).parameters)
-
-    log: ClassVar[dict[str, Any]] = {"verbose": False, "allow_writing_files": False}
-    log_names: ClassVar[frozenset[str]] = frozenset({"logging_level", "silent", "metric_period"})
-    per_feature = CATBOOST
 
     def is_fitted(self, estimator: Any) -> bool:
         return bool(estimator.is_fitted())
@@ -235,9 +236,6 @@ class _CatBoost(Library):
     def feature_names(self, estimator: Any) -> Any:
         names = estimator.feature_names_
         return None if names == [str(n) for n in range(len(names))] else names
-
-    def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
-        pass  # most losses take any numbers, and the others raise clear errors
 
     def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
         held_out = None if validation is None else self._pool(validation)
@@ -286,7 +284,12 @@ def _narrow(X: Any) -> Any:
     return X
 
 
-_LIBRARIES = {library.name: library for library in (_LightGBM(), _XGBoost(), _CatBoost())}
+_KINDS = {
+    "lightgbm.LGBMRanker": _LightGBM,
+    "xgboost.XGBRanker": _XGBoost,
+    "catboost.CatBoostRanker": _CatBoost,
+}
+_LIBRARIES: dict[str, Library] = {name: kind(name) for name, kind in _KINDS.items()}
 
 
 def find_library_class(name: Any) -> Any:
@@ -308,10 +311,13 @@ def library_of(estimator: Any) -> Library:
     kinds = _kinds(estimator)
     if "lightgbm.DaskLGBMRanker" in kinds:
         raise TypeError("DaskLGBMRanker needs Dask collections: use LambdaMART on a Dask cluster")
-    found = [_LIBRARIES[kind] for kind in kinds if kind in _LIBRARIES]
+    for kind in kinds:
+        if kind in _LIBRARIES:
+            return _LIBRARIES[kind]
+    check_can_rank(estimator)
     homes = {kind.partition(".")[0] for kind in kinds}
-    makers = [library for library in _LIBRARIES.values() if library.name.partition(".")[0] in homes]
-    return found[0] if found else OtherEstimator(estimator, makers[0] if makers else None)
+    makers = (own for name, own in _LIBRARIES.items() if name.partition(".")[0] in homes)
+    return Library(type(estimator).__name__, next(makers, None))
 
 
 def is_of_library(estimator: Any) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ranksieve.base import Choices, RankSelector
 from ranksieve.base.selector import ChoiceParameters
-from ranksieve.data import DataError, RankingData
+from ranksieve.data import DataError
 from ranksieve.engine import Source, in_memory
 from ranksieve.parameters import FeatureCount
 from ranksieve.rankers.base import Ranker
@@ -37,18 +37,13 @@ def as_selector(estimator: Any) -> RankSelector:
         A selector of this library, a selector of scikit-learn such as ``SelectKBest``, or any
         object with ``fit(X, y, qid=...)``, ``fit(X, y)`` or ``fit(data)`` that then has
         ``selected_`` (the features in order), ``get_support()`` or ``support_``. It is never
-        changed.
+        changed. Anything else raises a TypeError.
 
     Returns
     -------
     RankSelector
         A selector of this library is returned as it is; others are wrapped in a
         :class:`SelectorAdapter`.
-
-    Raises
-    ------
-    TypeError
-        If the estimator is anything else.
 
     Examples
     --------
@@ -111,17 +106,14 @@ class SelectorAdapter(HeldOutSelector):
     If ``fit`` has a parameter ``y``, it gets X and y, with rows grouped by query, and what it has
     parameters for: ``qid`` (the query of each row), ``group`` (the number of rows of each query),
     ``groups`` (the query of each row as a number, as in scikit-learn), ``sample_weight`` and
-    ``eval_set`` (a tuple (X, y, qid)). Else it gets a :class:`~ranksieve.RankingData`. An estimator
-    that takes no queries treats each document on its own. Nothing is held out without an
-    ``eval_set``, and weights are refused if ``fit`` has no ``sample_weight``.
+    ``eval_set`` (a tuple (X, y, qid)). Else it gets a :class:`~ranksieve.RankingData`. Nothing is
+    held out without an ``eval_set``, and weights are refused if ``fit`` has no ``sample_weight``.
 
     The selected features are those of ``selected_``, in that order, or else those of
     ``get_support()`` or ``support_``, by descending ``scores_`` if there are any. An estimator
     whose attribute ``is_nested`` is true promises that larger selections start with the smaller
-    ones.
-
-    Estimators of scikit-learn get missing values only if their tags say that they accept them.
-    Shards are read into memory.
+    ones. Estimators of scikit-learn get missing values only if their tags say that they accept
+    them. Shards are read into memory.
     """
 
     works_on_shards = False
@@ -134,10 +126,7 @@ class SelectorAdapter(HeldOutSelector):
     _: KW_ONLY
     verbose: bool = False
 
-    @staticmethod
-    def adapt(estimator: Any) -> RankSelector:
-        """Make a selector from an estimator, as :func:`as_selector` does."""
-        return as_selector(estimator)
+    adapt = staticmethod(as_selector)
 
     @staticmethod
     def number_parameter(estimator: Any) -> str | None:
@@ -181,7 +170,7 @@ class SelectorAdapter(HeldOutSelector):
         scores = np.asarray(getattr(copied, "scores_", None))
         if scores.shape == (data.n_features,) and scores.dtype.kind == "f":
             self.scores_ = scores
-        return self._selection_of(copied, data)
+        return self._selection_of(copied, data.n_features)
 
     def _number(self, k: int) -> dict[str, int]:
         if self.n_features_to_select is None:
@@ -194,17 +183,20 @@ class SelectorAdapter(HeldOutSelector):
             )
         return {name: k}
 
-    def _selection_of(self, fitted: Any, data: RankingData) -> np.ndarray:
+    def _selection_of(self, fitted: Any, n_features: int) -> np.ndarray:
         """Features that a fitted estimator selected, checked to be features."""
         name = type(fitted).__name__
         if getattr(fitted, "selected_", None) is not None:
             chosen = np.asarray(fitted.selected_)
         else:
-            chosen = self._by_score(_support(fitted, data.n_features))
+            chosen = np.flatnonzero(_support(fitted, n_features))
+            if hasattr(self, "scores_"):
+                by_score = np.argsort(-np.nan_to_num(self.scores_[chosen]), kind="stable")
+                chosen = chosen[by_score]
         if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
             raise DataError(f"{name}: selected_ should be a list of indices of features")
-        for feature in chosen[(chosen < 0) | (chosen >= data.n_features)][:1]:
-            has = quantity(data.n_features, "feature")
+        for feature in chosen[(chosen < 0) | (chosen >= n_features)][:1]:
+            has = quantity(n_features, "feature")
             raise DataError(
                 f"{name} selected feature {feature}, but there are {has}, numbered from 0"
             )
@@ -213,12 +205,6 @@ class SelectorAdapter(HeldOutSelector):
         if not len(chosen):
             raise DataError(f"{name} selected no feature")
         return chosen
-
-    def _by_score(self, support: np.ndarray) -> np.ndarray:
-        chosen = np.flatnonzero(support)
-        if not hasattr(self, "scores_"):
-            return chosen
-        return chosen[np.argsort(-np.nan_to_num(self.scores_[chosen]), kind="stable")]
 
     def __sklearn_clone__(self) -> Any:
         return adapter_of(self, copy_of(self.estimator))

@@ -15,18 +15,9 @@ from ranksieve.values import plain_value
 def record_selection(
     selector: RankSelector, source: Source, method: str, data: Sequence[str]
 ) -> Selection:
-    """Record what a selector chose.
+    """Record what a selector that was fitted on ``source`` chose.
 
-    Parameters
-    ----------
-    selector : RankSelector
-        A selector fitted on ``source``.
-    source : RankingData or opened shards
-        Data with the names of the features.
-    method : str
-        Name of the method to record.
-    data : sequence of str
-        Names of the files to record.
+    ``method`` is the name of the method to record, and ``data`` are those of the files.
 
     Examples
     --------

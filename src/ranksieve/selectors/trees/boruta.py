@@ -21,7 +21,6 @@ from ranksieve.significance import holm
 from ranksieve.sums.grades import varying_features
 
 _ACCEPTED, _TENTATIVE, _REJECTED = 0, 1, 2
-_WORDS = {_ACCEPTED: "accepted", _TENTATIVE: "tentative", _REJECTED: "rejected"}
 
 
 @dataclass(eq=False, repr=False)
@@ -51,15 +50,14 @@ class Boruta(TreeSelector):
         Significance level of the tests.
     permute : {"queries", "rows"}
         Whether shadows are permuted within queries or over all rows. The latter is meant for
-        comparisons only: documents are ranked within queries, and a permutation over all rows also
-        destroys what documents of a query have in common, so that a feature which differs mostly
-        between queries looks useful compared with its shadow.
+        comparisons only: it also destroys what documents of a query have in common, so that a
+        feature which differs mostly between queries looks useful compared with its shadow.
     {parameters}
 
     Attributes
     ----------
-    selected_ : int array
-        Features in the order above.
+    selected_, path_ : int array, list of (feature, score)
+        Features in the order above, with their share of hits.
     accepted_, tentative_, rejected_ : int arrays
         Features of each kind, ascending.
     hits_ : int array of shape (features,)
@@ -69,8 +67,6 @@ class Boruta(TreeSelector):
         Number of rounds that were run.
     scores_ : array of shape (features,)
         Mean over rounds of the gain, relative to that of the best shadow in the round.
-    path_ : list of (feature, score)
-        Selected features with their share of hits.
 
     Notes
     -----
@@ -79,10 +75,10 @@ class Boruta(TreeSelector):
     query are rejected without a test. Accepted features stay in the trees, as in the paper, so that
     the others compete with them. Near-copies share their gain; any number of them may be accepted.
 
-    The level assumes independent rounds. They are not independent, because the data is the same in
-    all of them: a useless feature that correlates with the labels by chance does so in every round.
-    However, it must beat the best of all shadows, which happens with a probability of about 1/n
-    among n features. So false acceptances are more likely with few features.
+    The level assumes independent rounds, but all have the same data: a useless feature that
+    correlates with the labels by chance does so in every round. However, it must beat the best of
+    all shadows, which happens with a probability of about 1/n among n features. So false
+    acceptances are more likely with few features.
 
     Shards are read into memory, and sparse data is made dense. Missing values that the data keeps
     are permuted like others.
@@ -131,12 +127,13 @@ class Boruta(TreeSelector):
         data = in_memory(source)
         varies = choices.any_of(varying_features(source))
         hits, states, gains = self._run(data, choices, varies)
-        keys = np.arange(choices.n_groups), -gains, -hits, states, ~varies
-        order = np.lexsort(keys)
+        order = np.lexsort((np.arange(choices.n_groups), -gains, -hits, states, ~varies))
         self.hits_, self.scores_ = choices.spread(hits), choices.spread(gains)
-        self._set_verdicts(choices.spread(states))
-        is_accepted = choices.spread(states) == _ACCEPTED
-        worthy = is_accepted if self.n_features_to_select is None else None
+        verdict = choices.spread(states)
+        self.accepted_, self.tentative_, self.rejected_ = (
+            np.flatnonzero(verdict == state) for state in (_ACCEPTED, _TENTATIVE, _REJECTED)
+        )
+        worthy = verdict == _ACCEPTED if self.n_features_to_select is None else None
         chosen = choices.in_order(choices.features_of(order.tolist()), worthy)
         return self._record_path(scored_steps(chosen, self.hits_ / max(1, self.n_rounds_)))
 
@@ -178,11 +175,6 @@ class Boruta(TreeSelector):
         real, shadows = (choices.total(row) for row in gains)
         return real, float(shadows.max())
 
-    def _set_verdicts(self, states: np.ndarray) -> None:
-        self.accepted_ = np.flatnonzero(states == _ACCEPTED)
-        self.tentative_ = np.flatnonzero(states == _TENTATIVE)
-        self.rejected_ = np.flatnonzero(states == _REJECTED)
-
     def _widen(self, choices: Choices, names: set[str]) -> None:
         super()._widen(choices, names)
         for name in ("accepted_", "tentative_", "rejected_"):
@@ -191,8 +183,8 @@ class Boruta(TreeSelector):
     def reasons(self) -> list[str]:
         """For each selected feature, whether it was accepted, and its hits."""
         check_is_fitted(self)
-        lists = self.accepted_, self.tentative_, self.rejected_
-        words = {f: _WORDS[kind] for kind, found in enumerate(lists) for f in found.tolist()}
+        kinds = "accepted", "tentative", "rejected"
+        words = {f: kind for kind in kinds for f in getattr(self, f"{kind}_").tolist()}
         return [
             f"{words[feature]}, {self.hits_[feature]} of {self.n_rounds_} hits"
             for feature in self.selected_.tolist()
@@ -202,10 +194,6 @@ class Boruta(TreeSelector):
 def verdicts(hits: np.ndarray, n_rounds: int, level: float) -> np.ndarray:
     """State of features after some rounds: accepted (0), tentative (1) or rejected (2).
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ranksieve.selectors.trees.boruta import verdicts
     >>> verdicts(np.array([10, 5, 0]), 10, 0.05).tolist()
     [0, 1, 2]
     """

@@ -62,15 +62,9 @@ class TreeSelector(RankSelector):
 
     def _ranker(self, choices: Choices, seed: Any) -> LambdaMART:
         """Untrained trees for the features that are not excluded."""
-        ranker = LambdaMART(
-            self.n_estimators,
-            learning_rate=self.learning_rate,
-            num_leaves=self.num_leaves,
-            min_child_samples=self.min_child_samples,
-            params=self.params,
-            random_state=seed,
-        )
-        return choices.cut_ranker(ranker)
+        own = ("n_estimators", "learning_rate", "num_leaves", "min_child_samples", "params")
+        given = {name: getattr(self, name) for name in own}
+        return choices.cut_ranker(LambdaMART(**given, random_state=seed))
 
     def _relative_gains(self, source: Source, choices: Choices) -> np.ndarray:
         """Gain of each feature, relative to the largest."""
@@ -98,25 +92,19 @@ class BoostedTrees(TreeSelector):
 
     Attributes
     ----------
-    selected_ : int array
+    selected_, path_ : int array, list of (feature, score)
         Features in descending order of their gain.
     scores_ : array of shape (features,)
         Gain relative to the largest; 0 for features in no tree.
-    path_ : list of (feature, score)
 
     Notes
     -----
     Takes one training. The paper selects the features with the largest relative influence;
     LightGBM's trees, its total gain as influence, and the defaults are our choices. Trees use the
     first of two equal features, so a copy has no gain. Features constant within every query come
-    last. LightGBM handles missing values that the data keeps.
-
-    On a Dask cluster LightGBM makes bins from the rows of each worker, so trees may differ from
-    those in memory, and features of similar gain may change their order. Trees may also change with
-    the order of the documents of a query, by which LightGBM ranks documents of equal score.
-
-    Try it first if your final ranker uses trees; :class:`EliminationSelector` around them is the
-    next step.
+    last. LightGBM handles missing values that the data keeps. Trees may change with the order of
+    the documents of a query, by which LightGBM ranks documents of equal score, and on a Dask
+    cluster, where bins are made from the rows of each worker.
 
     References
     ----------
@@ -174,8 +162,6 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
 
     Attributes
     ----------
-    selected_ : int array
-        Features in the order of selection.
     scores_, importance_ : arrays of shape (features,)
         Gain relative to the largest.
     path_ : list of (feature, score)
@@ -190,8 +176,6 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     Takes one training, and the similarity of all pairs, for which a document without a value of a
     feature comes last. The paper discounts influence by similarity; the formula is our choice, as
     are those in :class:`BoostedTrees`.
-
-    Use it if features come in families whose members share the gain.
 
     References
     ----------
@@ -238,9 +222,8 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
 
     def _group_quality(self, quality: Quality, choices: Choices) -> Quality:
         """Gain of each group, which is the sum over its features."""
-        together = choices.total(quality.values)
         leaders = super()._group_quality(quality, choices)
-        return replace(leaders, values=together)
+        return replace(leaders, values=choices.total(quality.values))
 
     def _choose_groups(
         self, quality: Quality, similarity: np.ndarray, choices: Choices

@@ -14,8 +14,7 @@ from ranksieve.parameters import Count, Share
 from ranksieve.progress import track
 from ranksieve.registry import Method
 from ranksieve.selectors._search.held_out import FreeFeatures
-from ranksieve.selectors.trees.bt_influence import TREE_GRID
-from ranksieve.selectors.trees.subset_trials import (
+from ranksieve.selectors.trees.bt_genetic import (
     Features,
     SubsetTrees,
     TreeTrial,
@@ -23,6 +22,7 @@ from ranksieve.selectors.trees.subset_trials import (
     random_subset,
     sort_by_gain,
 )
+from ranksieve.selectors.trees.bt_influence import TREE_GRID
 
 
 @dataclass(eq=False, repr=False)
@@ -48,27 +48,15 @@ class RandomizedBoostedTrees(SubsetTrees):
 
     Attributes
     ----------
-    selected_ : int array
-        Features of the best run in descending order of their gain in its last trees.
-    scores_ : array of shape (features,)
-        That gain relative to the largest; 0 for other features.
-    trials_ : list of TreeTrial
-        The end of each run: its features, their relative gain, and the measure.
-    best_trial_ : int
-        The run whose features are selected; the first of equals.
+    {trials}
 
     Notes
     -----
     Takes ``n_subsets`` times about log(f / k) / -log(1 - ``elimination``) + 1 trainings, for
-    subsets of f features of which k are selected. Random subsets, backward elimination by
-    importance, and choice by validation are from the paper. The sizes, dropping several features at
-    a time, and the choices in :class:`BoostedTrees` are ours. Held-out queries of the training data
-    have weight 0 in training: their rows affect the bins, but their labels have no effect.
-    They are copied into memory for evaluation; an ``eval_set`` is not. Features constant within
-    every query are taken only if there are no others.
-
-    Use it if the gain of a feature depends strongly on the other features, and you can afford
-    tens of trainings.
+    subsets of f features of which k are selected; the end of each run is a trial. Random subsets,
+    backward elimination by importance, and choice by validation are from the paper. The sizes,
+    dropping several features at a time, and the choices in :class:`BoostedTrees` are ours.
+    {held_out}
 
     References
     ----------

@@ -82,8 +82,6 @@ class CostEfficientTrees(TreeSelector):
 
     Attributes
     ----------
-    selected_ : int array
-        Features in the order of selection.
     scores_ : array of shape (features,)
         Mean share of the gain; 0 for features in no model with a penalty.
     path_ : list of (feature, score)
@@ -95,17 +93,14 @@ class CostEfficientTrees(TreeSelector):
     Notes
     -----
     Takes 15 trainings for all numbers of features with the default number of tradeoffs, and up to
-    5 more if costs are very different. Values are put into bins once; models with few features
-    train quickly. Train the final ranker on the selected features without a penalty.
+    5 more if costs are very different. Values are put into bins once. Train the final ranker on the
+    selected features without a penalty.
 
     The penalty is that of the paper, as LightGBM implements it. Tradeoffs relative to the first
     split, the path and both orders are ours. Trees use the first of two equal features, so a copy
-    comes last. Features constant within every query come last, too. Missing values that the data
-    keeps are left to LightGBM.
-
-    LightGBM's distributed training does not support the penalty: its workers would disagree about
-    which features are in use. On a Dask cluster, one process therefore reads all shards and trains,
-    with a byte of memory for most values.
+    comes last, as do features constant within every query. Missing values that the data keeps are
+    left to LightGBM. Its distributed training does not support the penalty, so on a Dask cluster
+    one process reads all shards and trains, with a byte of memory for most values.
 
     References
     ----------
@@ -183,18 +178,15 @@ class CostEfficientTrees(TreeSelector):
         for name in _OURS:
             if name in (self.params or {}):
                 raise ValueError(f"params has {name}: use the parameters tradeoffs and costs")
-        relative, longest = self._relative_tradeoffs()
+        if isinstance(self.tradeoffs, Integral):
+            relative, longest = np.geomspace(_LEAST, _MOST, int(self.tradeoffs)), _LONGEST
+        else:
+            relative, longest = _read_tradeoffs(self.tradeoffs), 0
         prices = self._prices(choices)
         with limit_threads_for(source.n_rows):
             ranker = self._ranker(choices, self.random_state)
-            settings = tuple(ranker._parameters().items())
+            settings = tuple(ranker._dataset_parameters().items())
             return _penalized_path(source, settings, self.n_estimators, prices, relative, longest)
-
-    def _relative_tradeoffs(self) -> tuple[np.ndarray, int]:
-        """Ascending tradeoffs, and how often to extend them."""
-        if isinstance(self.tradeoffs, Integral):
-            return np.geomspace(_LEAST, _MOST, int(self.tradeoffs)), _LONGEST
-        return _read_tradeoffs(self.tradeoffs), 0
 
     def _prices(self, choices: Choices) -> np.ndarray:
         """What each feature pays for its first use, relative to the mean of those that pay."""
@@ -230,46 +222,36 @@ def _penalized_path(
 ) -> list[PenalizedTrees]:
     """Models without a penalty and with each tradeoff, on values that are put into bins once.
 
-    ``settings`` are parameters of LightGBM. ``prices`` (features,) has the cost of the first use of
-    each feature. ``relative`` has ascending tradeoffs, relative to the gain of the first split
-    without a penalty. They are extended at most ``longest`` times, as long as the last model uses
-    more than one feature with a price.
+    ``settings`` are parameters of LightGBM. ``relative`` has ascending tradeoffs, extended at most
+    ``longest`` times, as long as the last model uses more than one feature with a price.
     """
     import lightgbm
 
     data, advance = dataset_of(blocks_of(source)), track("Tradeoffs", 1 + len(relative))
 
-    def train(tradeoff: float) -> tuple[PenalizedTrees, Any]:
+    models: list[PenalizedTrees] = []
+
+    def train(tradeoff: float) -> Any:
         penalties = {_PENALTIES: (tradeoff * prices).tolist()} if tradeoff else {}
         with lightgbm_errors():
             booster = lightgbm.train(dict(settings) | penalties, data, n_trees)
+        gains, used = booster.feature_importance("gain"), booster.feature_importance("split") > 0
+        order = np.argsort(np.where(used, -gains, np.inf), kind="stable")[: used.sum()]
+        shares = gains[order] / (gains.sum() or 1.0)
+        models.append(PenalizedTrees(tradeoff, tuple(order.tolist()), shares))
         advance(1)
-        return _describe_model(booster, tradeoff), booster
+        return booster
 
-    model, booster = train(0.0)
-    models, unit = [model], _first_gain(booster)
+    trees = train(0.0).dump_model(num_iteration=1)["tree_info"]
+    unit = float(trees[0]["tree_structure"].get("split_gain", 0.0)) if trees else 0.0
     if not unit or not prices.any():
         return models
     for tradeoff in relative:
-        models.append(train(float(tradeoff) * unit)[0])
+        train(float(tradeoff) * unit)
     while longest and np.count_nonzero(prices[list(models[-1].features)]) > 1:
-        models.append(train(_FACTOR * models[-1].tradeoff)[0])
+        train(_FACTOR * models[-1].tradeoff)
         longest -= 1
     return models
-
-
-def _describe_model(booster: Any, tradeoff: float) -> PenalizedTrees:
-    """The features in trees, and their shares of the gain."""
-    gains = booster.feature_importance("gain")
-    used = np.flatnonzero(booster.feature_importance("split"))
-    order = used[np.argsort(-gains[used], kind="stable")]
-    return PenalizedTrees(tradeoff, tuple(order.tolist()), gains[order] / (gains.sum() or 1.0))
-
-
-def _first_gain(booster: Any) -> float:
-    """Gain of the first split of the first tree; 0 without one."""
-    trees = booster.dump_model(num_iteration=1)["tree_info"]
-    return float(trees[0]["tree_structure"].get("split_gain", 0.0)) if trees else 0.0
 
 
 def _gain_shares(model: PenalizedTrees, choices: Choices) -> np.ndarray:

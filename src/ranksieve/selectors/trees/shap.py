@@ -40,12 +40,10 @@ class ShapSelector(TreeSelector):
 
     Attributes
     ----------
-    selected_ : int array
+    selected_, path_ : int array, list of (feature, score)
         Features in descending order of their scores.
     scores_ : array of shape (features,)
-        Mean distance of a feature's contribution from its mean in the query, in units of the score;
-        0 for features that the ranker does not use.
-    path_ : list of (feature, score)
+        The I above, in units of the score; 0 for features that the ranker does not use.
     ranker_ : Ranker
         The ranker, trained on all features that are not excluded.
 
@@ -54,11 +52,9 @@ class ShapSelector(TreeSelector):
     Takes one training, and O(m T L d^2) time for m documents and T trees of L leaves and depth d.
     Contributions are those of the documents that the ranker was trained on. Features constant
     within every query come last, though trees may use them together with others. A ranker of
-    another library reads shards into memory.
-
-    Compared with gain (:class:`BoostedTrees`), it prefers features that change the ranking of many
-    documents to features that are used in many splits. Near-copies share their contributions, as
-    they share gain.
+    another library reads shards into memory. Compared with gain (:class:`BoostedTrees`), it prefers
+    features that change the ranking of many documents to features that are used in many splits.
+    Near-copies share their contributions, as they share gain.
 
     References
     ----------

@@ -68,8 +68,6 @@ class SizedTrees(ListsSelector):
 
     Attributes
     ----------
-    selected_ : int array
-        Selected features, the most important first.
     scores_ : array of shape (features,)
         Decreasing from 1 for the first feature to 0 for features that are not listed.
     path_ : list of (feature, score)
@@ -86,9 +84,6 @@ class SizedTrees(ListsSelector):
     Takes two trainings for each of ``leaves`` and 15 for ``cegb``, or with the default step 12 for
     the elimination of 50 features and 16 for 140. An ``eval_set`` takes the place of the halves.
     Half of the queries favor slightly smaller trees than all of them. Shards are read into memory.
-
-    For LGBMRanker, XGBoost and CatBoost, train your ranker on what this selects, or use
-    :class:`EliminationSelector` around it, which takes any ranker as it is.
 
     Examples
     --------
@@ -109,10 +104,7 @@ class SizedTrees(ListsSelector):
         Method(
             "sized-trees",
             "cegb or elimination, as the best size of trees suggests",
-            trial={
-                "leaves": [4],
-                "parameters": {"cegb": {"n_estimators": 5, "tradeoffs": 3}},
-            },
+            trial={"leaves": [4], "parameters": {"cegb": {"n_estimators": 5, "tradeoffs": 3}}},
         ),
     )
 
@@ -145,8 +137,7 @@ class SizedTrees(ListsSelector):
             self.size_ = self.sizes_[first_of_best(np.array([one.value for one in self.sizes_]))]
         small, large = self._members()
         is_small = bool(self.sizes_) and self.size_.num_leaves == numbers[0]
-        member = small if is_small else large
-        [ranked] = self._lists([member], data, choices, n, held_out)
+        [ranked] = self._lists([small if is_small else large], data, choices, n, held_out)
         self.method_ = ranked.name
         return self._follow(ranked.features, varies, choices)
 
@@ -159,15 +150,12 @@ class SizedTrees(ListsSelector):
             )
         for member in members:
             if member.method.name == "elimination" and "ranker" not in member.parameters:
-                member = member._replace(parameters=self._for_elimination() | member.parameters)
+                trees = self._trees()
+                if hasattr(self, "size_"):
+                    trees = _resize(trees, self.size_.num_leaves, self.size_.n_estimators)
+                ours = {"ranker": trees, "step": 0.3, "importance": "gain"}
+                member = member._replace(parameters=ours | member.parameters)
             yield member
-
-    def _for_elimination(self) -> dict[str, Any]:
-        """Parameters of elimination: trees of the best size, once it is known."""
-        trees = self._trees()
-        if hasattr(self, "size_"):
-            trees = _resize(trees, self.size_.num_leaves, self.size_.n_estimators)
-        return {"ranker": trees, "step": 0.3, "importance": "gain"}
 
     def _trees(self) -> LambdaMART:
         if self.ranker is None:
@@ -200,19 +188,18 @@ class SizedTrees(ListsSelector):
         """Trees of a number of leaves, few to many."""
         measure = parse_measure(self.measure)
         numbers = sorted({int(np.ceil(share * ranker.n_estimators)) for share in _SHARES})
-        values, weights = [], []
+        values: list[list[np.ndarray]] = []
+        weights = []
         for train, test in folds:
             trained = _resize(ranker, leaves, ranker.n_estimators).fit(train)
-            by_number = []
+            values.append([])
             for number in numbers:
                 trained.best_iteration_ = number
                 scores = trained.predict(test)
                 judged = evaluate(test.y, scores, test.qid, [measure], self.convention)
-                by_number.append(judged.per_query[measure.name])
-            values.append(by_number)
-            weights.append(
-                np.ones(test.n_queries) if test.query_weights is None else test.query_weights
-            )
+                values[-1].append(judged.per_query[measure.name])
+            given = test.query_weights
+            weights.append(np.ones(test.n_queries) if given is None else given)
         if folds:
             sign = 1.0 if measure.greater_is_better else -1.0
             means = np.average(np.hstack(values), axis=1, weights=np.concatenate(weights))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -60,18 +60,6 @@ class Energies:
         return [self.known[subset] for subset in subsets]
 
 
-class RandomDraws(NamedTuple):
-    """Random numbers for each step of a walk.
-
-    A step is accepted if the energy rises by at most ``allowed``, whose distribution gives the
-    acceptance probability of annealing.
-    """
-
-    leaving: list[float]  # position, from 0 to 1, of the feature that leaves the subset
-    coming: list[float]  # position, from 0 to 1, of the feature that replaces it
-    allowed: list[float]
-
-
 @dataclass(eq=False, repr=False)
 class SimulatedAnnealing(SubsetSelector):
     r"""Simulated annealing: a random walk over subsets that accepts fewer bad steps over time.
@@ -86,8 +74,7 @@ class SimulatedAnnealing(SubsetSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features k, or a fraction of them if below 1.
+    {n_features_to_select}
     lam : float
         Regularization of RankRLS. Scale features first if their ranges differ
         (:class:`ranksieve.preprocessing.QueryMinMaxScaler`).
@@ -121,20 +108,14 @@ class SimulatedAnnealing(SubsetSelector):
     Notes
     -----
     Takes O(m n^2) time once for the products of n features over m training rows, then
-    O(k^3 + h (k + log l)) for each new subset and h held-out rows in queries of l documents; no
-    subset is trained twice. Up to 16 neighbors of the current subset are measured ahead of time;
-    the walk is the same as with one at a time.
+    O(k^3 + h (k + log l)) for each new subset of k features and h held-out rows in queries of l
+    documents; no subset is trained twice.
 
     This is our own variant. Annealing over subsets by the validation measure of a ranker is
     published; swaps, which keep the size of subsets, geometric cooling between given temperatures,
     RankRLS, and all defaults are ours. The walk starts at a random subset. Features that are
-    constant within every training query are taken only if there are no others. Held-out queries of
-    the training data are copied into memory; an ``eval_set`` is not. The measure of the selected
-    subset is the best of many on the held-out queries, and therefore optimistic.
-
-    Use it if features help only together, so that greedy search gets stuck, and there are too many
-    features for :class:`SequentialSelector`. Otherwise :class:`GreedyRankRLS` is cheaper and no
-    worse.
+    constant within every training query are taken only if there are no others. The measure of the
+    selected subset is the best of many on the held-out queries, and therefore optimistic.
 
     References
     ----------
@@ -212,18 +193,18 @@ class SimulatedAnnealing(SubsetSelector):
         [energy] = energies_of([current])
         lowest = energy
         walk = np.full(self.n_steps + 1, energy)
-        chance = self._draw(rng)
+        leaving, coming, allowed = self._draw(rng)
         n_steps = self.n_steps if current and others else 0
         advance = track("Annealing", n_steps)
         step, at_once = 0, 1
         while step < n_steps:
             ahead = range(step, min(step + at_once, n_steps))
-            proposals = [_swap(current, others, chance.leaving[t], chance.coming[t]) for t in ahead]
+            proposals = [_swap(current, others, leaving[t], coming[t]) for t in ahead]
             at_once = min(2 * at_once, _MOST_AT_ONCE)
             for proposal, proposed in zip(proposals, energies_of(proposals), strict=True):
                 step += 1
                 advance(1)
-                if proposed - energy <= chance.allowed[step - 1]:
+                if proposed - energy <= allowed[step - 1]:
                     current, energy, at_once = proposal, proposed, 1
                     others = np.setdiff1d(free.candidates, current).tolist()
                     walk[step:] = energy
@@ -233,14 +214,18 @@ class SimulatedAnnealing(SubsetSelector):
         self.walk_ = -energies.sign * walk
         return tuple(sorted((*free.start, *best)))
 
-    def _draw(self, rng: np.random.RandomState) -> RandomDraws:
-        """Draw for all steps at once, so that the walk does not depend on the look-ahead."""
+    def _draw(self, rng: np.random.RandomState) -> tuple[list[float], list[float], list[float]]:
+        """Random numbers of all steps, drawn at once: the walk does not depend on the look-ahead.
+
+        Positions, from 0 to 1, of the features that leave and come; and the largest rise of the
+        energy that is accepted, whose distribution gives the acceptance probability of annealing.
+        """
         leaving, coming, accepting = rng.random_sample((3, self.n_steps))
         ratio = self.end_temperature / self.start_temperature
         temperatures = self.start_temperature * ratio ** np.linspace(0, 1, self.n_steps)
         with np.errstate(divide="ignore"):
             allowed = -temperatures * np.log(accepting)
-        return RandomDraws(leaving.tolist(), coming.tolist(), allowed.tolist())
+        return leaving.tolist(), coming.tolist(), allowed.tolist()
 
     def reasons(self) -> list[str]:
         """Weight of each selected feature in the model of the best subset."""

@@ -23,12 +23,11 @@ from ranksieve.selectors._search.lists import ListMember, ListsSelector, RankedL
 from ranksieve.significance.samples import Sample
 from ranksieve.sums.grades import varying_features
 
-_DEFAULT_SELECTORS = ("cegb", "elimination")
-_DEFAULT_PARAMETERS = {
+# The default selectors, with parameters with which each takes a few trainings.
+_DEFAULTS = {
     "cegb": {"tradeoffs": 5},
     "elimination": {"ranker": LambdaMART(num_leaves=15), "step": 0.4, "importance": "gain"},
 }
-"""Parameters of the default selectors, with which each takes a few trainings."""
 
 
 @dataclass(eq=False, repr=False)
@@ -62,10 +61,8 @@ class BestOf(ListsSelector):
 
     Attributes
     ----------
-    selected_ : int array
-        Features in the order of the best list.
     scores_ : array of shape (features,)
-        Decreasing from 1 for the first feature of that list to 0 for features that are not in it.
+        Decreasing from 1 for the first feature of the best list to 0 for features not in it.
     path_ : list of (feature, score)
     best_ : str
         Name of the selector that made the list.
@@ -106,7 +103,7 @@ class BestOf(ListsSelector):
     works_on_shards: ClassVar[bool] = False
 
     _: KW_ONLY
-    selectors: Annotated[Any, "array-like"] = _DEFAULT_SELECTORS
+    selectors: Annotated[Any, "array-like"] = tuple(_DEFAULTS)
     ranker: Any = None
     sizes: Annotated[Any, "array-like"] = (5, 10)
     measure: str | Measure = "ndcg@10"
@@ -133,7 +130,7 @@ class BestOf(ListsSelector):
         return self._follow(self.lists_[best].features, varies, choices)
 
     def _members(self) -> Iterator[ListMember]:
-        defaults = _DEFAULT_PARAMETERS if tuple(self.selectors) == _DEFAULT_SELECTORS else {}
+        defaults = _DEFAULTS if tuple(self.selectors) == tuple(_DEFAULTS) else {}
         for member in super()._members():
             yield member._replace(
                 parameters=defaults.get(member.method.name, {}) | member.parameters

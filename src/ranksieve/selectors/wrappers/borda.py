@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
 
@@ -13,7 +12,7 @@ from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.parameters import Count
 from ranksieve.registry import Method
-from ranksieve.selectors._search.lists import ListsSelector, RankedList
+from ranksieve.selectors._search.lists import ListsSelector
 from ranksieve.sums.grades import varying_features
 
 
@@ -42,12 +41,11 @@ class Borda(ListsSelector):
 
     Attributes
     ----------
-    selected_ : int array
+    selected_, path_ : int array, list of (feature, score)
         Features in ascending order of their sums of ranks; ties go to the lowest index.
     scores_ : array of shape (features,)
         :math:`1 - R_f / (n S)` for S selectors: 1 if all of them rank the feature first, 0 if none
         lists it.
-    path_ : list of (feature, score)
     lists_ : list of RankedList
         For each selector its ``name`` and the first ``depth`` ``features``.
 
@@ -56,10 +54,7 @@ class Borda(ListsSelector):
     Takes the time of all selectors. It takes missing values, and works on shards in place, if all
     of them do. An ``eval_set`` is passed on to selectors that use one. Lists do not depend on the
     number of features to select, so one fit gives all numbers. Features constant within every query
-    come last.
-
-    Selectors see the data without the excluded features, so parameters with a value per feature
-    need values for the other features only.
+    come last. Parameters of selectors with a value per feature need none for excluded features.
 
     References
     ----------
@@ -97,43 +92,30 @@ class Borda(ListsSelector):
         """For each selected feature, its rank in each list, from 1."""
         check_is_fitted(self)
         return [
-            ", ".join(_ranks_in_lists(self.lists_, feature)) for feature in self.selected_.tolist()
+            ", ".join(
+                f"{name} {features.index(feature) + 1 if feature in features else '-'}"
+                for name, features in self.lists_
+            )
+            for feature in self.selected_.tolist()
         ]
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         varies, n = varying_features(source), choices.n_features
         members = list(self._members())
         order: list[int] = []
-        depth = max(self.depth, len(choices.include))
-        for length in _lengths(depth, n):
+        depth = length = max(self.depth, len(choices.include))
+        while True:
             lists = self._lists(members, source, choices, min(length, n), held_out)
-            ranks = _sums_of_ranks(lists, n)
+            each = np.full(
+                (len(lists), n), n
+            )  # rank of each feature, from 0; n if it is not listed
+            for row, ranked in zip(each, lists, strict=True):
+                row[list(ranked.features)] = np.arange(len(ranked.features))
+            ranks = each.sum(axis=0)
             if length == depth:
                 self.lists_, self.scores_ = lists, 1.0 - ranks / (n * len(lists))
             listed = {f for ranked in lists for f in ranked.features if varies[f]}
             order += sorted(listed - set(order), key=lambda f: (ranks[f], f))
-            if choices.is_full({*choices.start, *choices.groups_of(order)}):
-                break
-        return self._complete(order, varies, choices)
-
-
-def _lengths(depth: int, n: int) -> Iterator[int]:
-    """Lengths of lists to try, doubled each time, up to the number of features."""
-    yield depth
-    while depth < n:
-        depth *= 2
-        yield depth
-
-
-def _sums_of_ranks(lists: list[RankedList], n: int) -> np.ndarray:
-    """Sum over lists of the rank of each feature, from 0; n if it is not listed."""
-    ranks = np.full((len(lists), n), n)
-    for row, ranked in zip(ranks, lists, strict=True):
-        row[list(ranked.features)] = np.arange(len(ranked.features))
-    return ranks.sum(axis=0)
-
-
-def _ranks_in_lists(lists: list[RankedList], feature: int) -> Iterator[str]:
-    """Rank of a feature in each list, from 1."""
-    for name, features in lists:
-        yield f"{name} {features.index(feature) + 1 if feature in features else '-'}"
+            if length >= n or choices.is_full({*choices.start, *choices.groups_of(order)}):
+                return self._complete(order, varies, choices)
+            length *= 2

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from ranksieve.base import Choices, PerFeature
 from ranksieve.data import RankingData
 from ranksieve.parameters import FeatureCount
 from ranksieve.progress import track
-from ranksieve.rankers.base import Ranker
-from ranksieve.rankers.refits import Refits
+from ranksieve.rankers.base import Ranker, Refits
 from ranksieve.registry import Method
 from ranksieve.selectors._search.folds import Fold, FoldValues, in_parallel
 from ranksieve.selectors._search.importances import Kind, importances
@@ -27,13 +26,9 @@ _ROUNDING = 1e-6  # of the largest importance: a difference in which equal featu
 
 
 class Elimination(NamedTuple):
-    """Result of an elimination on one part of the queries.
+    """Result of an elimination on one part of the queries."""
 
-    ``order`` has all groups: those that stay, the most important first, then the others, the last
-    one removed first.
-    """
-
-    order: tuple[int, ...]
+    order: tuple[int, ...]  # all groups: those that stay, then the others, the last removed first
     values: dict[int, np.ndarray]  # number of groups -> value of each held-out query
 
 
@@ -48,24 +43,19 @@ class EliminationSelector(WrapperSelector):
     ----------
     ranker : Ranker, LGBMRanker, XGBRanker or CatBoostRanker, optional
         Ranker to train; :class:`ranksieve.rankers.RankRLS` by default.
-    n_features_to_select : int, float, "best", "one_se" or "tolerance"
+    n_features_to_select, cv, tol, convention, ties, checkpoint, random_state
         As in :class:`SequentialSelector`.
     step : int or float
         Number of features or groups to remove at a time, or a fraction of the remaining ones.
     importance : {"auto", "coef", "gain", "permutation", "shap"}
         How important a feature is to a ranker. ``"coef"``: absolute weight times the spread of the
         feature within queries. ``"gain"``: its ``feature_importances_``. ``"permutation"``: loss in
-        the measure if the feature's values are shuffled within queries. ``"shap"``: mean
-        distance of its SHAP values from their mean in the query, as in :class:`ShapSelector`.
-        ``"auto"``: weights if there are any, else gain. Permutation and SHAP use the
-        held-out queries if the number of features is to be chosen or there is an ``eval_set``, else
-        the training data.
+        the measure if its values are shuffled within queries. ``"shap"``: as in
+        :class:`ShapSelector`. ``"auto"``: weights if there are any, else gain. Permutation and SHAP
+        use the held-out queries if the number of features is to be chosen or there is an
+        ``eval_set``, else the training data.
     measure : str or Measure
         Measure by which numbers of features are compared.
-    cv : int, "leave-query-out", or list of splits or of pairs (train, test)
-        As in :class:`SequentialSelector`.
-    tol, convention, ties, checkpoint, random_state
-        As in :class:`SequentialSelector`.
     {choices}
     {verbose}
 
@@ -75,31 +65,24 @@ class EliminationSelector(WrapperSelector):
         Selected features, in the reverse order of further elimination: the most important first.
     path_ : list of (feature, score)
         Each selected feature, and the mean value with this number of features, if it was measured.
-    fits_ : list of Fit
-        Each number of features that was tried: ``features`` of the elimination on all data;
-        ``error``, the sum over held-out queries of 1 minus the value; ``deviation``, the standard
-        error of that. Empty unless the number of features is to be chosen.
-    values_ : array of shape (sizes, queries)
-        Value of each held-out query, fold by fold, for each of ``fits_``.
+    fits_, values_ : list of Fit, array of shape (sizes, queries)
+        As in :class:`SequentialSelector`, for each number of features that was tried in the
+        elimination on all data. Empty unless the number of features is to be chosen.
     ranking_ : int array of shape (features,)
         1 for the selected features, 2 for the last one removed, and so on.
     ranker_ : Ranker
-        Ranker trained on the selected features of all data; see :meth:`predict`. Parameters of
-        LightGBM, XGBoost and CatBoost with one value per feature, such as
-        ``monotone_constraints``, are reduced along with the features.
+        As in :class:`SequentialSelector`.
 
     Notes
     -----
     Takes O(n / step) trainings for n features, on all data and on each fold; with a fraction, O(log
     n). To order the selected features, elimination continues to the last feature. Features constant
-    within every query are removed first. Shards are read into memory. It is far cheaper than
-    :class:`SequentialSelector`, but misses features that a ranker uses only if others are gone.
+    within every query are removed first. Shards are read into memory.
 
     Around LambdaMART and LGBMRanker, features are binned once for all trainings, and those in no
-    tree go without a training, since the trees would be the same. Neither changes the result: both
-    are left out if trees are linear, or if LightGBM might bundle sparse features at the loss of a
-    few values; the second also if features are drawn (``feature_fraction``, ``extra_trees``).
-    scikit-learn's RFECV cannot train LightGBM's ranker, because it does not pass on the queries.
+    tree go without a training, wherever that cannot change the result: not if trees are linear, if
+    LightGBM might bundle sparse features at the loss of a few values, or, for the second, if
+    features are drawn (``feature_fraction``, ``extra_trees``).
 
     References
     ----------
@@ -148,8 +131,7 @@ class EliminationSelector(WrapperSelector):
         advance = track("Trainings", (len(folds) + 1) * len(course.sizes) - 1)
 
         def run(fold: int) -> Elimination:
-            kind, seed = self.importance, self.random_state
-            return course.run(Trainings(held_out, fold, fold < len(folds), kind, seed, advance))
+            return course.run(Trainings(self, held_out, fold, fold < len(folds), advance))
 
         final = run(len(folds))
         self.fits_: list[Fit] = []
@@ -157,13 +139,14 @@ class EliminationSelector(WrapperSelector):
         weights = held_out.weights[: -whole.test.n_queries]  # without those of all data
         if self._by_value:
             parts = in_parallel(run, range(len(folds)), ranker, held_out.n_rows)
-            self._judge(final, list(parts), course, weights)
+            self._judge(final, list(parts), choices, weights)
             tol = self.tol * float(weights.sum())
             best = best_fit(self.fits_, str(self.n_features_to_select), tol=tol)
             chosen = list(final.order[: sorted(final.values)[best]])
         else:
             chosen = choices.take(final.order)
-        self._rank(final, len(chosen), choices)
+        positions = np.argsort(final.order)
+        self.ranking_ = choices.spread(np.maximum(1, positions - len(chosen) + 2))
         return self._keep(chosen, choices, float(weights.sum()))
 
     def _sizes(self, choices: Choices) -> list[int]:
@@ -178,11 +161,7 @@ class EliminationSelector(WrapperSelector):
         return sizes
 
     def _judge(
-        self,
-        final: Elimination,
-        parts: list[Elimination],
-        course: Course,
-        weights: np.ndarray,
+        self, final: Elimination, parts: list[Elimination], choices: Choices, weights: np.ndarray
     ) -> None:
         sizes = sorted(final.values)
         rows = [np.concatenate([part.values[size] for part in parts]) for size in sizes]
@@ -191,12 +170,8 @@ class EliminationSelector(WrapperSelector):
             errors = weights * (1.0 - row)
             square = (errors * (1.0 - row)).sum()
             deviation = standard_error(errors.sum(), square, float(weights.sum()))
-            features = tuple(course.choices.features_of(final.order[:size]))
+            features = tuple(choices.features_of(final.order[:size]))
             self.fits_.append(Fit(features, np.empty(0), float(errors.sum()), deviation))
-
-    def _rank(self, final: Elimination, k: int, choices: Choices) -> None:
-        positions = np.argsort(final.order)
-        self.ranking_ = choices.spread(np.maximum(1, positions - k + 2))
 
     def _widen(self, choices: Choices, names: set[str]) -> None:
         super()._widen(choices, names)
@@ -258,16 +233,15 @@ class Trainings:
 
     def __init__(
         self,
+        selector: EliminationSelector,
         held_out: FoldValues,
         number: int,
         is_judged: bool,
-        kind: Kind,
-        random_state: Any,
         advance: Callable[[int], None],
     ) -> None:
         self.held_out, self.number, self.is_judged = held_out, number, is_judged
-        self.kind, self.random_state, self.advance = kind, random_state, advance
-        self.fold = held_out.folds[number]
+        self.kind, self.random_state = selector.importance, selector.random_state
+        self.advance, self.fold = advance, held_out.folds[number]
         self.latest: tuple[tuple[int, ...], list[np.ndarray]] = (), []
 
     @cached_property

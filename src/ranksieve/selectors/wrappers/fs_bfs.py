@@ -110,14 +110,14 @@ class FSBFS(RankSelector):
     changes of its weights, s steps and m documents in queries of d. It takes 1 + t passes over the
     data: one pass measures all candidates, and one pass all possible changes of weights.
 
-    Use it to see which features work together, or to give a ranker a few new features instead of
-    many old ones. It takes seconds for the 46 features of MQ2008, and about ten minutes for 699
-    features of 34,000 documents.
+    That is seconds for the 46 features of MQ2008, and about ten minutes for 699 features of 34,000
+    documents. The last subsets consist of leftovers, and all values are those of the training data:
+    tune the number on validation data.
 
     Best-first search on the graph of subsets, coordinate ascent to evaluate them, a search that
     ends when it has not improved for a while, and disjoint subsets are published. Only descriptions
     of the paper by others were available to us; from these we take edges that add a feature and a
-    patience of 5. Everything that makes the search end in reasonable time is ours:
+    patience of 5. What makes the search end in reasonable time is ours, as is the default measure:
 
     - A neighbor starts with the weights of the node from which it was first reached, and a line
       search for the new weight. It is a neighbor only if that is a gain, so that no path gets
@@ -128,11 +128,7 @@ class FSBFS(RankSelector):
     - Features that are multiples of each other, up to constants within queries, are never in the
       same subset: together they rank like one of them.
 
-    NDCG@10 as the default is our choice, too. Nothing is random; ties go to smaller subsets, then
-    to the lowest features.
-
-    The last subsets consist of leftovers, and all values are those of the training data: tune the
-    number on validation data.
+    Nothing is random; ties go to smaller subsets, then to the lowest features.
 
     References
     ----------
@@ -205,36 +201,22 @@ class FSBFS(RankSelector):
         units = _units(gram, varies, weight_of_rows(source))
         parameters = measure, get_convention(self.convention, self.ties)
         with engine_of(source).start(CombinationTrials, *parameters) as workers:
-            ascent = Ascent(
-                workers, sums.n_queries, units, self.n_steps, self.tol, self.max_changes
-            )
-            search = BestFirstSearch(
-                ascent,
-                _singles(values, units, varies),
-                Promise(gram, varies, values.max(axis=0)),
-                patience=self.patience,
-                max_size=self.max_size,
-                max_candidates=self.max_candidates,
-            )
-            start = [feature for feature in choices.start if varies[feature]]
-            found = self._search(search, choices.k, start)
+            steps = self.n_steps, self.tol, self.max_changes
+            ascent = Ascent(workers, sums.n_queries, units, *steps)
+            promise = Promise(gram, varies, values.max(axis=0))
+            search = BestFirstSearch(ascent, _singles(values, units, varies), promise, self)
+            found = self._search(search, choices.k, [f for f in choices.start if varies[f]])
         self.n_evaluations_, self.n_rounds_ = len(search.measured), ascent.n_rounds
-        self._remember(found, values.max(axis=0), units, measure)
-        if self.output == "members":
-            self._complete(choices, varies)
-        return [step.feature for step in self.path_]
-
-    def _remember(
-        self, found: list[Node], alone: np.ndarray, units: np.ndarray, measure: Measure
-    ) -> None:
-        """Set the attributes that describe the result, with the sign of the measure restored."""
-        self.scores_ = orient(alone, measure)
+        self.scores_ = orient(values.max(axis=0), measure)
         self.subsets_ = [_subset(node, units, orient(node.value, measure)) for node in found]
         self.path_: list[Step] = [
             Step(feature, orient(value, measure))
             for node in found
             for feature, value in zip(node.members, node.values, strict=True)
         ]
+        if self.output == "members":
+            self._complete(choices, varies)
+        return [step.feature for step in self.path_]
 
     def _complete(self, choices: Choices, varies: np.ndarray) -> None:
         """Move included features to the front, whether they vary or not, and cut after k."""

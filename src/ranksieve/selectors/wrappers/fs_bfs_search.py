@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, InitVar, dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,24 +20,12 @@ Combination = tuple[Sequence[int], Sequence[float]]
 """Features, ascending, and their weights."""
 
 
-class WeightChange(NamedTuple):
-    """A feature, the best weight that was tried for it, and the measure with that weight."""
-
-    feature: int
-    weight: float
-    value: float
-
-
 class Node(NamedTuple):
-    """A subset of features with nonzero learned weights.
-
-    ``values`` has the measure of the first feature alone, then with the second, and so on; larger
-    is better.
-    """
+    """A subset of features with nonzero learned weights."""
 
     members: tuple[int, ...]  # in the order in which they were added
     weights: tuple[float, ...]
-    values: tuple[float, ...]
+    values: tuple[float, ...]  # measure of the first alone, then with the second, and so on
 
     @property
     def value(self) -> float:
@@ -47,16 +35,8 @@ class Node(NamedTuple):
     @property
     def combination(self) -> Combination:
         """Members, ascending, and their weights."""
-        order = sorted(range(len(self.members)), key=self.members.__getitem__)
-        return [self.members[at] for at in order], [self.weights[at] for at in order]
-
-    def extended(self, change: WeightChange) -> Node:
-        """Subset with one more feature."""
-        return Node(
-            (*self.members, change.feature),
-            (*self.weights, change.weight),
-            (*self.values, change.value),
-        )
+        pairs = sorted(zip(self.members, self.weights, strict=True))
+        return [member for member, _ in pairs], [weight for _, weight in pairs]
 
 
 class CombinationTrials(Trials):
@@ -71,11 +51,10 @@ class CombinationTrials(Trials):
     def sums(
         self, combination: Combination, features: Sequence[int], deltas: np.ndarray, n_steps: int
     ) -> tuple[float, np.ndarray]:
-        """Sums over queries of the measure; larger is better.
+        """Sums over queries of the measure, larger is better, of a combination; and if changed.
 
-        Returns that of the combination, and those (features, ``2 * n_steps``) of the combination
-        with one weight changed: ``deltas`` has, for each of the features, ``n_steps`` changes
-        upward and as many downward, each run moving away from 0.
+        The latter (features, ``2 * n_steps``) are those with one weight changed: ``deltas`` has,
+        for each feature, ``n_steps`` changes upward and as many downward, moving away from 0.
         """
         self.scores[:] = 0.0
         for feature, weight in zip(*combination, strict=True):
@@ -107,21 +86,13 @@ class Ascent:
         """Whether a value is better by at least the tolerance, or at all if that is 0."""
         return value - before > max(ROUNDING, self.tol - ROUNDING)
 
-    def extend(self, node: Node, features: Sequence[int]) -> list[Node | None]:
-        """Add each of some features to a subset with its best weight, in one pass.
-
-        None stands for a feature without a gain.
-        """
-        _, changes = self._search(node, features)
+    def extend(self, node: Node, features: Sequence[int]) -> list[Node]:
+        """Add each of some features to a subset with its best weight, in one pass."""
+        _, weights, values = self._search(node, features)
         return [
-            node.extended(change) if self.is_gain(change.value, node.value) else None
-            for change in changes
+            Node((*node.members, feature), (*node.weights, weight), (*node.values, value))
+            for feature, weight, value in zip(features, weights, values, strict=True)
         ]
-
-    def join(self, node: Node, feature: int) -> Node:
-        """Add a feature to a subset with its best weight, even without a gain."""
-        _, [change] = self._search(node, [feature])
-        return node.extended(change)
 
     def train(self, node: Node) -> Node | None:
         """Change the weights of a subset as long as that is a gain, with a pass for each change.
@@ -134,35 +105,37 @@ class Ascent:
         reached: Node | None = None
         before, hopeful = node.values[-2], list(node.members)
         for changes_left in range(self.max_changes, -1, -1):
-            value, changes = self._search(node, hopeful if changes_left else [])
+            tried = hopeful if changes_left else []
+            value, weights, values = self._search(node, tried)
             if not self.is_gain(value, before):
                 break
             reached = node._replace(values=(*node.values[:-1], value))
-            gains = [change for change in changes if self.is_gain(change.value, value)]
+            gains = [n for n, changed in enumerate(values) if self.is_gain(changed, value)]
             if not gains:
                 break
-            best = gains[first_of_best(np.array([change.value for change in gains]))]
-            at = node.members.index(best.feature)
-            weights = (*node.weights[:at], best.weight, *node.weights[at + 1 :])
-            node, before = reached._replace(weights=weights), value
-            hopeful = [change.feature for change in gains if change is not best]
+            best = gains[first_of_best(np.array([values[n] for n in gains]))]
+            at = node.members.index(tried[best])
+            changed = (*node.weights[:at], weights[best], *node.weights[at + 1 :])
+            node, before = reached._replace(weights=changed), value
+            hopeful = [tried[n] for n in gains if n != best]
         return reached
 
-    def _search(self, node: Node, features: Sequence[int]) -> tuple[float, list[WeightChange]]:
-        """Measure a subset, and search for the best weight of each of some further features."""
+    def _search(
+        self, node: Node, features: Sequence[int]
+    ) -> tuple[float, list[float], list[float]]:
+        """Value of a subset; the best weight of each of some features, and the value with it."""
         present = dict(zip(node.members, node.weights, strict=True))
         steps = self._steps(present)
         deltas = np.array([steps / self.units[feature] for feature in features])
         self.n_rounds += 1
         value, trials = self.workers.sum("sums", node.combination, features, deltas, self.n_steps)
-        changes = []
-        for feature, of_deltas, values in zip(features, deltas, trials, strict=True):
-            weights = present.get(feature, 0.0) + of_deltas
-            # Members have nonzero weights.
-            best = first_of_best(np.where(weights == 0, -np.inf, values))
-            found = float(weights[best]), float(values[best]) / self.n_queries
-            changes.append(WeightChange(feature, *found))
-        return value / self.n_queries, changes
+        weights, values = [], []
+        for feature, of_deltas, sums in zip(features, deltas, trials, strict=True):
+            tried = present.get(feature, 0.0) + of_deltas
+            best = first_of_best(np.where(tried == 0, -np.inf, sums))  # members have weights
+            weights.append(float(tried[best]))
+            values.append(float(sums[best]) / self.n_queries)
+        return value / self.n_queries, weights, values
 
     def _steps(self, weights: dict[int, float]) -> np.ndarray:
         """Changes to try, in units of a feature: up to the sum of all weights, halved each time."""
@@ -218,24 +191,21 @@ class Promise:
         return np.abs(self._label - with_new * label_with_new) / np.sqrt(left)
 
 
-@dataclass
 class BestFirstSearch:
-    """Finds disjoint subsets, one after the other; no subset is measured or trained twice."""
+    """Finds disjoint subsets, one after the other; no subset is measured or trained twice.
 
-    ascent: Ascent
-    singles: InitVar[Iterable[Node]]  # the features that vary, alone
-    promise: Promise
-    _: KW_ONLY
-    patience: int  # a search ends after this many nodes in a row that are not better than the best
-    max_size: int | None  # largest number of features in a subset
-    max_candidates: int | None  # largest number of features to try with a node
-    # Every subset that was measured; None if its last feature is not a gain.
-    measured: dict[frozenset[int], Node | None] = field(init=False)
-    trained: set[frozenset[int]] = field(init=False)  # subsets that were visited
+    ``singles`` are the features that vary, alone. ``limits`` has the parameters ``patience``,
+    ``max_size`` and ``max_candidates`` of :class:`FSBFS`.
+    """
 
-    def __post_init__(self, singles: Iterable[Node]) -> None:
+    def __init__(
+        self, ascent: Ascent, singles: Iterable[Node], promise: Promise, limits: Any
+    ) -> None:
+        self.ascent, self.promise, self.limits = ascent, promise, limits
+        # Every subset that was measured; None if its last feature is not a gain.
+        self.measured: dict[frozenset[int], Node | None]
         self.measured = {frozenset(node.members): node for node in singles}
-        self.trained = set(self.measured)  # the weight of a single feature is 1 or -1
+        self.trained = set(self.measured)  # visited; the weight of a single feature is 1 or -1
 
     def subsets(self, start: Sequence[int] = ()) -> Iterator[Node]:
         """Yield the best subset, then the best one of the remaining features, and so on.
@@ -259,7 +229,7 @@ class BestFirstSearch:
         node = self.measured[frozenset(start[:1])]
         assert node is not None  # true of all features that vary
         for feature in start[1:]:
-            node = self.ascent.join(node, feature)
+            [node] = self.ascent.extend(node, [feature])
         members = frozenset(start)
         self.measured[members] = node
         self.trained.add(members)
@@ -269,7 +239,7 @@ class BestFirstSearch:
         """The best subset of the remaining features, found from the subsets in ``front``."""
         seen = set(front)
         best: Node | None = None
-        stopping, is_over = EarlyStopping(self.patience), False
+        stopping, is_over = EarlyStopping(self.limits.patience), False
         while front and not is_over:
             members = _most_promising(front)
             node = self._train(members, front.pop(members))
@@ -295,13 +265,14 @@ class BestFirstSearch:
         self, members: frozenset[int], node: Node, remaining: np.ndarray
     ) -> dict[frozenset[int], Node]:
         """Subsets with one more feature that are a gain."""
-        if self.max_size is not None and len(members) >= self.max_size:
+        if self.limits.max_size is not None and len(members) >= self.limits.max_size:
             return {}
-        candidates = self.promise.candidates(node, remaining, self.max_candidates)
+        candidates = self.promise.candidates(node, remaining, self.limits.max_candidates)
         new = [f for f in candidates if members | {f} not in self.measured]
         if new:
             for feature, extended in zip(new, self.ascent.extend(node, new), strict=True):
-                self.measured[members | {feature}] = extended
+                is_gain = self.ascent.is_gain(extended.value, node.value)
+                self.measured[members | {feature}] = extended if is_gain else None
         subsets = [members | {f} for f in candidates]
         return {subset: found for subset in subsets if (found := self.measured[subset])}
 

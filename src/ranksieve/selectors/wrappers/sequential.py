@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -79,12 +80,10 @@ class SequentialSelector(WrapperSelector):
 
     Notes
     -----
-    Trains O(n k) subsets forward and O(n (n - k)) backward for n features, each on every fold. No
-    subset is trained twice. Trainings run in parallel, each on one thread. Shards are read into
-    memory. Ties go to the first feature; features constant within every query come last. Use it for
-    at most a few hundred features and a ranker that trains in a second; otherwise use
-    :class:`GreedyRankRLS`, which does the same for RankRLS in the time of a few trainings, or
-    :class:`EliminationSelector`.
+    Trains O(n k) subsets forward and O(n (n - k)) backward for n features, each once on every fold,
+    in parallel, each on one thread. Shards are read into memory. Ties go to the first feature;
+    features constant within every query come last. :class:`GreedyRankRLS` does the same for RankRLS
+    in the time of a few trainings.
 
     References
     ----------
@@ -156,19 +155,15 @@ class SequentialSelector(WrapperSelector):
         sizes = [len(fit.features) for fit in fits]
         values = np.average(self.values_, axis=1, weights=model.weights)
         means = dict(zip(sizes, values.tolist(), strict=True))
-        order = dict.fromkeys([*model.choices.start, *_selection_order(chosen, fits)])
+        # Groups of smaller subsets come first.
+        within = [fit.features for fit in fits if set(fit.features) <= set(chosen.features)]
+        order = dict.fromkeys([*model.choices.start, *chain(*within)])
         steps = [
             Step(feature, means.get(size, means[min(means)]))
             for size, position in enumerate(model.choices.take(list(order)), start=1)
             for feature in model.choices.features_of([position])
         ]
         return self._record_path(steps)
-
-
-def _selection_order(chosen: Fit, fits: list[Fit]) -> list[int]:
-    """Groups of a subset, those of smaller subsets first."""
-    within = [fit for fit in fits if set(fit.features) <= set(chosen.features)]
-    return list(dict.fromkeys(position for fit in within for position in fit.features))
 
 
 def _by_importance(fit: Fit, model: SubsetModel) -> Fit:
@@ -197,7 +192,7 @@ class SubsetModel:
     @property
     def error(self) -> float:
         """Sum over held-out queries of 1 minus the value."""
-        return float(np.sum(self.weights * (1.0 - self.values(self.features))))
+        return float(self._errors([self.features])[0])
 
     @property
     def square(self) -> float:

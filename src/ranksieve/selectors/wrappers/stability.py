@@ -71,14 +71,13 @@ class StabilitySelector(RankSelector):
 
     Attributes
     ----------
-    selected_ : int array
+    selected_, path_ : int array, list of (feature, score)
         Features by descending probability; ties go to those that runs select earlier on average.
     probabilities_, scores_ : array of shape (features,)
         Share of the runs that select each feature.
     cluster_probabilities_ : array of shape (features,)
-        Share of the runs that select the feature or any of its near-copies. Copies divide the
-        probability among themselves: if a feature's own probability is far below this one, the
-        feature is not useless but replaceable.
+        Share of the runs that select the feature or any of its near-copies. If a feature's own
+        probability is far below this one, the feature is not useless but replaceable.
     clusters_ : int array of shape (features,)
         Cluster of each feature. Near-copies, and features connected by them, share a cluster.
     n_selected_ : float
@@ -87,19 +86,16 @@ class StabilitySelector(RankSelector):
         The bound above on the expected number of features that reach ``threshold`` by chance.
     runs_ : bool array of shape (2 B, features)
         Features that each run selected; the two halves of a pair are adjacent.
-    path_ : list of (feature, score)
-        Selected features with their probabilities.
 
     Notes
     -----
     Takes 2 B runs on half of the queries, several at a time, each with one thread; and the
     similarity of all pairs of features. Queries of weight 0 are in no half, and a half in which no
     query has different labels selects nothing. Features constant within every query come last. With
-    groups, a run selects a group if it selects one of its features, and the bound counts groups.
-    Shards are read into memory.
+    groups, the bound counts groups. Shards are read into memory.
 
-    The bound concerns features that are selected no more often than at random. It does not say that
-    the others are useful: a feature that is selected for a reason may still not help your ranker.
+    The bound does not say that the other features are useful: a feature that is selected for a
+    reason may still not help your ranker.
 
     References
     ----------
@@ -176,7 +172,10 @@ class StabilitySelector(RankSelector):
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         data = in_memory(source)
         varies = varying_groups(data, choices)
-        runs = self._select_on_halves(data, self._inner(self._number_per_run(choices)))
+        k = None if self.n_features_per_run == "own" else self.n_features_per_run
+        if self.n_features_per_run is None:  # as many as the bound allows
+            k = max(1, isqrt(int((2 * self.threshold - 1) * choices.n_groups + 1e-9)))
+        runs = self._select_on_halves(data, self._inner(k))
         groups = [choices.groups_of(run) for run in runs]
         self._set_probabilities(data, runs, groups, choices)
         ranks = mean_ranks(groups, choices.n_groups)
@@ -187,16 +186,13 @@ class StabilitySelector(RankSelector):
         chosen = choices.in_order(choices.features_of(order.tolist()), worthy)
         return self._record_path(scored_steps(chosen, self.scores_))
 
-    def _number_per_run(self, choices: Choices) -> Any:
-        """Number of features of each run; None leaves it to the selector."""
-        if self.n_features_per_run is None:
-            return max(1, isqrt(int((2 * self.threshold - 1) * choices.n_groups + 1e-9)))
-        return None if self.n_features_per_run == "own" else self.n_features_per_run
-
     def _select_on_halves(self, data: RankingData, inner: RankSelector) -> list[list[int]]:
         """Features that each run selects, in the order of selection."""
         counted, advance = counted_queries(data), track("Runs", 2 * self.n_pairs)
-        random = np.random.default_rng(_seed_of(self.random_state))
+        seed = self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = int(seed.randint(2**31))
+        random = np.random.default_rng(seed)
         halves = complementary_halves(len(counted), self.n_pairs, random)
         selectors = [_with_seed(inner, random) for _ in halves]
         labels_differ = vary_within_queries(data.y, data.query_ptr)
@@ -236,9 +232,6 @@ class StabilitySelector(RankSelector):
 def mean_ranks(runs: list[list[int]], n: int) -> np.ndarray:
     """Mean rank of each feature over runs, from 0; n where a run does not select it.
 
-    Examples
-    --------
-    >>> from ranksieve.selectors.wrappers.stability import mean_ranks
     >>> mean_ranks([[2, 0], [2, 1]], 3).tolist()
     [2.0, 2.0, 0.0]
     """
@@ -253,9 +246,3 @@ def _with_seed(selector: RankSelector, random: np.random.Generator) -> RankSelec
     copied, seed = deepcopy(selector), int(random.integers(2**31))
     is_seeded = isinstance(copied.get_params(deep=False).get("random_state"), Integral)
     return copied.set_params(random_state=seed) if is_seeded else copied
-
-
-def _seed_of(random_state: Any) -> Any:
-    if random_state is None or isinstance(random_state, Integral):
-        return random_state
-    return int(random_state.randint(2**31))
