@@ -150,7 +150,7 @@ class Comparison(NamedTuple):
 def _sheet(found: Comparison, trees: int) -> Sheet:
     """Make a table with a row for each method, sorted by the mean over rankers and sizes."""
     from ranksieve.report.sheets.sheet import Column, Entry, Sheet
-    from ranksieve.report.sheets.study_captions import setting_of
+    from ranksieve.report.sheets.study_quality import setting_of
 
     ordered = sorted(found.methods.items(), key=lambda own: -np.mean(_means(own[1])))
     n_orders = found.random[0].chosen.n_seeds

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method, Registry
-from ranksieve.report.sheets.registry import registry_sheet
+from ranksieve.report.sheets.methods import registry_sheet
 from ranksieve.selectors import GAS, LifeRank
 from ranksieve.selectors.registry import SELECTORS
 from tests.every_method import make_quick

@@ -16,7 +16,7 @@ from ranksieve.metrics import NDCG, get_convention
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.registry import OwnMethod
-from ranksieve.report.sheets.registry import registry_sheet
+from ranksieve.report.sheets.methods import registry_sheet
 from ranksieve.selectors import GAS, Importance, RandomSelector
 from ranksieve.selectors.record import record_selection
 from ranksieve.selectors.registry import SELECTORS, make_selector

@@ -21,7 +21,7 @@ from ranksieve.report.figures import (
     plot_front,
     plot_importance,
 )
-from ranksieve.report.folder import Drawing, embed, write_drawing
+from ranksieve.report.figures.style import Drawing, embed, write_drawing
 from ranksieve.selectors import FSED, GreedyRankRLSCV
 from tests.report.test_figures import (
     RANKER,

@@ -255,9 +255,14 @@ class TestPage:
             assert f"{tag}-src &#39;sha256-{digest}&#39;" in html
 
     def test_no_name_ends_the_data(self):
-        page = Page("P", MainResult("V."), [], data={"a": "</script><!--", "b": "\u2028\udcff&"})
+        data = {"a": "</script><!--", "b": "\u2028\udcff&"}
+        sheet = Sheet("s", "T", "", [Column("a")], [])
+        chart = Chart(
+            drawing(1, 1, line(0, 0, 1, 1, "grid"), title="T"), "", Table(sheet), data=data
+        )
+        page = Page("P", MainResult("V."), [Section("A", "", [chart])])
         found = re.search(r'id="data">(.*?)</script>', render(page))[1]
-        assert json.loads(found) == page.data
+        assert json.loads(found) == page.data == data
 
     def test_a_drawing_says_what_it_is(self):
         svg = drawing(10, 10, line(0, 0, 1, 1, "grid"), title="A & B")

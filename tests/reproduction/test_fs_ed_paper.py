@@ -9,7 +9,7 @@ import pytest
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankBoost
 from ranksieve.report.sheets.reproduction_numbers import pairs_sheet
-from ranksieve.reproduction import PAPERS, Reproduction, reproduce
+from ranksieve.reproduction import PAPERS, MethodOutcome, Reproduction, reproduce
 from ranksieve.reproduction.collections import CollectionFacts, open_at_hand
 from ranksieve.reproduction.outcomes import validation_mean
 from ranksieve.reproduction.papers.fs_ed import GRIDS, MEASURE
@@ -141,6 +141,16 @@ def test_selectors_against_each_other():
     marks = [cells[a][list(cells).index(b)].mark for a, b in pairs]
     assert marks == ["*" if p < 0.05 else "" for p in p_values]
     assert set(marks) == {"", "*"}
+
+
+def test_random_orders_with_one_ranker():
+    """The paper has no MAP, so that NDCG@10 compares with random orders."""
+    outcomes = {
+        "fs-ed": MethodOutcome({MEASURE: [[0.5, 0.6]]}, [2.0]),
+        "random": MethodOutcome({MEASURE: [[0.5, 0.5], [0.7, 0.7]]}, [2.0, 2.0]),
+    }
+    methods = replace(made_up(), outcomes=outcomes).as_dict()["methods"]
+    assert [method["random_below"] for method in methods.values()] == [0.5, None]
 
 
 def test_the_grid_of_ranksvm():

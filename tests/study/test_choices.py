@@ -8,7 +8,7 @@ from sklearn.model_selection import ParameterGrid
 from ranksieve import RankingData, make_ranking, write_letor
 from ranksieve.cli import main
 from ranksieve.data import DataError
-from ranksieve.report.sheets.study_captions import setting_of
+from ranksieve.report.sheets.study_quality import setting_of
 from ranksieve.study import Study, load_study, stability_of
 from ranksieve.study.plan import Plan, grid_points
 from ranksieve.study.plan_files import read_plan

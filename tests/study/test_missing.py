@@ -7,7 +7,7 @@ import pytest
 
 from ranksieve import DataError, Missing, RankingData, make_ranking, write_parquet
 from ranksieve.cli import main
-from ranksieve.report.sheets.study_captions import setting_of
+from ranksieve.report.sheets.study_quality import setting_of
 from ranksieve.study import Plan, Study, load_study
 from tests.every_method import QUICK_TREES
 from tests.study.test_study import without_times

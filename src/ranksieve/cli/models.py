@@ -106,7 +106,7 @@ def train(
     from ranksieve.rankers.registry import RANKERS
     from ranksieve.report.formats.terminal import show_sheets
     from ranksieve.report.sheets.evaluation import training_sheet
-    from ranksieve.report.sheets.registry import registry_sheet
+    from ranksieve.report.sheets.methods import registry_sheet
 
     if rankers:
         show_sheets([registry_sheet(RANKERS)], form)

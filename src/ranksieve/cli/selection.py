@@ -140,8 +140,7 @@ def select(
     from ranksieve.io.selection import write_selection
     from ranksieve.progress import progress_bar
     from ranksieve.report.formats.terminal import show_sheets
-    from ranksieve.report.sheets.registry import registry_sheet
-    from ranksieve.report.sheets.selection import Counted, selection_sheet
+    from ranksieve.report.sheets.methods import registry_sheet, selection_sheet
     from ranksieve.selectors.record import record_selection
     from ranksieve.selectors.registry import SELECTORS
 
@@ -182,8 +181,9 @@ def select(
     if out is not None:
         write_selection(selection, out)
     changed = _changed_parameters(chosen, selector)
-    counted = Counted(getattr(selector, "n_groups_", None), selector.count == "groups")
-    sheet = selection_sheet(title_of(data), selection, changed, counted, from_options.get("costs"))
+    grouped = getattr(selector, "n_groups_", None), selector.count == "groups"
+    costs_of = from_options.get("costs")
+    sheet = selection_sheet(title_of(data), selection, changed, costs_of, *grouped)
     show_result([sheet], form, selection.to_json())
 
 

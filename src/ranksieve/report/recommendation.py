@@ -7,9 +7,9 @@ from pathlib import Path
 from ranksieve.io.records import write_text
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.report.figures import describe_front, plot_front
-from ranksieve.report.folder import Drawing, write_drawing, write_table
+from ranksieve.report.figures.style import Drawing, write_drawing
 from ranksieve.report.formats.plain_text import escape
-from ranksieve.report.formats.terminal import show, to_terminal
+from ranksieve.report.formats.terminal import show, to_terminal, write_table
 from ranksieve.report.page.page import write_page
 from ranksieve.report.page.recommendation import recommendation_page
 from ranksieve.report.sheets.recommendation import evidence_sheets, recommendation_sheets

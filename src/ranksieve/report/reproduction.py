@@ -10,8 +10,9 @@ import numpy as np
 
 from ranksieve.io.records import write_text
 from ranksieve.report.figures import describe_path_scores, plot_mean_paths, plot_path_scores
-from ranksieve.report.folder import Drawing, embed, link_table, write_drawing, write_table
+from ranksieve.report.figures.style import Drawing, embed, write_drawing
 from ranksieve.report.formats.plain_text import escape
+from ranksieve.report.formats.terminal import write_table
 from ranksieve.report.sheets.reproduction import further_sheets, reproduction_sheets
 from ranksieve.report.study import draw_curves, write_data_figures
 from ranksieve.reproduction import Reproduction
@@ -21,11 +22,7 @@ from ranksieve.reproduction.training import PATH_MEASURES, FoldPaths
 def write_reproduction(result: Reproduction, directory: Path) -> None:
     """Write all tables (Markdown, LaTeX, CSV, JSON) and figures (SVG, PNG), and a page with them.
 
-    Parameters
-    ----------
-    result : Reproduction
-    directory : Path
-        Gets ``tables/``, ``figures/``, ``report.md`` and ``results.json``, which replace old ones.
+    ``tables/``, ``figures/``, ``report.md`` and ``results.json`` of the directory are replaced.
     """
     paper = result.paper
     page = [f"# {escape(f'{paper.title} on {result.facts.title}: paper and ours')}"]
@@ -37,9 +34,12 @@ def write_reproduction(result: Reproduction, directory: Path) -> None:
         drawn += [embed(name, directory) for name in names]
     if drawn:
         page += ["## Figures", *filter(None, [escape(paper.figures)]), *drawn]
-    further = [link_table(sheet, directory) for sheet in further_sheets(result)]
-    if further:
-        page += ["## Further tables", "\n".join(further)]
+    links = []
+    for sheet in further_sheets(result):
+        write_table(sheet, directory)
+        links.append(f"- [{escape(sheet.title)}](tables/{sheet.name}.md)")
+    if links:
+        page += ["## Further tables", "\n".join(links)]
     write_text("\n\n".join(page) + "\n", directory / "report.md")
     write_text(json.dumps(result.as_dict(), indent=2) + "\n", directory / "results.json")
 

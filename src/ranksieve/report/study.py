@@ -14,26 +14,11 @@ from ranksieve.data import DataError
 from ranksieve.engine.memo import sharing
 from ranksieve.io.records import write_text
 from ranksieve.metrics import get_convention
-from ranksieve.report.figures import (
-    describe_class_densities,
-    describe_curves,
-    describe_importance,
-    describe_path_scores,
-    describe_quality_and_time,
-    describe_selection_frequency,
-    describe_similarity,
-    plot_class_densities,
-    plot_curves,
-    plot_importance,
-    plot_path_scores,
-    plot_quality_and_time,
-    plot_selection_frequency,
-    plot_similarity,
-)
-from ranksieve.report.figures.studies import enough_of
-from ranksieve.report.folder import Drawing, embed, write_drawing, write_table
+from ranksieve.report import figures as draw
+from ranksieve.report.figures.study import enough_of
+from ranksieve.report.figures.style import Drawing, embed, write_drawing
 from ranksieve.report.formats.plain_text import escape
-from ranksieve.report.formats.terminal import show, to_terminal
+from ranksieve.report.formats.terminal import show, to_terminal, write_table
 from ranksieve.report.page.page import write_page
 from ranksieve.report.page.study import study_page
 from ranksieve.report.sheets.sheet import Sheet
@@ -57,14 +42,8 @@ from ranksieve.study.results import BASE, RANDOM
 def write_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
     """Write all tables (Markdown, LaTeX, CSV, JSON) and figures (SVG, PNG), and pages with them.
 
-    Parameters
-    ----------
-    result : StudyResult
-    directory : Path
-        ``tables/``, ``figures/``, ``report.html`` and ``report.md`` are created in it, or replaced.
-        Facts that :func:`write_data_facts` wrote there are also shown.
-    figures : bool
-        Whether to draw.
+    ``tables/``, ``figures/``, ``report.html`` and ``report.md`` are created in the directory, or
+    replaced. Facts that :func:`write_data_facts` wrote there are also shown.
     """
     seen = read_first_fold(directory, len(result.feature_names))
     write_page(study_page(result, seen), directory / "report.html")
@@ -95,30 +74,19 @@ def write_data_facts(study: Study, result: StudyResult, directory: Path) -> None
 
 
 def write_data_figures(study: Study, directory: Path) -> list[str]:
-    """Draw the data as selectors use it: importance, similarity, densities, validation curves.
+    """Draw the data as selectors use it, to ``figures/``, and return the names of the figures.
 
-    Each figure is that of the first selector of the plan that uses such a quantity. Figures that
-    cannot be computed, such as densities of missing values, are left out.
-
-    Parameters
-    ----------
-    study : Study
-        The training queries of its first fold are drawn, and the validation queries in the curves;
-        test queries are not used.
-    directory : Path
-        ``figures/`` is created in it, or its figures replaced.
-
-    Returns
-    -------
-    list of str
-        Names of the figures that were drawn.
+    They show importance, similarity, densities and validation curves, each for the first selector
+    of the plan that uses such a quantity. Those that cannot be computed, such as densities of
+    missing values, are left out. The training queries of the first fold are drawn, and its
+    validation queries in the curves; test queries are not used.
     """
     fold = study.load(study.folds[0])
     drawn = []
     for name, selector in _selectors_of_figures(study.plan.selectors).items():
-        draw = _DATA_FIGURES[name][1]
+        draw_figure = _DATA_FIGURES[name][1]
         with sharing(fold.memo), suppress(DataError):  # such as missing values
-            ax, caption = draw(fold, study.plan, selector)
+            ax, caption = draw_figure(fold, study.plan, selector)
             caption = f"{caption} Training queries of the first fold."
             write_drawing(Drawing(ax, name, caption), directory)
             drawn.append(name)
@@ -138,25 +106,25 @@ def _selectors_of_figures(selectors: Sequence[str]) -> dict[str, str]:
 def _draw_importance(fold: StudyFold, plan: Plan, selector: str) -> tuple[Axes, str]:
     found, names = _fit(fold, plan, selector), fold.train.feature_names.tolist()
     label, values = Importance.given_to(found).label, found.importance_
-    caption = describe_importance(values, names, label)
-    return plot_importance(values, names, label=label), f"{caption} Of {selector}."
+    caption = draw.describe_importance(values, names, label)
+    return draw.plot_importance(values, names, label=label), f"{caption} Of {selector}."
 
 
 def _draw_similarity(fold: StudyFold, plan: Plan, selector: str) -> tuple[Axes, str]:
     values, names = _fit(fold, plan, selector).similarity_, fold.train.feature_names.tolist()
-    return plot_similarity(values, names=names), describe_similarity(values, names)
+    return draw.plot_similarity(values, names=names), draw.describe_similarity(values, names)
 
 
 def _draw_densities(fold: StudyFold, plan: Plan, selector: str) -> tuple[Axes, str]:
-    axes = plot_class_densities(_fit(fold, plan, selector), fold.train)
-    return axes.flat[0], describe_class_densities(axes, f"scores of {selector}")
+    axes = draw.plot_class_densities(_fit(fold, plan, selector), fold.train)
+    return axes.flat[0], draw.describe_class_densities(axes, f"scores of {selector}")
 
 
 def _draw_validation(fold: StudyFold, plan: Plan, _: str) -> tuple[Axes, str]:
     path = GreedyRankRLSCV(measure=plan.tune, convention=get_convention(plan.convention))
     path.fit(fold.train, eval_set=fold.vali)
     names = fold.train.feature_names.tolist()
-    return plot_path_scores(path, names=names), describe_path_scores(path, names)
+    return draw.plot_path_scores(path, names=names), draw.describe_path_scores(path, names)
 
 
 def _fit(fold: StudyFold, plan: Plan, selector: str) -> Any:
@@ -174,16 +142,7 @@ _DATA_FIGURES = {
 
 
 def show_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
-    """Print the comparison with every ranker, how few features are enough, and the directory.
-
-    Parameters
-    ----------
-    result : StudyResult
-    directory : Path
-        Directory of the other tables and figures.
-    figures : bool
-        Whether figures were also written.
-    """
+    """Print the comparison with every ranker, how few features are enough, and the directory."""
     sheets = [comparison_sheet(result, ranker) for ranker in result.rankers]
     # Notes that explain marks are printed once; findings are printed for each ranker.
     shared = [
@@ -227,19 +186,18 @@ def _sheets_of(result: StudyResult, ranker: str) -> Iterator[Sheet]:
 
 
 def _statistics(result: StudyResult) -> Iterator[Sheet]:
-    for base in (BASE, RANDOM):
-        if base in result.selectors and len(result.selectors) > 1:
-            yield statistics_sheet(result, base)
     if len(result.selectors) > 1:
+        for base in (BASE, RANDOM):
+            if base in result.selectors:
+                yield statistics_sheet(result, base)
         yield pairs_sheet(result)
 
 
 def draw_curves(result: StudyResult, ranker: str, measure: str) -> Drawing:
     """Draw a measure against the number of features."""
+    of = result, ranker, measure
     name = f"curves-{ranker}-{measure.lower().replace('@', '')}"
-    return Drawing(
-        plot_curves(result, ranker, measure), name, describe_curves(result, ranker, measure)
-    )
+    return Drawing(draw.plot_curves(*of), name, draw.describe_curves(*of))
 
 
 def _figures_of(result: StudyResult, ranker: str) -> Iterator[Drawing]:
@@ -250,7 +208,7 @@ def _figures_of(result: StudyResult, ranker: str) -> Iterator[Drawing]:
     for measure in result.measures:
         yield draw_curves(*of, measure)
     if selecting != {RANDOM}:
-        caption = describe_selection_frequency(*of)
-        yield Drawing(plot_selection_frequency(*of), f"frequency-{ranker}", caption)
-        caption = describe_quality_and_time(*of)
-        yield Drawing(plot_quality_and_time(*of), f"quality-and-time-{ranker}", caption)
+        caption = draw.describe_selection_frequency(*of)
+        yield Drawing(draw.plot_selection_frequency(*of), f"frequency-{ranker}", caption)
+        caption = draw.describe_quality_and_time(*of)
+        yield Drawing(draw.plot_quality_and_time(*of), f"quality-and-time-{ranker}", caption)

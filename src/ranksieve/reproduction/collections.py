@@ -94,13 +94,7 @@ class AtHand:
 def open_at_hand(directory: str | os.PathLike[str], convention: str | None = None) -> AtHand:
     """Open a collection with folds and recognize it; reads its first fold.
 
-    Parameters
-    ----------
-    directory : path
-        See :func:`ranksieve.datasets.collections.open_collection` for the layouts.
-    convention : str, optional
-        Metric convention; by default the one in the papers about the collection, and ``"letor4"``
-        for an unknown collection.
+    The convention is by default that of the papers about the collection, or ``"letor4"``.
     """
     if convention is not None:
         get_convention(convention)
@@ -108,19 +102,11 @@ def open_at_hand(directory: str | os.PathLike[str], convention: str | None = Non
     sources = Protocol("letor").folds(collection)
     fold = sources[0].load()
     parts = (fold.train, fold.vali, fold.test)
-    sizes = (
-        sum(part.n_rows for part in parts),
-        sum(part.n_queries for part in parts),
-        fold.train.n_features,
-    )
-    known = recognize(*sizes) if len(sources) == N_FOLDS else None
-    facts = CollectionFacts(
-        title=collection.name,
-        known_as=None,
-        convention=convention or (CONVENTION if known is None else known.convention),
-        n_queries=sizes[1],
-        n_features=sizes[2],
-    )
+    n_rows, n_queries = sum(part.n_rows for part in parts), sum(part.n_queries for part in parts)
+    n_features = fold.train.n_features
+    known = recognize(n_rows, n_queries, n_features) if len(sources) == N_FOLDS else None
+    convention = convention or (CONVENTION if known is None else known.convention)
+    facts = CollectionFacts(collection.name, None, convention, n_queries, n_features)
     if known is not None and all(map(_is_normalized, parts)):
         facts = replace(facts, title=known.name, known_as=known.name)
     elif known is not None:
@@ -137,16 +123,11 @@ def _is_normalized(data: RankingData) -> bool:
 def recognize(n_rows: int, n_queries: int, n_features: int) -> Known | None:
     """Return the published collection with these numbers; None if it is unknown.
 
-    Examples
-    --------
     >>> recognize(15_211, 784, 46).name
     'MQ2008'
     """
+    sizes = (n_rows, n_queries, n_features)
     for known in KNOWN:
-        if (
-            known.n_rows in (None, n_rows)
-            and known.n_queries in (None, n_queries)
-            and known.n_features == n_features
-        ):
+        if all(own in (None, size) for own, size in zip(known[1:4], sizes, strict=True)):
             return known
     return None

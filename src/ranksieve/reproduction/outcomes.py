@@ -98,16 +98,10 @@ class Best:
 def find_bests(
     study: StudyResult, published: Mapping[tuple[str, str], Mapping[str, int]], collection: str
 ) -> list[Best]:
-    """Find the best numbers of features of each selector, except all features, by ranker.
+    """Find the best numbers of features of each selector, by ranker.
 
-    Parameters
-    ----------
-    study : StudyResult
-        A study with all features as one of the selectors.
-    published : mapping
-        Selector and ranker -> collection -> number of features.
-    collection : str
-        Name of the collection in the paper; empty if unknown.
+    All features must be one of the selectors of the study, but have no such number. ``published``
+    has the numbers of the paper by selector and ranker, then by collection.
     """
     measure = study.measures[0]
     by_validation = _find_peaks(study, validation_mean)

@@ -18,7 +18,7 @@ from ranksieve.significance import unified_rank
 if TYPE_CHECKING:
     import numpy as np
 
-    from ranksieve.reproduction.statements import Curves, Features, Finding
+    from ranksieve.reproduction.statements import Finding
     from ranksieve.study import StudyFold
 
 
@@ -80,17 +80,14 @@ class PaperMethod:
 
 
 class Statement(NamedTuple):
-    """A statement of a paper, and the function that checks it on our curves."""
+    """A statement of a paper, and the function that checks it on our ``Curves``."""
 
     paper: str
-    find: Callable[[Curves], Finding]
+    find: Callable[[Any], Finding]
 
 
-class FeatureStatement(NamedTuple):
-    """A statement of a paper, and the function that checks it on the features."""
-
-    paper: str
-    find: Callable[[Features], Finding]
+class FeatureStatement(Statement):
+    """A statement that is checked on the ``Features`` instead."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +119,7 @@ class Paper:
     # Selector and ranker -> collection -> number of features at the best result.
     best_numbers: Mapping[tuple[str, str], Mapping[str, int]] = field(default_factory=dict)
     # Collection -> statements about it.
-    statements: Mapping[str, Sequence[Statement | FeatureStatement]] = field(default_factory=dict)
+    statements: Mapping[str, Sequence[Statement]] = field(default_factory=dict)
     general_statements: Sequence[Statement] = ()  # for collections that the paper does not have
     # Table -> candidate -> unified rank over all collections.
     unified_ranks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -171,18 +168,14 @@ class Paper:
         """Return the tolerance of a method on a collection; None if there is none."""
         tolerance = self.candidates[name].tolerance
         if collection in self.tolerance_on or tolerance is None:
-            return tolerance if collection in self.tolerance_on else None
+            return tolerance
         return self.tolerance_elsewhere
 
     def recompute_ranks(
         self, table: str, collections: Iterable[str] | None = None
     ) -> dict[str, float]:
-        """Recompute the unified ranks of a table from the published means.
+        """Recompute the unified ranks of a table from published means, by default all of them.
 
-        Uses some collections, by default all.
-
-        Examples
-        --------
         >>> from ranksieve.reproduction import PAPERS
         >>> PAPERS["fs-scpr"].recompute_ranks("Table 11")
         {'fsmrank': 17.5, 'fs-scpr': 15.5, 'gas-e': 9.5, 'fsmsvm': 8.0}

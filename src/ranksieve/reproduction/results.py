@@ -16,28 +16,19 @@ from ranksieve.reproduction.statements import Curves, Features, Finding
 from ranksieve.reproduction.training import ranker_settings
 from ranksieve.significance import relative_improvement, unified_rank
 from ranksieve.study import Study, StudyResult
-from ranksieve.study.results import BASE, RANDOM
+from ranksieve.study.results import BASE, RANDOM, Run
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Results of :func:`ranksieve.reproduction.reproduce`: methods of a paper on a collection.
-
-    Attributes
-    ----------
-    paper : Paper
-    facts : CollectionFacts
-    outcomes : mapping of str to MethodOutcome
-        Results by candidate of the paper; without selectors if a study has several rankers.
-    study : StudyResult or None
-    planned : Study or None
-        The study behind ``study``, for figures of its data and statements about its features.
-    """
+    """Results of :func:`ranksieve.reproduction.reproduce`: methods of a paper on a collection."""
 
     paper: Paper
     facts: CollectionFacts
+    # By candidate of the paper; without selectors if a study has several rankers.
     outcomes: Mapping[str, MethodOutcome]
     study: StudyResult | None = None
+    # The study behind ``study``, for figures of its data and statements about its features.
     planned: Study | None = None
 
     @property
@@ -50,12 +41,11 @@ class Reproduction:
     @property
     def shown(self) -> list[str]:
         """Methods with results, and those with published numbers only."""
-        printed = {
+        return [
             name
             for name, candidate in self.paper.candidates.items()
-            if candidate.train is None and self.paper.study is None
-        }
-        return [name for name in self.paper.candidates if name in {*self.outcomes, *printed}]
+            if name in self.outcomes or (candidate.train is None and self.paper.study is None)
+        ]
 
     def label(self, name: str) -> str:
         """Return the name of a method in tables."""
@@ -71,9 +61,8 @@ class Reproduction:
         if not candidate.chosen:
             return candidate.note
         is_published = name in self.paper.settings.get(self.facts.known_as or "", {})
-        chosen = candidate.chosen
-        source = f"LETOR's {chosen}" if is_published else f"{chosen} chosen by validation"
-        return f"{source}; {candidate.note}"
+        source = "LETOR's {}" if is_published else "{} chosen by validation"
+        return f"{source.format(candidate.chosen)}; {candidate.note}"
 
     def on_folds(self, name: str, measure: str) -> list[Number]:
         """Return a measure on each fold, ours and published."""
@@ -157,7 +146,8 @@ class Reproduction:
     def random_below(self, name: str) -> float | None:
         """Return the share of random orders with a smaller MAP; None if there are none.
 
-        Each reading of the paper has separate random orders, which are tuned in the same way.
+        A paper without MAP is compared by its first measure. Each reading of the paper has separate
+        random orders, which are tuned in the same way.
         """
         paper = self.paper
         rivals = [
@@ -168,8 +158,9 @@ class Reproduction:
         ]
         if not rivals or name in rivals:
             return None
-        values = np.array(self.of_seeds(rivals[0], "MAP"))
-        return float(np.mean(values < self.mean(name, "MAP").ours))
+        measure = "MAP" if "MAP" in paper.measures else paper.measures[0]
+        values = np.array(self.of_seeds(rivals[0], measure))
+        return float(np.mean(values < self.mean(name, measure).ours))
 
     def unified_ranks(self, table: str) -> dict[str, Number] | None:
         """Return unified ranks of the methods of a table on this collection, ours and published.
@@ -182,8 +173,8 @@ class Reproduction:
         measures = self.paper.mean_measures
         ours = unified_rank([[self.mean(name, m).ours for m in measures] for name in names])
         known_as = self.facts.known_as or ""
-        known = known_as in self.paper.means
-        theirs = self.paper.recompute_ranks(table, [known_as]) if known else {}
+        is_known = known_as in self.paper.means
+        theirs = self.paper.recompute_ranks(table, [known_as]) if is_known else {}
         return {
             name: Number(value, theirs.get(name))
             for name, value in zip(names, ours.tolist(), strict=True)
@@ -201,16 +192,16 @@ class Reproduction:
         statements = paper.statements.get(self.facts.known_as or "", paper.general_statements)
         if self.study is None or not statements:
             return []
-        curves, features = Curves(self.study), None
-        if self.planned is not None and any(isinstance(s, FeatureStatement) for s in statements):
-            features = Features.of(self.planned.folds[0].load().train, self.facts.convention)
-        findings = []
-        for statement in statements:
-            if isinstance(statement, Statement):
-                findings.append((statement.paper, statement.find(curves)))
-            elif features is not None:
-                findings.append((statement.paper, statement.find(features)))
-        return findings
+        of_features = [one for one in statements if isinstance(one, FeatureStatement)]
+        checked_on: dict[type, Any] = {Statement: Curves(self.study)}
+        if self.planned is not None and of_features:
+            train = self.planned.folds[0].load().train
+            checked_on[FeatureStatement] = Features.of(train, self.facts.convention)
+        return [
+            (one.paper, one.find(checked_on[type(one)]))
+            for one in statements
+            if type(one) in checked_on
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """Convert all numbers, ours and published, and the verdicts about them to JSON values."""
@@ -275,25 +266,19 @@ def _rank_values(result: Reproduction, table: str) -> dict[str, Any]:
 
 
 def _study_values(study: StudyResult) -> dict[str, Any]:
-    return {
-        "protocol": study.protocol,
-        "curves": {
-            ranker: {
-                measure: {
-                    run.selector: {
-                        "chosen": run.chosen.mean(measure),
-                        "by_k": {
-                            str(k): {
-                                "validation": validation_mean(tested),
-                                "test": tested.mean(measure),
-                            }
-                            for k, tested in run.by_k.items()
-                        },
-                    }
-                    for run in study.of_ranker(ranker)
-                }
-                for measure in study.measures
-            }
-            for ranker in study.rankers
-        },
+    curves = {
+        ranker: {
+            measure: {run.selector: _curve(run, measure) for run in study.of_ranker(ranker)}
+            for measure in study.measures
+        }
+        for ranker in study.rankers
     }
+    return {"protocol": study.protocol, "curves": curves}
+
+
+def _curve(run: Run, measure: str) -> dict[str, Any]:
+    by_k = {
+        str(k): {"validation": validation_mean(tested), "test": tested.mean(measure)}
+        for k, tested in run.by_k.items()
+    }
+    return {"chosen": run.chosen.mean(measure), "by_k": by_k}

@@ -80,12 +80,14 @@ def reproduce(
     usual = paper.conventions.get(facts.known_as or facts.unnormalized or "", paper.convention)
     if convention is None and usual is not None:
         at_hand = replace(at_hand, facts=replace(facts, convention=usual))
+    trained = [name for name in names if paper.candidates[name].train is not None]
+    by_study: dict[str, list[str]] = {}
+    if paper.study is not None:
+        for name in names:
+            if name not in trained:
+                by_study.setdefault(paper.study_of(name), []).append(name)
     outcomes: dict[str, MethodOutcome] = {}
     study = planned = None
-    selectors = [name for name in names if paper.candidates[name].train is None]
-    by_study: dict[str, list[str]] = {}
-    for name in selectors if paper.study is not None else []:
-        by_study.setdefault(paper.study_of(name), []).append(name)
     for study_name, members in by_study.items():
         folder = f"study-{study_name}" if study_name else "study"
         study_out = None if out is None else Path(out, folder)
@@ -96,7 +98,7 @@ def reproduce(
             outcomes |= {
                 name: _of_study(result, _selector(paper, name), paper.measures) for name in members
             }
-    outcomes |= _run_on_folds(paper, at_hand, [name for name in names if name not in selectors])
+    outcomes |= _run_on_folds(paper, at_hand, trained)
     ordered = {name: outcomes[name] for name in names if name in outcomes}
     return Reproduction(paper, at_hand.facts, ordered, study, planned)
 
@@ -163,8 +165,7 @@ def _run_on_folds(paper: Paper, at_hand: AtHand, names: Sequence[str]) -> dict[s
     facts = at_hand.facts
     settings = paper.settings.get(facts.known_as or "", {})
     advance = track("Methods", len(at_hand.sources) * len(names))
-    results: dict[str, list[TrainedMethod]] = {name: [] for name in names}
-    values: dict[str, list[dict[str, float]]] = {name: [] for name in names}
+    results: dict[str, list[tuple[TrainedMethod, dict[str, float]]]] = {name: [] for name in names}
     for position, fold in enumerate(at_hand.folds()):
         at = FoldAtHand(position, fold, facts, settings, {})
         for name in names:
@@ -172,17 +173,15 @@ def _run_on_folds(paper: Paper, at_hand: AtHand, names: Sequence[str]) -> dict[s
             assert train is not None
             with listen(None):  # nested progress bars would only flicker
                 trained = train(name, paper.candidates[name], at)
-            results[name].append(trained)
-            values[name].append(
-                measure_scores(fold.test, trained.scores, paper.measures, facts.convention)
-            )
+            measured = measure_scores(fold.test, trained.scores, paper.measures, facts.convention)
+            results[name].append((trained, measured))
             advance(1)
     return {
         name: MethodOutcome(
-            {measure: [[means[measure] for means in values[name]]] for measure in paper.measures},
-            [float(np.mean([trained.n_features for trained in results[name]]))],
-            [trained.chosen for trained in results[name]],
-            [trained.model for trained in results[name]],
+            {measure: [[means[measure] for _, means in folds]] for measure in paper.measures},
+            [float(np.mean([trained.n_features for trained, _ in folds]))],
+            [trained.chosen for trained, _ in folds],
+            [trained.model for trained, _ in folds],
         )
-        for name in names
+        for name, folds in results.items()
     }

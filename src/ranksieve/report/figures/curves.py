@@ -8,19 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ranksieve.data import DataError
-from ranksieve.report.figures.studies import base_of, enough_of, measure_of, runs_of, style_of
-from ranksieve.report.figures.style import (
-    ALL_FEATURES,
-    cut_below,
-    draw_all_features,
-    draw_rings,
-    finish,
-    format_name,
-    legend_above,
-    margin_label,
-    new_axes,
-    number_ticks,
-)
+from ranksieve.report.figures import style
+from ranksieve.report.figures.study import base_of, enough_of, measure_of, runs_of, style_of
 from ranksieve.significance import bootstrap_interval
 from ranksieve.study.comparison import LEVEL, MARGIN
 from ranksieve.study.results import RANDOM, Outcomes, Run, StudyResult
@@ -57,22 +46,9 @@ def plot_curves(
 
     Parameters
     ----------
-    result : StudyResult
-    ranker : str
-        One of the study.
-    measure : str, optional
-        One of the study; by default the one that tuned everything.
-    selectors : sequence of str, optional
-        Which to draw; by default all.
     bands : sequence of str, optional
         Selectors with a band; by default the two with the largest mean over all numbers of
         features. There is none if all features are not in the study.
-    ax : Axes, optional
-        Where to draw; by default on a new figure of one column's width.
-
-    Returns
-    -------
-    Axes
 
     References
     ----------
@@ -95,10 +71,11 @@ def plot_curves(
     base = base_of(result, ranker)
     banded = _best(runs, name) if bands is None else _check_bands(bands, runs)
     if ax is None:
-        names = [format_name(run.selector) for run in runs]
-        ax = new_axes(legend=[ALL_FEATURES, margin_label(MARGIN), *names, _ENOUGH])
+        names = [style.format_name(run.selector) for run in runs]
+        lines = [style.ALL_FEATURES, style.margin_label(MARGIN)]
+        ax = style.new_axes(legend=[*lines, *names, _ENOUGH])
     if base is not None:
-        draw_all_features(ax, base.mean(name), MARGIN)
+        style.draw_all_features(ax, base.mean(name), MARGIN)
     for run in runs:
         if run.selector != RANDOM:
             _draw(ax, result, run, name)
@@ -111,10 +88,10 @@ def plot_curves(
             _shade_range(ax, result, run, name)
     _ring_enough(ax, runs, enough_of(result, ranker, name), name)
     if len(runs) > 1:
-        cut_below(ax, *selected.intervaly)
-    finish(ax, "number of features", f"{name} on test queries")
-    number_ticks(ax, sorted({k for run in runs for k in run.by_k}))
-    legend_above(ax)
+        style.cut_below(ax, *selected.intervaly)
+    style.finish(ax, "number of features", f"{name} on test queries")
+    style.number_ticks(ax, sorted({k for run in runs for k in run.by_k}))
+    style.legend_above(ax)
     return ax
 
 
@@ -188,7 +165,7 @@ def _draw(ax: Axes, result: StudyResult, run: Run, measure: str) -> None:
         markersize=3.5,
         # For many points, markers at even distances along the line, as a share of the diagonal.
         markevery=None if len(means) <= _MOST_MARKERS else 0.08,
-        label=format_name(run.selector),
+        label=style.format_name(run.selector),
         **style_of(result, run.selector),
     )
 
@@ -228,4 +205,4 @@ def _ring_enough(
     found = [(run.by_k[k], k) for run in runs if (k := enough.get(run.selector)) is not None]
     if found:
         values = [tested.mean(measure) for tested, _ in found]
-        draw_rings(ax, [k for _, k in found], values, _ENOUGH)
+        style.draw_rings(ax, [k for _, k in found], values, _ENOUGH)

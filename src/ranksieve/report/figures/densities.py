@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
@@ -13,18 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve.base import RankSelector
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
-from ranksieve.report.figures.style import (
-    LABEL_SIZE,
-    LETTER,
-    SMALL_SIZE,
-    WIDTH,
-    check_shown,
-    finish,
-    format_name,
-    legend_style,
-    line_style,
-    new_figure,
-)
+from ranksieve.report.figures import style
 from ranksieve.sums.densities import Bandwidth, bandwidths_of
 from ranksieve.sums.density_sums import ClassDensities
 from ranksieve.sums.grades import grades_of, totals
@@ -38,12 +25,8 @@ _TICK = 2  # characters of the numbers beside a panel
 _SHORTEST = 7  # characters of a name that are always shown, however narrow the panels
 
 
-class _Curves(NamedTuple):
-    """Densities of a feature."""
-
-    feature: int
-    points: np.ndarray
-    values: np.ndarray  # (grades, points)
+_Curves = tuple[int, np.ndarray, np.ndarray]
+"""A feature, points, and its densities there (grades, points)."""
 
 
 def plot_class_densities(
@@ -114,24 +97,27 @@ def plot_class_densities(
         source, scores, n_shown, getattr(selector, "bandwidth", "silverman")
     )
     if figure is None:
-        figure = new_figure(0.5 + 2 * _PANEL, [_name(grade) for grade in grades])
+        figure = style.new_figure(0.5 + 2 * _PANEL, [_name(grade) for grade in grades])
     n_shown = len(curves) // 2
     axes = figure.subplots(2, n_shown, squeeze=False)
-    longest = max(_SHORTEST, round((WIDTH - _BESIDE) / n_shown / LETTER) - _TICK)
-    for ax, found in zip(axes.flat, curves, strict=True):
-        _draw(ax, found, grades)
-        finish(ax)
-        name = str(source.feature_names[found.feature])
+    longest = max(_SHORTEST, round((style.WIDTH - _BESIDE) / n_shown / style.LETTER) - _TICK)
+    for ax, (feature, points, densities) in zip(axes.flat, curves, strict=True):
+        for index, (grade, values) in enumerate(zip(grades, densities, strict=True)):
+            line = style.line_style(index) | {"marker": None}
+            ax.plot(points, values, linewidth=1.0, label=_name(grade), **line)
+        ax.set_ylim(bottom=0.0)
+        style.finish(ax)
+        name = str(source.feature_names[feature])
         ax.set_label(name)  # not drawn
-        ax.set_title(format_name(name, longest), fontsize=SMALL_SIZE, pad=3)
+        ax.set_title(style.format_name(name, longest), fontsize=style.SMALL_SIZE, pad=3)
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(MaxNLocator(2))
             axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
     for row, which in zip(axes, ("largest", "smallest"), strict=True):
-        row[0].set_ylabel(f"density\n({which} scores)", fontsize=SMALL_SIZE)
-    figure.supxlabel("value of the feature named above", fontsize=LABEL_SIZE)
+        row[0].set_ylabel(f"density\n({which} scores)", fontsize=style.SMALL_SIZE)
+    figure.supxlabel("value of the feature named above", fontsize=style.LABEL_SIZE)
     handles, names = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper center", **legend_style(names))
+    figure.legend(handles, names, loc="outside upper center", **style.legend_style(names))
     return axes
 
 
@@ -175,7 +161,7 @@ def _curves_of(
         where = features, np.concatenate(points), starts, widths[:, features]
         values = workers.sum("kernel_sums", *where) / found.counts[:, None]
     parts = np.split(values, starts[1:-1], axis=1)
-    return grades, [_Curves(*curve) for curve in zip(features.tolist(), points, parts, strict=True)]
+    return grades, list(zip(features.tolist(), points, parts, strict=True))
 
 
 def _points(low: float, high: float, widths: np.ndarray) -> np.ndarray:
@@ -189,18 +175,11 @@ def _extreme_features(scores: np.ndarray, varies: np.ndarray, n_shown: int) -> n
     """The features with the largest scores, then those with the smallest, the smallest last."""
     order = np.argsort(-np.asarray(scores), kind="stable")
     order = order[varies[order]]
-    check_shown(n_shown)
+    style.check_shown(n_shown)
     if len(order) < 2:
         raise DataError(f"two rows need two features that vary, but there are {len(order)}")
     n_shown = min(n_shown, len(order) // 2)
     return np.concatenate([order[:n_shown], order[-n_shown:]])
-
-
-def _draw(ax: Axes, found: _Curves, grades: np.ndarray) -> None:
-    for index, (grade, values) in enumerate(zip(grades, found.values, strict=True)):
-        style = line_style(index) | {"marker": None}
-        ax.plot(found.points, values, linewidth=1.0, label=_name(grade), **style)
-    ax.set_ylim(bottom=0.0)
 
 
 def _name(grade: float) -> str:

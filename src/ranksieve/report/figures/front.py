@@ -9,18 +9,7 @@ from matplotlib.axes import Axes
 
 from ranksieve.recommendation.answer import FrontPoint, Recommendation
 from ranksieve.recommendation.verdict import percent
-from ranksieve.report.figures.style import (
-    ALL_FEATURES,
-    draw_all_features,
-    draw_rings,
-    finish,
-    format_name,
-    legend_above,
-    line_style,
-    margin_label,
-    new_axes,
-    number_ticks,
-)
+from ranksieve.report.figures import style
 
 _RECOMMENDED, _SHOWN, _NOT_SHOWN = "recommended", "shown", "not shown"
 _MARGINS, _LOSS = 10, 0.1  # largest loss drawn, in margins and as a fraction
@@ -32,12 +21,6 @@ def plot_front(answer: Recommendation, *, ax: Axes | None = None) -> Axes:
     The horizontal line is the mean with all features, and the strip below it is the margin. Filled
     marks are shown to lose less than the margin, empty ones are not, and sizes without a mark were
     not tested. A ring is around the recommended size. Values far below are cut off.
-
-    Parameters
-    ----------
-    answer : Recommendation
-    ax : Axes, optional
-        Where to draw; by default on a new figure of one column's width.
 
     Examples
     --------
@@ -51,19 +34,20 @@ def plot_front(answer: Recommendation, *, ax: Axes | None = None) -> Axes:
     """
     selectors = answer.selectors
     if ax is None:
-        names = [ALL_FEATURES, margin_label(answer.claim.margin), *map(format_name, selectors)]
-        ax = new_axes(legend=[*names, _SHOWN, _NOT_SHOWN, _RECOMMENDED])
-    draw_all_features(ax, answer.point_of_all.value, answer.claim.margin)
+        lines = [style.ALL_FEATURES, style.margin_label(answer.claim.margin)]
+        names = map(style.format_name, selectors)
+        ax = style.new_axes(legend=[*lines, *names, _SHOWN, _NOT_SHOWN, _RECOMMENDED])
+    style.draw_all_features(ax, answer.point_of_all.value, answer.claim.margin)
     for number, name in enumerate(selectors):
         points = [point for point in answer.front if point.selector == name]
-        _draw(ax, points, format_name(name), line_style(number) | {"fillstyle": "full"})
+        _draw(ax, points, style.format_name(name), style.line_style(number) | {"fillstyle": "full"})
     _explain_marks(ax, answer)
     ringed = [point for point in answer.front if answer.is_recommended(point)]
     if ringed:
-        draw_rings(ax, [p.cost for p in ringed], [p.value for p in ringed], _RECOMMENDED)
-    finish(ax, "cost" if answer.has_costs else "number of features", answer.claim.measure)
+        style.draw_rings(ax, [p.cost for p in ringed], [p.value for p in ringed], _RECOMMENDED)
+    style.finish(ax, "cost" if answer.has_costs else "number of features", answer.claim.measure)
     _scale(ax, answer)
-    legend_above(ax)
+    style.legend_above(ax)
     return ax
 
 
@@ -112,14 +96,14 @@ def _describe_kept(point: FrontPoint, answer: Recommendation) -> str:
     return f"; {len(answer.features)} of them are kept{cost}"
 
 
-def _draw(ax: Axes, points: Sequence[FrontPoint], label: str, style: dict[str, Any]) -> None:
+def _draw(ax: Axes, points: Sequence[FrontPoint], label: str, line: dict[str, Any]) -> None:
     """Draw a selector's line, and marks that say what was shown."""
     costs, values = [p.cost for p in points], [p.value for p in points]
-    ax.plot(costs, values, label=label, linewidth=1.0, markersize=4, markevery=[], **style)
-    for verdict, face in ((True, style["color"]), (False, "white")):
+    ax.plot(costs, values, label=label, linewidth=1.0, markersize=4, markevery=[], **line)
+    for verdict, face in ((True, line["color"]), (False, "white")):
         tested = [point for point in points if point.is_shown is verdict]
         costs, values = [p.cost for p in tested], [p.value for p in tested]
-        marks = style | {"linestyle": "", "markerfacecolor": face, "markersize": 4, "zorder": 3}
+        marks = line | {"linestyle": "", "markerfacecolor": face, "markersize": 4, "zorder": 3}
         ax.plot(costs, values, **marks)
 
 
@@ -135,7 +119,7 @@ def _scale(ax: Axes, answer: Recommendation) -> None:
     drawn = [p for p in answer.front if p.selector != "none" or answer.is_recommended(p)]
     costs = sorted({point.cost for point in drawn})
     if not answer.has_costs and costs[0] > 0:
-        number_ticks(ax, [round(cost) for cost in costs])
+        style.number_ticks(ax, [round(cost) for cost in costs])
     ringed = [point.value for point in drawn if answer.is_recommended(point)]
     kept = min([_lowest(answer), *ringed])
     if min(point.value for point in drawn) < kept:

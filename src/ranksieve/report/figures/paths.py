@@ -11,21 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from ranksieve.metrics import parse_measure
-from ranksieve.report.figures.style import (
-    HEIGHT,
-    LETTER,
-    SMALL_SIZE,
-    draw_all_features,
-    draw_rings,
-    finish,
-    legend_above,
-    line_style,
-    names_of,
-    new_axes,
-    number_ticks,
-    positions_with_room,
-    width_of,
-)
+from ranksieve.report.figures import style
 from ranksieve.text import quantity
 
 if TYPE_CHECKING:
@@ -59,14 +45,7 @@ def plot_path_scores(
         Tried regularizations to draw in addition to the chosen one; by default up to
         four, spread evenly.
     names : sequence of str, optional
-        Of all features; by default their numbers, from 1.
-    ax : Axes, optional
-        Where to draw; by default on a new figure of one column's width.
-
-    Returns
-    -------
-    Axes
-        ``ax.figure.savefig`` writes it; see also :func:`write_figure`.
+        Of all features; by default numbers, from 1.
 
     References
     ----------
@@ -92,28 +71,28 @@ def plot_path_scores(
         raise ValueError(f"lam={unknown[0]:g} was not tried; tried were {known}")
     if selector.lam_ not in shown:
         shown.append(selector.lam_)
-    labels = names_of(names, selector.n_features_in_)
+    labels = style.names_of(names, selector.n_features_in_)
     features = [labels[feature] for feature in selector.selected_]
-    longest = LETTER * max(map(width_of, features))
+    longest = style.LETTER * max(map(style.width_of, features))
     if ax is None:
-        ax = new_axes(HEIGHT + longest, [_label(lam) for lam in shown] + [""])
+        ax = style.new_axes(style.HEIGHT + longest, [_label(lam) for lam in shown] + [""])
     sizes = np.arange(1, selector.values_.shape[1] + 1)
     for index, lam in enumerate(shown):
-        style = line_style(index) | {"marker": None}  # there are hundreds of points
+        line = style.line_style(index) | {"marker": None}  # there are hundreds of points
         label = _label(lam)
         if lam == selector.lam_:
             label += ", chosen"
-            style |= _CHOSEN
+            line |= _CHOSEN
         ax.plot(
-            sizes, selector.values_[tried.index(lam)], label=label, **{"linewidth": 1.0, **style}
+            sizes, selector.values_[tried.index(lam)], label=label, **{"linewidth": 1.0, **line}
         )
     k = len(selector.selected_)
-    draw_rings(ax, [k], [_chosen_value(selector)], quantity(k, "feature"))
-    finish(ax, "number of features", _describe_measure(selector))
-    number_ticks(ax, sizes.tolist())
+    style.draw_rings(ax, [k], [_chosen_value(selector)], quantity(k, "feature"))
+    style.finish(ax, "number of features", _describe_measure(selector))
+    style.number_ticks(ax, sizes.tolist())
     _name_above(ax, features)
     # Formulas are shorter than their source; names are between the axes and the legend.
-    legend_above(ax, ncols=3, borderaxespad=0.5 + longest * 72 / SMALL_SIZE)
+    style.legend_above(ax, ncols=3, borderaxespad=0.5 + longest * 72 / style.SMALL_SIZE)
     return ax
 
 
@@ -151,12 +130,6 @@ def plot_mean_paths(
         What the numbers are.
     base : float, optional
         Value of all features, tuned separately, drawn as a horizontal line.
-    ax : Axes, optional
-        Where to draw; by default on a new figure of one column's width.
-
-    Returns
-    -------
-    Axes
 
     References
     ----------
@@ -170,26 +143,26 @@ def plot_mean_paths(
     ['all features', '$\\lambda = 2^{2}$', '$\\lambda = 2^{6}$']
     """
     if ax is None:
-        ax = new_axes()
+        ax = style.new_axes()
     if base is not None:
-        draw_all_features(ax, base)
+        style.draw_all_features(ax, base)
     for index, (lam, values) in enumerate(curves.items()):
-        style = line_style(index) | {"marker": None}
-        ax.plot(np.arange(1, len(values) + 1), values, linewidth=1.2, label=_label(lam), **style)
-    finish(ax, "number of features", label)
+        line = style.line_style(index) | {"marker": None}
+        ax.plot(np.arange(1, len(values) + 1), values, linewidth=1.2, label=_label(lam), **line)
+    style.finish(ax, "number of features", label)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    legend_above(ax, ncols=3)
+    style.legend_above(ax, ncols=3)
     return ax
 
 
 def _name_above(ax: Axes, features: Sequence[str]) -> None:
     """Print names above the axes, each above the number of features at which it is added."""
     ks = range(1, len(features) + 1)
-    shown = positions_with_room(ax, ks, _NAME)
+    shown = style.positions_with_room(ax, ks, _NAME)
     above = ax.secondary_xaxis("top")
     above.set_xticks([ks[index] for index in shown], [features[index] for index in shown])
     above.xaxis.set_minor_locator(NullLocator())
-    above.tick_params(labelsize=SMALL_SIZE, length=2, rotation=90)
+    above.tick_params(labelsize=style.SMALL_SIZE, length=2, rotation=90)
     above.spines["top"].set_visible(False)
 
 

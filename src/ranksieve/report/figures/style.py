@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unicodedata import east_asian_width
 
 import matplotlib as mpl
@@ -17,8 +16,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from ranksieve.data import DataError
-from ranksieve.io.files import replace_on_success
-from ranksieve.text import on_one_line
+from ranksieve.io.files import make_directory, replace_on_success
+from ranksieve.io.records import write_text
+from ranksieve.report.formats.plain_text import escape
+from ranksieve.text import file_stem, on_one_line
 
 WIDTH, HEIGHT = 3.5, 2.6  # inches: one column of a two-column page
 LABEL_SIZE, SMALL_SIZE = 8.0, 7.0  # points: of axis labels, and the smallest text there is
@@ -40,6 +41,7 @@ LETTER = 0.06  # inches: width of a character of the smallest text
 _LEGEND_ROW = 0.15  # inches
 _LONGEST_OF_THREE = 16  # characters of a name in a legend of three columns
 _WIDE = 10.0  # ratio of the numbers of features from which their scale is logarithmic
+# Warnings about glyphs that the font lacks.
 _NO_GLYPH = ("Glyph .* missing from", "Matplotlib currently does not support .* natively")
 _FORMATS = (".pdf", ".png", ".svg")
 
@@ -231,15 +233,34 @@ def write_figure(ax: Axes, path: str | Path) -> None:
     with (
         mpl.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "ranksieve"}),
         replace_on_success(path) as temporary,
-        _tolerate_missing_glyphs(),
+        warnings.catch_warnings(),
     ):
+        for message in _NO_GLYPH:
+            warnings.filterwarnings("ignore", message)
         figure.savefig(temporary, format=kind, dpi=300, metadata=no_date)
 
 
-@contextmanager
-def _tolerate_missing_glyphs() -> Iterator[None]:
-    """Context manager that silences warnings about glyphs that the font lacks."""
-    with warnings.catch_warnings():
-        for message in _NO_GLYPH:
-            warnings.filterwarnings("ignore", message)
-        yield
+class Drawing(NamedTuple):
+    """A figure, the stem of its files, and what is said below it."""
+
+    ax: Axes
+    name: str
+    caption: str
+
+
+def write_drawing(drawing: Drawing, directory: Path) -> str:
+    """Write a figure as SVG and PNG, and its caption, to ``figures/``; return what shows it."""
+    figures, name = make_directory(directory / "figures"), file_stem(drawing.name)
+    figure = drawing.ax.get_figure(root=True)
+    assert figure is not None
+    for suffix in (".svg", ".png"):
+        write_figure(drawing.ax, figures / f"{name}{suffix}")
+        figure.set_layout_engine(None)  # the layout of the first format serves all: it takes long
+    write_text(f"{on_one_line(drawing.caption)}\n", figures / f"{name}.txt")
+    return embed(name, directory)
+
+
+def embed(name: str, directory: Path) -> str:
+    """Markdown that shows a written figure with its caption."""
+    caption = (directory / "figures" / f"{name}.txt").read_text(encoding="utf-8")
+    return f"![{name}](figures/{name}.svg)\n\n{escape(caption)}"

@@ -16,14 +16,9 @@ _BAR_WIDTH, _BAR_HEIGHT = 64, 8  # pixels
 def element(name: str, /, *children: object, **attributes: object) -> Markup:
     r"""Return the markup of an element; everything that is not markup is escaped.
 
-    Parameters
-    ----------
-    name : str
-    *children : str or Markup
-        Without children, the element closes itself, as in SVG.
-    **attributes : str, float, bool or None
-        In names, ``_`` stands for ``-``, and one at the end is dropped. Numbers have at most one
-        decimal; True gives an attribute without a value; None and False give none.
+    Without children, the element closes itself, as in SVG. In names of attributes, ``_`` stands for
+    ``-``, and one at the end is dropped. Numbers have at most one decimal; True gives an attribute
+    without a value; None and False give none.
 
     Examples
     --------

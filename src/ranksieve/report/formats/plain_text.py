@@ -76,16 +76,6 @@ def to_csv(sheet: Sheet) -> str:
     empty. Numbers are read back to the same bits. A name that a spreadsheet would run as a formula
     is preceded by ``'``, and unprintable characters are escaped, as in ``\x1b``; all other names
     are unchanged.
-
-    Examples
-    --------
-    >>> from ranksieve.report.sheets.sheet import Column
-    >>> columns = [Column("selector", is_name=True), Column("MAP")]
-    >>> rows = [[Entry("gas-e"), Entry(1 / 3, ".4f", rank=1)], [Entry("all"), Entry(None)]]
-    >>> print(to_csv(Sheet("example", "Quality", "Of an example.", columns, [rows])), end="")
-    selector,MAP
-    gas-e,0.3333333333333333
-    all,
     """
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -114,15 +104,6 @@ def to_json(*sheets: Sheet) -> str:
 
     Several sheets become an array of such objects. Numbers have all their digits; ``null`` stands
     for missing and non-finite values.
-
-    Examples
-    --------
-    >>> from ranksieve.report.sheets.sheet import Column
-    >>> columns = [Column("selector", is_name=True), Column("MAP")]
-    >>> rows = [[Entry("gas-e"), Entry(1 / 3, ".4f", rank=1)], [Entry("all"), Entry(None)]]
-    >>> found = json.loads(to_json(Sheet("example", "Quality", "", columns, [rows])))
-    >>> found["rows"]
-    [{'selector': 'gas-e', 'MAP': 0.3333333333333333}, {'selector': 'all', 'MAP': None}]
     """
     content = [_json_object(sheet) for sheet in sheets]
     return (

@@ -1,9 +1,10 @@
-"""Print tables on a terminal, or on standard output in any other format."""
+"""Print tables on a terminal, or in any other format on standard output and to files."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.cells import cell_len
@@ -11,12 +12,14 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ranksieve.io.files import make_directory
+from ranksieve.io.records import write_text
 from ranksieve.report.formats import FormatName
 from ranksieve.report.formats.html import to_html
 from ranksieve.report.formats.latex import to_latex
 from ranksieve.report.formats.plain_text import to_csv, to_json, to_markdown
 from ranksieve.report.sheets.sheet import GAP, Column, Entry, Sheet, fold
-from ranksieve.text import on_one_line
+from ranksieve.text import file_stem, on_one_line
 
 _TEXT_FORMATS: dict[str, Callable[[Sheet], str]] = {
     "markdown": to_markdown,
@@ -26,7 +29,16 @@ _TEXT_FORMATS: dict[str, Callable[[Sheet], str]] = {
     "json": to_json,
 }
 """Functions that turn a sheet into text; the terminal's format depends on its width."""
+_SUFFIXES = {"markdown": ".md", "latex": ".tex", "csv": ".csv", "json": ".json"}  # of tables/
 _TEXT_WIDTH = 20  # minimum width of a column of wrapped text
+
+
+def write_table(sheet: Sheet, directory: Path) -> str:
+    """Write a table in four formats to ``tables/``, and return it as Markdown."""
+    tables = make_directory(directory / "tables")
+    for form, suffix in _SUFFIXES.items():
+        write_text(_TEXT_FORMATS[form](sheet), tables / f"{file_stem(sheet.name)}{suffix}")
+    return to_markdown(sheet)
 
 
 def show_sheets(sheets: Sequence[Sheet], form: FormatName = "terminal") -> None:
@@ -60,25 +72,6 @@ def to_terminal(sheet: Sheet) -> RenderableType:
     """Lay out a sheet for the terminal on which :func:`show` or a rich Console prints it.
 
     A sheet that is too wide becomes several tables, one below the other; numbers are never cut.
-
-    Examples
-    --------
-    >>> from rich.console import Console
-    >>> columns = [Column("selector", align="left", is_name=True), Column("MAP")]
-    >>> rows = [[Entry("all"), Entry(0.4719, ".4f", rank=2)],
-    ...         [Entry("gas-e"), Entry(0.4767, ".4f", rank=1, mark="+")]]
-    >>> sheet = Sheet("example", "Quality", "Of an example.", columns, [rows])
-    >>> console = Console(width=40)
-    >>> with console.capture() as printed:
-    ...     console.print(to_terminal(sheet))
-    >>> for line in printed.get().splitlines():
-    ...     print(line.rstrip() or ".")
-    Quality
-    Of an example.
-    .
-    selector          MAP
-    all       0.4719 (2)
-    gas-e     0.4767 (1)+
     """
     return _OnTerminal(sheet.printed())
 

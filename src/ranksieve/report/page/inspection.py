@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
-from ranksieve.report.page.charts.bars import Bar, Panel, draw_bars, draw_panels
 from ranksieve.report.page.charts.cells import draw_heat_map
+from ranksieve.report.page.charts.curves import Bar, draw_bars
+from ranksieve.report.page.charts.panels import Panel, draw_panels
 from ranksieve.report.page.page import (
     MOST_FEATURES,
     Chart,
@@ -19,16 +19,8 @@ from ranksieve.report.page.page import (
     Table,
     first_rows,
 )
-from ranksieve.report.sheets.inspection import (
-    best_features_sheet,
-    describe_file_order,
-    facts_sheet,
-    labels_sheet,
-    lengths_sheet,
-    missing_sheet,
-    similar_sheet,
-    useless_sheet,
-)
+from ranksieve.report.sheets import inspection as sheets
+from ranksieve.report.similarity import similar_sheet
 from ranksieve.study.first_fold import installed_versions
 from ranksieve.sums.inspection import Correlation, Inspection
 from ranksieve.text import quantity
@@ -39,22 +31,12 @@ _MANY = 0.2  # share of queries without a relevant document from which to warn
 
 
 def inspection_page(title: str, found: Inspection, command: Sequence[str] = ()) -> Page:
-    """Make the page of an inspection.
-
-    Parameters
-    ----------
-    title : str
-        Name of the data.
-    found : Inspection
-    command : sequence of str
-        The command line, if there was one.
-    """
-    data: dict[str, Any] = {}
+    """Make the page of an inspection; ``title`` is that of the data."""
     sections = [
         _facts_section(found),
         _useless_section(found),
         _alone_section(found),
-        _alike_section(found, data),
+        _alike_section(found),
         _missing_section(found),
     ]
     warnings = [*_warnings(found)]
@@ -70,14 +52,13 @@ def inspection_page(title: str, found: Inspection, command: Sequence[str] = ()) 
     versions = ", ".join(f"{name} {version}" for name, version in installed_versions().items())
     provenance = [("Command", shlex.join(command))] if command else []
     provenance += [("How features were measured", measured), ("Versions", versions)]
-    kept = [section for section in sections if section is not None]
-    return Page(title, verdict, kept, provenance, data, "Inspection")
+    return Page(title, verdict, list(filter(None, sections)), provenance, "Inspection")
 
 
 def _warnings(found: Inspection) -> Iterator[str]:
     """Warnings about the data, the most serious first."""
     if found.file_order.better_than_chance:
-        yield f"The file order {describe_file_order(found)}"
+        yield f"The file order {sheets.describe_file_order(found)}"
     if found.n_queries < _FEW_QUERIES:
         yield (
             f"Few queries: {found.n_queries:,} can show only large differences. They may not be "
@@ -129,15 +110,15 @@ def _facts_section(found: Inspection) -> Section:
         ]
         caption = "Number of documents with each label."
         svg = draw_bars(bars, "Documents by label")
-        blocks.append(Chart(svg, caption, Table(labels_sheet(found)), "Labels"))
+        blocks.append(Chart(svg, caption, Table(sheets.labels_sheet(found)), "Labels"))
     bars = [
         Bar(_span(one.least, one.most), one.queries, f"{one.queries:,}", "s2")
         for one in found.lengths
     ]
     svg = draw_bars(bars, "Queries by number of documents")
     caption = "Number of queries by their number of documents."
-    blocks.append(Chart(svg, caption, Table(lengths_sheet(found)), "Documents per query"))
-    blocks.append(Table(facts_sheet("All facts about the data", found), is_open=False))
+    blocks.append(Chart(svg, caption, Table(sheets.lengths_sheet(found)), "Documents per query"))
+    blocks.append(Table(sheets.facts_sheet("All facts about the data", found), is_open=False))
     return Section("Labels and queries", "What a ranker can learn from.", blocks)
 
 
@@ -146,7 +127,7 @@ def _span(least: int, most: int) -> str:
 
 
 def _useless_section(found: Inspection) -> Section | None:
-    sheet = useless_sheet(found)
+    sheet = sheets.useless_sheet(found)
     if not any(True for _ in sheet.rows):
         return None
     lead = "Features that carry no information, or none that another feature does not have."
@@ -180,11 +161,11 @@ def _alone_section(found: Inspection) -> Section | None:
     if len(found.best_features) > len(shown):
         caption += f" The best {len(shown)} of {len(found.best_features):,} features."
     lead = "How useful each feature is without the others."
-    table = Table(first_rows(best_features_sheet(found, len(found.best_features)), 200))
+    table = Table(first_rows(sheets.best_features_sheet(found, len(found.best_features)), 200))
     return Section("How well features rank alone", lead, [Chart(svg, caption, table)])
 
 
-def _alike_section(found: Inspection, data: dict[str, Any]) -> Section | None:
+def _alike_section(found: Inspection) -> Section | None:
     """Similarity of features, with clusters."""
     related = found.correlation
     if related is None or len(related.names) < 2:
@@ -193,7 +174,7 @@ def _alike_section(found: Inspection, data: dict[str, Any]) -> Section | None:
     names = [related.names[row] for row in rows]
     matrix = np.clip(np.abs(np.nan_to_num(related.values[np.ix_(rows, rows)])), 0.0, 1.0)
     np.fill_diagonal(matrix, 1.0)
-    svg, data["similarity"] = draw_heat_map(matrix, names, "Similarity of features")
+    svg, data = draw_heat_map(matrix, names, "Similarity of features")
     caption = (
         "The stronger the color, the more similar two features are: absolute value of the "
         "correlation within queries. Branches of the tree that meet near the matrix join "
@@ -203,7 +184,7 @@ def _alike_section(found: Inspection, data: dict[str, Any]) -> Section | None:
         caption += f" The {len(rows)} features that rank best alone, of {len(related.names):,}."
     table = Table(similar_sheet(names, matrix))
     lead = "Of similar features, one is often enough."
-    return Section("Similar features", lead, [Chart(svg, caption, table)])
+    return Section("Similar features", lead, [Chart(svg, caption, table, data=data)])
 
 
 def _compared(found: Inspection, related: Correlation) -> list[int]:
@@ -227,5 +208,5 @@ def _missing_section(found: Inspection) -> Section | None:
             f" The first {len(shown)} of {len(found.missing):,} features with missing values."
         )
     lead = "Where features are compared, a document without a value ranks last."
-    table = Table(first_rows(missing_sheet(found, len(found.missing)), 200))
+    table = Table(first_rows(sheets.missing_sheet(found, len(found.missing)), 200))
     return Section("Missing values", lead, [Chart(svg, caption, table)])

@@ -64,6 +64,7 @@ class Chart:
     table: Table  # the numbers
     title: str = ""  # above the figure, if its section has several
     is_open: bool = False  # whether its numbers are shown immediately; else readers unfold them
+    data: Mapping[str, Any] = field(default_factory=dict)  # JSON by the key that the figure has
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,13 @@ class Page:
     sections: Sequence[Section]
     # How to reproduce the results: protocol, versions, seeds and command, by name.
     provenance: Sequence[tuple[str, str]] = ()
-    data: Mapping[str, Any] = field(default_factory=dict)  # JSON by the keys that charts refer to
     kind: Literal["Study", "Recommendation", "Inspection"] = "Study"  # shown above the title
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Data of all charts."""
+        charts = [one for section in self.sections for one in section.blocks]
+        return {key: own for one in charts for key, own in getattr(one, "data", {}).items()}
 
 
 def write_page(page: Page, path: PathLike) -> None:

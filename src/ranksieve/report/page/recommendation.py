@@ -9,14 +9,13 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from math import isfinite
-from typing import Any
 
 from markupsafe import Markup
 
 from ranksieve.recommendation.answer import FrontPoint, KeptFeature, Recommendation
 from ranksieve.recommendation.verdict import Verdict, percent
-from ranksieve.report.page.charts.bars import Panel, draw_margin, draw_panels
 from ranksieve.report.page.charts.curves import Curve, Level, draw_curves
+from ranksieve.report.page.charts.panels import Panel, draw_margin, draw_panels
 from ranksieve.report.page.charts.svg import color_class
 from ranksieve.report.page.page import (
     MOST_FEATURES,
@@ -34,12 +33,7 @@ from ranksieve.report.page.recommendation_evidence import (
     queries_section,
     work_section,
 )
-from ranksieve.report.sheets.recommendation import (
-    dropped_sheet,
-    front_sheet,
-    kept_sheet,
-    substitutes_text,
-)
+from ranksieve.report.sheets import recommendation as sheets
 from ranksieve.text import quantity
 
 _MARGINS = 8  # margins below all features at which lines are cut off
@@ -47,24 +41,17 @@ _MARGINS = 8  # margins below all features at which lines are cut off
 
 def recommendation_page(answer: Recommendation) -> Page:
     """Make the page of a recommendation, without parts that older versions did not record."""
-    data: dict[str, Any] = {}
     sections = [_kept_section(answer), _dropped_section(answer), _front_section(answer)]
     if answer.evidence is not None:
         sections += [
-            parts_section(answer, answer.evidence, data),
-            alike_section(answer, answer.evidence, data),
+            parts_section(answer, answer.evidence),
+            alike_section(answer, answer.evidence),
             alone_section(answer, answer.evidence),
             queries_section(answer, answer.evidence),
             work_section(answer.evidence),
         ]
-    return Page(
-        answer.title,
-        _verdict(answer),
-        [section for section in sections if section is not None],
-        [*_provenance(answer)],
-        data,
-        "Recommendation",
-    )
+    kept, provenance = list(filter(None, sections)), [*_provenance(answer)]
+    return Page(answer.title, _verdict(answer), kept, provenance, "Recommendation")
 
 
 def _verdict(answer: Recommendation) -> MainResult:
@@ -142,7 +129,7 @@ def _kept_section(answer: Recommendation) -> Section | None:
     names = [answer.feature_names[kept.feature] for kept in shown]
     # Only the nearest, because shortening a label with several would mix up their numbers.
     nearest = [replace(kept, substitutes=kept.substitutes[:1]) for kept in shown]
-    texts = [substitutes_text(kept, answer) for kept in nearest]
+    texts = [sheets.substitutes_text(kept, answer) for kept in nearest]
     svg = draw_panels(
         names,
         _panels(answer, shown),
@@ -150,7 +137,7 @@ def _kept_section(answer: Recommendation) -> Section | None:
         "could be replaced by",
         f"{quantity(len(names), 'feature')} to keep, with what is known of each",
     )
-    sheet = kept_sheet(answer, alone)
+    sheet = sheets.kept_sheet(answer, alone)
     caption = " ".join(sheet.notes).replace(
         "substitutes: features", "could be replaced by: the nearest of the features"
     )
@@ -201,7 +188,7 @@ def _dropped_section(answer: Recommendation) -> Section | None:
     if not answer.dropped:
         return None
     alone = None if answer.evidence is None else answer.evidence.alone
-    sheet = first_rows(dropped_sheet(answer, alone), MOST_FEATURES)
+    sheet = first_rows(sheets.dropped_sheet(answer, alone), MOST_FEATURES)
     lead = "Features that are not needed, each with the reason."
     return Section("Features to drop", lead, [Table(sheet, ("cost", "alone"))])
 
@@ -243,7 +230,7 @@ def _front_section(answer: Recommendation) -> Section | None:
         caption += " Lines are cut off far below the band; the table has all sets."
     lead = "What every set that was tried costs, and how well it ranks."
     return Section(
-        f"Quality against {cost}", lead, [Chart(svg, caption, Table(front_sheet(answer)))]
+        f"Quality against {cost}", lead, [Chart(svg, caption, Table(sheets.front_sheet(answer)))]
     )
 
 

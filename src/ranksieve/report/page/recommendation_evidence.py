@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.evidence import Evidence
-from ranksieve.report.page.charts.bars import Bar, draw_bars
 from ranksieve.report.page.charts.cells import Taken, draw_heat_map, draw_selections
-from ranksieve.report.page.charts.curves import draw_gains
+from ranksieve.report.page.charts.curves import Bar, draw_bars, draw_gains
 from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
-from ranksieve.report.sheets.inspection import similar_sheet
-from ranksieve.report.sheets.recommendation import (
-    alone_sheet,
-    count_chosen,
-    parts_sheet,
-    queries_sheet,
-    spent_sheet,
-)
-from ranksieve.report.trees import order_by_similarity
+from ranksieve.report.sheets import recommendation as sheets
+from ranksieve.report.similarity import order_by_similarity, similar_sheet
 from ranksieve.text import quantity
 
 _MOST_BARS = 40
@@ -28,9 +18,7 @@ _MOST_QUERIES = 10  # most queries that gain, and that lose
 _GAINS = 720.0  # pixels
 
 
-def parts_section(
-    answer: Recommendation, evidence: Evidence, data: dict[str, Any]
-) -> Section | None:
+def parts_section(answer: Recommendation, evidence: Evidence) -> Section | None:
     """Features chosen without each part of the queries, similar features side by side."""
     shown = _ever_chosen(answer, evidence)
     if not shown:
@@ -46,7 +34,7 @@ def parts_section(
     names = [answer.feature_names[feature] for feature in shown]
     how = "1 if it was chosen"
     title = "Features chosen by part"
-    svg, data["parts"] = draw_selections(taken, names, [""], title, "parts", how)
+    svg, data = draw_selections(taken, names, [""], title, "parts", how)
     caption = (
         "A row is a feature, with similar features side by side; green is the recommendation, made "
         "from all queries, and blue what the procedure chose without one part of them. A feature "
@@ -58,21 +46,20 @@ def parts_section(
         "The claim rests on these choices: features were tested on each part of the queries after "
         "they had been chosen without it."
     )
-    table = Table(first_rows(parts_sheet(answer, evidence), 200))
-    return Section("What each part of the queries chose", lead, [Chart(svg, caption, table)])
+    table = Table(first_rows(sheets.parts_sheet(answer, evidence), 200))
+    chart = Chart(svg, caption, table, data=data)
+    return Section("What each part of the queries chose", lead, [chart])
 
 
 def _ever_chosen(answer: Recommendation, evidence: Evidence) -> list[int]:
     """Features that were chosen, the recommended ones first, then those chosen most often."""
-    counts = count_chosen(answer, evidence)
+    counts = sheets.count_chosen(answer, evidence)
     others = np.argsort(-counts, kind="stable")
     others = others[counts[others] > 0].tolist()
     return list(dict.fromkeys([*answer.features, *others]))
 
 
-def alike_section(
-    answer: Recommendation, evidence: Evidence, data: dict[str, Any]
-) -> Section | None:
+def alike_section(answer: Recommendation, evidence: Evidence) -> Section | None:
     """Similarity of features, with the tree."""
     likeness, values = evidence.likeness, evidence.alone.values
     copies = [one.feature for kept in answer.kept for one in kept.substitutes]
@@ -88,7 +75,7 @@ def alike_section(
         f"{answer.feature_names[feature]}{' *' if feature in kept else ''}" for feature in shown
     ]
     matrix = likeness.matrix[np.ix_(rows, rows)]
-    svg, data["similarity"] = draw_heat_map(matrix, names, "Similarity of features")
+    svg, data = draw_heat_map(matrix, names, "Similarity of features")
     caption = (
         "The stronger the color, the more similarly two features order documents: mean over "
         "queries of the absolute value of Kendall's tau-b. Branches of the tree that meet near the "
@@ -102,7 +89,7 @@ def alike_section(
         )
     lead = "Of features that order documents similarly, one is often enough."
     table = Table(similar_sheet(names, matrix))
-    return Section("Similar features", lead, [Chart(svg, caption, table)])
+    return Section("Similar features", lead, [Chart(svg, caption, table, data=data)])
 
 
 def alone_section(answer: Recommendation, evidence: Evidence) -> Section:
@@ -127,7 +114,7 @@ def alone_section(answer: Recommendation, evidence: Evidence) -> Section:
     if len(values) > len(order):
         caption += f" The best {len(order)} of {len(values):,} features."
     lead = "How useful each feature is without the others."
-    table = Table(alone_sheet(answer, evidence, 200))
+    table = Table(sheets.alone_sheet(answer, evidence, 200))
     return Section("How well features rank alone", lead, [Chart(svg, caption, table)])
 
 
@@ -154,7 +141,7 @@ def queries_section(answer: Recommendation, evidence: Evidence) -> Section | Non
         f"{len(changed) - won - lost:,} and falls on {lost:,} with the chosen features. The table "
         "has those with the largest changes."
     )
-    table = Table(queries_sheet(answer, evidence, _MOST_QUERIES))
+    table = Table(sheets.queries_sheet(answer, evidence, _MOST_QUERIES))
     chart = Chart(svg, caption, table, is_open=True)
     return Section("Queries that gain and lose", lead, [chart])
 
@@ -167,7 +154,7 @@ def work_section(evidence: Evidence) -> Section | None:
         Bar(one.method, one.seconds, f"{one.seconds:.3g} s, {quantity(one.fits, 'fit')}")
         for one in evidence.spent
     ]
-    sheet = spent_sheet(evidence)
+    sheet = sheets.spent_sheet(evidence)
     caption = (
         "Seconds of all selections of a selector, and of all trainings of the ranker, on all "
         f"threads together. {sheet.notes[0]}"

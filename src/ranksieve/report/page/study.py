@@ -1,33 +1,39 @@
-"""The page of a study, with the main result first, in a sentence.
+"""The page of a study, with the main result first, in a sentence, and then quality.
 
-Sections about quality are in study_comparison.py, those about features in study_features.py.
+Sections about features, queries and time are in study_details.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from ranksieve.report.page.page import MainResult, Page
-from ranksieve.report.page.study_comparison import (
+from ranksieve.report.page.charts.cells import Difference, draw_matrix
+from ranksieve.report.page.charts.curves import Curve, Level, draw_curves
+from ranksieve.report.page.page import Chart, MainResult, Page, Section, Table
+from ranksieve.report.page.study_details import (
     cost_section,
-    curves_section,
-    pairs_section,
-    queries_section,
-)
-from ranksieve.report.page.study_features import (
+    css_classes_of,
     features_section,
     importance_section,
+    queries_section,
     selections_section,
     similarity_section,
 )
-from ranksieve.report.sheets.study_captions import setting_of
+from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, setting_of
+from ranksieve.report.sheets.study_statistics import pairs_sheet
 from ranksieve.significance import Claim
-from ranksieve.study.comparison import LEVEL, MARGIN, claim_enough, enough_features
+from ranksieve.study.comparison import (
+    LEVEL,
+    MARGIN,
+    Pair,
+    claim_enough,
+    compare_pairs,
+    enough_features,
+)
 from ranksieve.study.first_fold import FirstFold
-from ranksieve.study.results import BASE, Outcomes, StudyResult
-from ranksieve.text import quantity
+from ranksieve.study.results import BASE, RANDOM, Outcomes, Run, StudyResult
+from ranksieve.text import every, quantity
 
 _SETTINGS = {  # name -> label
     "ranksieve": "Version of ranksieve that began the study",
@@ -52,24 +58,18 @@ class Enough:
 def study_page(result: StudyResult, seen: FirstFold | None = None) -> Page:
     """Make the page of a study; without ``seen``, importance and similarity are left out."""
     found = find_enough(result)
-    data: dict[str, Any] = {}
     sections = [
         features_section(result, seen, found[0].tested if found else None),
-        curves_section(result),
-        pairs_section(result),
-        selections_section(result, seen, data),
-        similarity_section(result, seen, data),
+        _curves_section(result),
+        _pairs_section(result),
+        selections_section(result, seen),
+        similarity_section(result, seen),
         importance_section(result, seen),
         queries_section(result),
         cost_section(result),
     ]
-    return Page(
-        result.title,
-        _verdict(result, found),
-        [section for section in sections if section is not None],
-        [*_provenance(result, seen)],
-        data,
-    )
+    kept, provenance = list(filter(None, sections)), [*_provenance(result, seen)]
+    return Page(result.title, _verdict(result, found), kept, provenance)
 
 
 def corrected_level(result: StudyResult) -> float:
@@ -121,47 +121,36 @@ def _tested(result: StudyResult, selector: str, ranker: str, k: int, level: floa
 
 def _verdict(result: StudyResult, found: list[Enough]) -> MainResult:
     """Say which selector needs how few features, for which ranker; or that nothing is shown."""
-    candidates = _candidates(result)
-    measure, n_features = result.main_measure, len(result.feature_names)
-    all_features = f"all {quantity(n_features, 'feature')}"
-    if not candidates:
+    if not _candidates(result):
         return MainResult(
             "Nothing can be shown: the study has no selector to compare with all features.",
             is_shown=False,
         )
-    if not found:
-        return _nothing_shown(result, f"{MARGIN:.0%} of the {measure} of {all_features}")
-    best = found[0]
-    return MainResult(
-        f"{quantity(best.k, 'feature')} selected by {best.selector} "
-        f"{'is' if best.k == 1 else 'are'} enough for {best.ranker}: shown to lose less than "
-        f"{MARGIN:.0%} of the {measure} of {all_features}.",
-        True,
-        _facts(best, measure, n_features),
-        [*_other_rankers(result, found), _describe_tests(result)],
-    )
-
-
-def _nothing_shown(result: StudyResult, allowed: str) -> MainResult:
-    closest = _closest(result)
-    facts = (
-        [] if closest is None else _facts(closest, result.main_measure, len(result.feature_names))
-    )
-    notes = []
-    if closest is not None:
-        notes.append(
-            f"The numbers above are those of what comes closest: {closest.selector} with "
-            f"{quantity(closest.k, 'feature')} and {closest.ranker}. That nothing is shown does "
-            "not mean that quality is lost: with more test queries, smaller losses can be ruled "
-            "out."
+    n_features = quantity(len(result.feature_names), "feature")
+    allowed = f"{MARGIN:.0%} of the {result.main_measure} of all {n_features}"
+    best = found[0] if found else _closest(result)
+    notes: list[str] = []
+    if found:
+        size = quantity(found[0].k, "feature")
+        sentence = (
+            f"{size} selected by {found[0].selector} {'is' if found[0].k == 1 else 'are'} enough "
+            f"for {found[0].ranker}: shown to lose less than {allowed}."
         )
-    return MainResult(
-        f"No selection is shown to be enough: none is shown to lose less than {allowed}, with "
-        f"{' or '.join(result.rankers)}.",
-        False,
-        facts,
-        [*notes, _describe_tests(result)],
-    )
+        notes += _other_rankers(result, found)
+    else:
+        sentence = (
+            f"No selection is shown to be enough: none is shown to lose less than {allowed}, with "
+            f"{' or '.join(result.rankers)}."
+        )
+        if best is not None:
+            notes.append(
+                f"The numbers above are those of what comes closest: {best.selector} with "
+                f"{quantity(best.k, 'feature')} and {best.ranker}. That nothing is shown does not "
+                "mean that quality is lost: with more test queries, smaller losses can be ruled "
+                "out."
+            )
+    facts = [] if best is None else _facts(best, result.main_measure, len(result.feature_names))
+    return MainResult(sentence, bool(found), facts, [*notes, _describe_tests(result)])
 
 
 def _facts(one: Enough, measure: str, n_features: int) -> list[tuple[str, str]]:
@@ -183,13 +172,12 @@ def _other_rankers(result: StudyResult, found: list[Enough]) -> Iterator[str]:
 
 
 def _describe_tests(result: StudyResult) -> str:
-    candidates = len(_candidates(result))
     n_queries = quantity(result.n_queries, "test query", "test queries")
+    combinations = quantity(len(_candidates(result)), "combination")
     return (
         f"Non-inferiority tests on {n_queries}, at the {1 - LEVEL:.0%} level after Bonferroni's "
-        f"correction for {quantity(candidates, 'combination')} of a selector and a ranker. To "
-        "choose features for production by a single decision, which is tested once, use "
-        "ranksieve recommend."
+        f"correction for {combinations} of a selector and a ranker. To choose features for "
+        "production by a single decision, which is tested once, use ranksieve recommend."
     )
 
 
@@ -201,9 +189,8 @@ def _provenance(result: StudyResult, seen: FirstFold | None) -> Iterator[tuple[s
     yield "Measures", f"{', '.join(result.measures)}; everything was tuned by {result.tune}"
     yield "Convention", result.convention
     for name, value in result.settings.items():
-        label = _SETTINGS.get(name)
-        if label:
-            yield label, str(value)
+        if name in _SETTINGS:
+            yield _SETTINGS[name], str(value)
     if seen is not None:
         yield "Versions", ", ".join(f"{name} {value}" for name, value in seen.versions.items())
     prints = [f"{fold.name}: {fold.fingerprint}" for fold in result.folds if fold.fingerprint]
@@ -213,3 +200,134 @@ def _provenance(result: StudyResult, seen: FirstFold | None) -> Iterator[tuple[s
         "Command",
         "ranksieve compare --plan study.toml --out again (study.toml is beside this page)",
     )
+
+
+def _curves_section(result: StudyResult) -> Section | None:
+    """Quality against the number of features, with each ranker."""
+    selecting = [name for name in result.selectors if name != BASE]
+    if not selecting:
+        return None
+    blocks: list[Chart | Table] = []
+    for ranker in result.rankers:
+        blocks.append(_curves(result, ranker))
+        blocks.append(Table(comparison_sheet(result, ranker), is_open=False))
+        others = [measure for measure in result.measures if measure != result.main_measure]
+        blocks += [Table(curves_sheet(result, ranker, name), is_open=False) for name in others]
+    lead = (
+        f"How good a ranker is with how many features: mean {result.main_measure} on test queries. "
+        "A selector whose line reaches that of all features early needs few features."
+    )
+    return Section("Quality by number of features", lead, blocks)
+
+
+def _curves(result: StudyResult, ranker: str) -> Chart:
+    measure, classes = result.main_measure, css_classes_of(result)
+    base = result.runs.get((BASE, ranker))
+    runs = [run for run in result.of_ranker(ranker) if run.selector != BASE]
+    level = None
+    if base is not None:
+        mean = base.chosen.mean(measure)
+        level = Level("all features", mean, MARGIN * mean)
+    curves = [_curve(result, run, base is not None, classes[run.selector]) for run in runs]
+    svg = draw_curves(
+        curves,
+        f"{measure} against the number of features, with {ranker}",
+        "number of features",
+        f"{measure} on test queries",
+        level,
+        sorted({k for run in runs for k in run.by_k}),
+    )
+    caption = (
+        f"Each point is a mean over {quantity(len(result.folds), 'fold')} (and seeds); lines that "
+        "are far below the others are cut off."
+    )
+    if base is not None:
+        caption += (
+            f" The dashed line is all {quantity(len(result.feature_names), 'feature')}, and the "
+            f"band below it the {MARGIN:.0%} that a selection may lose. A ring is the fewest "
+            f"features that are shown to lose less, at the {1 - LEVEL:.0%} level for each selector "
+            "alone."
+        )
+    if any(run.selector == RANDOM for run in runs):
+        caption += " Dotted: random orders."
+    return Chart(svg, caption, Table(curves_sheet(result, ranker, measure)), f"With {ranker}")
+
+
+def _curve(result: StudyResult, run: Run, has_base: bool, css: str) -> Curve:
+    measure, sizes = result.main_measure, list(run.by_k)
+    enough = None
+    if has_base and run.selector != RANDOM:
+        enough = enough_features(result, run.selector, run.ranker, measure)
+    if enough == len(result.feature_names):  # not informative
+        enough = None
+    return Curve(
+        run.selector,
+        sizes,
+        [tested.mean(measure) for tested in run.by_k.values()],
+        [_tip(result, run, k, has_base, k == enough) for k in sizes],
+        css,
+        None if enough is None else sizes.index(enough),
+        may_leave=run.selector == RANDOM,
+    )
+
+
+def _tip(result: StudyResult, run: Run, k: int, has_base: bool, is_enough: bool) -> str:
+    measure, tested = result.main_measure, run.by_k[k]
+    lines = [
+        f"{run.selector}, {quantity(k, 'feature')}",
+        f"{measure} {tested.mean(measure):.4f}",
+    ]
+    if has_base:
+        claim = claim_enough(result, tested, run.ranker, measure)
+        lines.append(f"{claim.change:+.1%} against all features (lower bound {claim.lower:+.1%})")
+    if is_enough:
+        lines.append("fewest shown to be enough")
+    return "\n".join(lines)
+
+
+def _pairs_section(result: StudyResult) -> Section | None:
+    """Comparison of all pairs of selectors, with each ranker."""
+    pairs = compare_pairs(result)
+    if not pairs:
+        return None
+    blocks = [_matrix(result, ranker, pairs) for ranker in result.rankers]
+    lead = (
+        f"Every selector against every other, with the number of features that validation queries "
+        f"chose: difference of the mean {result.main_measure}."
+    )
+    return Section("Who is better than whom", lead, blocks)
+
+
+def _matrix(result: StudyResult, ranker: str, pairs: list[Pair]) -> Chart:
+    own = [pair for pair in pairs if pair.ranker == ranker]
+    cells = {}
+    for pair in own:
+        cells[pair.selector, pair.base] = _difference(pair, 1)
+        cells[pair.base, pair.selector] = _difference(pair, -1)
+    runs = result.of_ranker(ranker)
+    names = [
+        run.selector for run in sorted(runs, key=lambda run: -run.chosen.mean(result.main_measure))
+    ]
+    n_better = sum(pair.adjusted < 1 - LEVEL for pair in own)
+    svg = draw_matrix(names, cells, f"Differences of {result.main_measure} with {ranker}")
+    caption = (
+        f"A cell is the row minus the column, the best mean first. Colored and bold: significant "
+        f"at the {1 - LEVEL:.0%} level (paired t-test over queries, Holm's correction for "
+        f"{every(len(pairs), 'pair')} of the study); green if the row is better. That holds for "
+        f"{n_better} of {quantity(len(own), 'pair')}; for the others, the study does not show "
+        "which is better."
+    )
+    return Chart(svg, caption, Table(pairs_sheet(result, ranker, pairs)), f"With {ranker}")
+
+
+def _difference(pair: Pair, sign: int) -> Difference:
+    first, second = (pair.selector, pair.base)[::sign]
+    low, high = sorted(sign * end for end in pair.interval[1:])
+    won, tied, lost = pair.counts[::sign]
+    tip = (
+        f"{first} - {second}: {sign * pair.difference:+z.4f}\n"
+        f"{LEVEL:.0%} interval {low:+.4f} to {high:+.4f}\n"
+        f"p {pair.p_value:.2g}, adjusted {pair.adjusted:.2g}\n"
+        f"queries won {won:,}, tied {tied:,}, lost {lost:,}"
+    )
+    return Difference(sign * pair.difference, pair.adjusted < 1 - LEVEL, tip)

@@ -12,16 +12,7 @@ from ranksieve.text import quantity
 
 
 def evaluation_sheet(title: str, result: Evaluation, per_query: bool) -> Sheet:
-    """Means of the measures, after the values of every query if ``per_query``.
-
-    Parameters
-    ----------
-    title : str
-        What was evaluated.
-    result : Evaluation
-    per_query : bool
-        Whether there is a row for each query.
-    """
+    """Means of the measures, after the values of every query if ``per_query``."""
     groups = []
     if per_query:
         columns = zip(*result.per_query.values(), strict=True)

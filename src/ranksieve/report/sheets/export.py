@@ -55,18 +55,17 @@ def _summary(export: Export) -> Sheet:
 
 
 def _verified(found: Verification) -> list[Row]:
-    rows = [
-        _fact("queries whose order changes", found.n_changed),
-        _fact("queries whose order changes only among ties", found.n_tied),
-        _fact("rows whose score changes beyond rounding", found.n_strayed),
-        _fact("largest difference of scores", f"{found.largest_difference:.3g}"),
-        _fact(f"{MEASURE} of the model", f"{found.before:.4f}"),
-        _fact(f"{MEASURE} of the written files", f"{found.after:.4f}"),
-    ]
+    facts = {
+        "queries whose order changes": found.n_changed,
+        "queries whose order changes only among ties": found.n_tied,
+        "rows whose score changes beyond rounding": found.n_strayed,
+        "largest difference of scores": f"{found.largest_difference:.3g}",
+        f"{MEASURE} of the model": f"{found.before:.4f}",
+        f"{MEASURE} of the written files": f"{found.after:.4f}",
+    }
     if found.as_trained is not None:
-        name = f"{MEASURE} with missing values as in training"
-        rows.append(_fact(name, f"{found.as_trained:.4f}"))
-    return rows
+        facts[f"{MEASURE} with missing values as in training"] = f"{found.as_trained:.4f}"
+    return [_fact(name, value) for name, value in facts.items()]
 
 
 def _fact(name: str, value: object) -> Row:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ranksieve.metrics import CONVENTIONS
-from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column, text_column
+from ranksieve.report.sheets.sheet import Column, Entry, Sheet, name_column, text_column
 from ranksieve.text import quantity
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ranksieve.sums.inspection import Inspection
 
-_MOST_PAIRS = 60
 _MOST_LISTED = 8
 
 
@@ -98,28 +94,6 @@ def best_features_sheet(found: Inspection, top: int) -> Sheet:
     title = f"Best single features by {found.measure}"
     setting = f"Convention {found.convention}, ties averaged."
     return Sheet("best-features", title, setting, columns, [rows])
-
-
-def similar_sheet(
-    names: Sequence[str],
-    similarity: np.ndarray,
-    title: str = "Pairs of similar features",
-    setting: str = "",
-) -> Sheet:
-    """Pairs of features, the most similar first."""
-    pairs = sorted(
-        combinations(range(len(names)), 2), key=lambda pair: (-abs(similarity[pair]), pair)
-    )
-    fields: Fields[tuple[int, int]] = {
-        name_column("feature"): lambda pair: Entry(names[pair[0]]),
-        name_column("other"): lambda pair: Entry(names[pair[1]]),
-        Column("similarity"): lambda pair: Entry(float(similarity[pair]), ".3f"),
-    }
-    left_out = len(pairs) - _MOST_PAIRS
-    notes = [f"{quantity(left_out, 'pair')} of smaller similarity left out."]
-    return Sheet.of_items(
-        "similar", title, setting, fields, [pairs[:_MOST_PAIRS]], notes if left_out > 0 else []
-    )
 
 
 def _facts(found: Inspection) -> Iterator[tuple[str, str | int]]:

@@ -7,16 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from math import isfinite
-from typing import NamedTuple
 
 import numpy as np
 
-from ranksieve.recommendation.answer import (
-    DroppedFeature,
-    FrontPoint,
-    KeptFeature,
-    Recommendation,
-)
+from ranksieve.recommendation.answer import DroppedFeature, FrontPoint, KeptFeature, Recommendation
 from ranksieve.recommendation.checking import Check, Drift, Helpful
 from ranksieve.recommendation.evidence import Alone, Evidence, Spent
 from ranksieve.report.sheets.sheet import (
@@ -31,16 +25,6 @@ from ranksieve.report.sheets.sheet import (
 from ranksieve.text import quantity
 
 _SUBSTITUTES = 3  # most substitutes to name
-
-
-class _Change(NamedTuple):
-    """Values of a query with the chosen features and with all."""
-
-    change: float
-    query: str
-    part: str
-    with_chosen: float
-    with_all: float
 
 
 def recommendation_sheets(answer: Recommendation) -> list[Sheet]:
@@ -207,29 +191,26 @@ def parts_sheet(answer: Recommendation, evidence: Evidence) -> Sheet:
 
 def queries_sheet(answer: Recommendation, evidence: Evidence, n_shown: int = 20) -> Sheet:
     """The queries that lose and gain most by the chosen features."""
-    changes = [
-        _Change(chosen - whole, query, outcome.part, chosen, whole)
-        for outcome in evidence.outcomes
-        for query, chosen, whole in zip(
-            outcome.queries, outcome.with_chosen, outcome.with_all, strict=True
-        )
+    changes, rows = [], []
+    for outcome in evidence.outcomes:
+        values = zip(outcome.queries, outcome.with_chosen, outcome.with_all, strict=True)
+        for query, chosen, whole in values:
+            changes.append(float(chosen - whole))
+            numbers = Entry(changes[-1], "+.4f"), Entry(float(chosen), ".4f")
+            rows.append([Entry(query), Entry(outcome.part), *numbers, Entry(float(whole), ".4f")])
+    groups = [[rows[index] for index in found] for found in losses_and_gains(changes, n_shown)]
+    columns = [
+        name_column("query"),
+        Column("part", align="left"),
+        *map(Column, ("change", "with chosen features", "with all features")),
     ]
-    losses, gains = losses_and_gains([one.change for one in changes], n_shown)
-    groups = [[changes[index] for index in indices] for indices in (losses, gains)]
-    fields: Fields[_Change] = {
-        name_column("query"): lambda one: Entry(one.query),
-        Column("part", align="left"): lambda one: Entry(one.part),
-        Column("change"): lambda one: Entry(float(one.change), "+.4f"),
-        Column("with chosen features"): lambda one: Entry(float(one.with_chosen), ".4f"),
-        Column("with all features"): lambda one: Entry(float(one.with_all), ".4f"),
-    }
     measure = answer.claim.measure
     title = f"Queries that lose and gain most {measure}"
     notes = [
         f"change: {measure} with the features that were chosen without the query's part, minus "
         f"that with all features; at most {n_shown} losses and {n_shown} gains."
     ]
-    return Sheet.of_items("queries", title, "", fields, filter(None, groups), notes)
+    return Sheet("queries", title, "", columns, [group for group in groups if group], notes)
 
 
 def alone_sheet(answer: Recommendation, evidence: Evidence, n_shown: int | None = None) -> Sheet:
@@ -269,11 +250,8 @@ def spent_sheet(evidence: Evidence) -> Sheet:
         Column("fits"): lambda one: Entry(one.fits, ","),
         Column("seconds", "seconds in all"): lambda one: Entry(one.seconds, ".3g"),
     }
-    again = (
-        f", {quantity(evidence.n_resumed, 'fit')} of an earlier run among them"
-        if evidence.n_resumed
-        else ""
-    )
+    again = f", {quantity(evidence.n_resumed, 'fit')} of an earlier run among them"
+    again = again if evidence.n_resumed else ""
     notes = [f"The last run took {evidence.elapsed:.3g} s from the start to the answer{again}."]
     return Sheet.of_items("work", "Work of each method", "", fields, [evidence.spent], notes)
 

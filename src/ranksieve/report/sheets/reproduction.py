@@ -7,18 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from ranksieve.report.sheets.reproduction_numbers import (
-    METHOD,
-    SOURCE,
-    best_numbers_sheet,
-    difference_cell,
-    folds_sheet,
-    improvements_sheet,
-    means_sheet,
-    pairs_sheet,
-    printed_numbers_sheet,
-    statements_sheet,
-)
+from ranksieve.report.sheets import reproduction_numbers as numbers
+from ranksieve.report.sheets.reproduction_numbers import METHOD, SOURCE
 from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column, text_column
 from ranksieve.report.sheets.study_quality import curves_sheet
 from ranksieve.report.sheets.study_statistics import statistics_sheet
@@ -58,24 +48,24 @@ def reproduction_sheets(result: Reproduction) -> list[Sheet]:
 def _sheets(result: Reproduction) -> Iterator[Sheet]:
     paper, study = result.paper, result.study
     if paper.fold_measures:
-        yield folds_sheet(result)
+        yield numbers.folds_sheet(result)
     for number, (title, names) in enumerate(paper.groups.items(), start=1):
         shown = [name for name in result.shown if name in names]
-        yield means_sheet(result, f"means-{number}", title, shown)
+        yield numbers.means_sheet(result, f"means-{number}", title, shown)
     if paper.mean_measures:
-        yield improvements_sheet(result)
+        yield numbers.improvements_sheet(result)
     yield _methods(result)
     yield _choices(result)
     for table in paper.unified_ranks:
         yield _ranks(result, table)
-    yield best_numbers_sheet(result)
-    yield printed_numbers_sheet(result)
-    yield statements_sheet(result)
+    yield numbers.best_numbers_sheet(result)
+    yield numbers.printed_numbers_sheet(result)
+    yield numbers.statements_sheet(result)
     if study is not None and paper.shows_curves:
         for ranker in study.rankers:
             yield curves_sheet(study, ranker, study.measures[0])
         if len(study.selectors) > 1:
-            yield from (pairs_sheet(study, ranker) for ranker in study.rankers)
+            yield from (numbers.pairs_sheet(study, ranker) for ranker in study.rankers)
 
 
 def further_sheets(result: Reproduction) -> Iterator[Sheet]:
@@ -137,8 +127,8 @@ def _mean_number(result: Reproduction, name: str) -> float | None:
     """Mean number of features; None for methods whose numbers are only printed."""
     if name not in result.outcomes:
         return None
-    numbers = result.outcomes[name].n_features
-    return sum(numbers) / len(numbers)
+    of_seeds = result.outcomes[name].n_features
+    return sum(of_seeds) / len(of_seeds)
 
 
 def _limit(result: Reproduction, name: str, what: Literal["mean", "folds"]) -> str | None:
@@ -159,13 +149,8 @@ def _choices(result: Reproduction) -> Sheet:
             first = [Entry(result.label(name)), Entry(_PARAMETERS.get(parameter, parameter))]
             for source, folds in (("paper", published), ("ours", ours)):
                 if folds is not None:
-                    rows.append(
-                        [
-                            *first,
-                            Entry(source),
-                            *(Entry(_format_choice(own, parameter)) for own in folds),
-                        ]
-                    )
+                    texts = [_format_choice(own, parameter) for own in folds]
+                    rows.append([*first, Entry(source), *map(Entry, texts)])
         same = result.same_features(name)
         if same is not None:
             notes.append(
@@ -211,7 +196,7 @@ def _ranks(result: Reproduction, table: str) -> Sheet:
                 Entry(recomputed[name], ".1f"),
                 Entry(rank.published, ".2f"),
                 Entry(rank.ours, ".2f"),
-                difference_cell(rank, ".2f"),
+                numbers.difference_cell(rank, ".2f"),
             ]
         )
     n_measures = len(paper.mean_measures)

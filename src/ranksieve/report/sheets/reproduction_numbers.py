@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ranksieve.metrics import get_convention
 from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column, text_column
-from ranksieve.report.sheets.study_captions import SELECTOR, setting_of, stem
+from ranksieve.report.sheets.study_quality import SELECTOR, setting_of, stem
 from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.outcomes import LEVEL, Best, Number
 from ranksieve.study import StudyResult
@@ -27,14 +27,12 @@ def folds_sheet(result: Reproduction) -> Sheet:
     measures = result.paper.fold_measures
     n_folds = max(len(result.on_folds(name, measures[0])) for name in result.shown)
     columns = [*(f"fold {number}" for number in range(1, n_folds + 1)), "mean"]
-    groups = []
-    for measure in measures:
-        rows: list[Row] = []
+    groups: list[list[Row]] = [[] for _ in measures]
+    for measure, rows in zip(measures, groups, strict=True):
         for name in result.shown:
             numbers = [*result.on_folds(name, measure), result.mean(name, measure)]
             if len(numbers) == n_folds + 1:
                 rows += _number_rows([measure, result.label(name)], numbers, ".4f")
-        groups.append(rows)
     return Sheet(
         f"{result.paper.name}-folds",
         f"{result.paper.title}: paper and ours on the folds of {result.facts.title}",
@@ -109,11 +107,8 @@ def _notes(result: Reproduction) -> list[str]:
         return []
     sources = result.paper.sources
     source = sources.get(result.facts.known_as or "") or sources.get("")
-    paper = [] if source is None else [f"paper: {source}."]
-    return [
-        *paper,
-        "diff: ours minus paper, unless it rounds to 0; *: outside the tolerance (below).",
-    ]
+    diff = "diff: ours minus paper, unless it rounds to 0; *: outside the tolerance (below)."
+    return [diff] if source is None else [f"paper: {source}.", diff]
 
 
 def _number_rows(
@@ -124,9 +119,8 @@ def _number_rows(
     A difference is marked with ``*`` if it exceeds the tolerance.
     """
     first = [Entry(name) for name in names]
-    published = [None if number is None else number.published for number in numbers]
-    ours = [None if number is None else number.ours for number in numbers]
-    for source, values in (("paper", published), ("ours", ours)):
+    for source, attribute in (("paper", "published"), ("ours", "ours")):
+        values = [getattr(number, attribute, None) for number in numbers]
         if any(value is not None for value in values):
             yield [*first, Entry(source), *(Entry(value, form) for value in values)]
     differences = [difference_cell(number, form) for number in numbers]
@@ -248,14 +242,14 @@ def pairs_sheet(study: StudyResult, ranker: str) -> Sheet:
 
 def statements_sheet(result: Reproduction) -> Sheet:
     """Sentences of the paper about the collection; empty if there are none."""
-    found = result.findings()
     setting = ""
     if result.study is not None:
         setting = f"Test MAP with {result.study.rankers[0]}. {setting_of(result.study)}"
     title = result.facts.title
     about = title if result.is_published else "its collections"
     rows = [
-        [Entry(theirs), Entry(ours.text), Entry.yes_or_no(ours.holds)] for theirs, ours in found
+        [Entry(theirs), Entry(ours.text), Entry.yes_or_no(ours.holds)]
+        for theirs, ours in result.findings()
     ]
     return Sheet(
         f"{result.paper.name}-statements",

@@ -18,30 +18,17 @@ _DIGITS = 12  # decimals to compare; later ones differ by rounding
 class Entry:
     """A value and how it is printed.
 
-    Attributes
-    ----------
-    value : float, int, str or None
-        The value; None is printed as ``-``.
-    form : str
-        Format of a number, such as ``".4f"``.
-    is_best : bool
-        Whether to print it in bold.
-    mark : str
-        Marks after the value; the notes of the sheet explain them.
-    rank : int or None
-        Printed in parentheses.
-
     Examples
     --------
     >>> Entry(0.47761, ".4f", rank=1).text
     '0.4776'
     """
 
-    value: float | int | str | None
-    form: str = ""
-    is_best: bool = False
-    mark: str = ""
-    rank: int | None = None
+    value: float | int | str | None  # None is printed as ``-``
+    form: str = ""  # format of a number, such as ``".4f"``
+    is_best: bool = False  # whether to print it in bold
+    mark: str = ""  # marks after the value; the notes of the sheet explain them
+    rank: int | None = None  # printed in parentheses
 
     @classmethod
     def yes(cls, is_true: bool) -> Entry:
@@ -70,33 +57,17 @@ class Entry:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a sheet.
+    """A column of a sheet."""
 
-    Attributes
-    ----------
-    name : str
-        Unique name, as in CSV.
-    heading : str
-        Printed heading; by default the name.
-    align : {"left", "right"}
-    is_name : bool
-        Whether the column identifies rows. Such columns come first, and are repeated where a wide
-        sheet is folded.
-    wraps : bool
-        Whether the column has text that may be broken over lines.
-    group : str
-        Adjacent columns of the same group stay together where a wide sheet is folded.
-    only_csv : bool
-        Whether the column appears only in CSV.
-    """
-
-    name: str
-    heading: str = ""
+    name: str  # unique, as in CSV
+    heading: str = ""  # as printed; by default the name
     align: Literal["left", "right"] = "right"
+    # Whether it identifies rows. Such columns come first, and are repeated where a wide sheet is
+    # folded; adjacent columns of the same group stay together there.
     is_name: bool = False
-    wraps: bool = False
+    wraps: bool = False  # whether it has text that may be broken over lines
     group: str = ""
-    only_csv: bool = False
+    only_csv: bool = False  # whether it appears only in CSV
 
     @property
     def above(self) -> str:
@@ -122,29 +93,14 @@ Fields = dict[Column, Callable[[Item], Entry]]
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table with its caption and notes.
+    """A table with its caption and notes."""
 
-    Attributes
-    ----------
-    name : str
-        Stem of its file: letters, digits, points and hyphens.
-    title : str
-        Short title.
-    setting : str
-        Origin of the numbers, in sentences.
-    columns : sequence of Column
-    groups : sequence of sequences of rows
-        A row has a cell for each column; a line or space separates groups.
-    notes : sequence of str
-        Notes printed below the table.
-    """
-
-    name: str
-    title: str
-    setting: str
+    name: str  # stem of its file: letters, digits, points and hyphens
+    title: str  # short
+    setting: str  # origin of the numbers, in sentences
     columns: Sequence[Column]
-    groups: Sequence[Sequence[Row]]
-    notes: Sequence[str] = ()
+    groups: Sequence[Sequence[Row]]  # of cells, one for each column; space separates groups
+    notes: Sequence[str] = ()  # printed below the table
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", self.name):
@@ -154,9 +110,8 @@ class Sheet:
         names = [column.name for column in self.columns]
         if len(set(names)) < len(names):
             raise ValueError(f"sheet {self.name!r} has columns of the same name: {names}")
-        if [column.is_name for column in self.columns] != sorted(
-            (column.is_name for column in self.columns), reverse=True
-        ):
+        are_names = [column.is_name for column in self.columns]
+        if are_names != sorted(are_names, reverse=True):
             raise ValueError(f"sheet {self.name!r} must have its columns of names first")
         for number, row in enumerate(self.rows):
             if len(row) != len(names):
@@ -246,9 +201,7 @@ def losses_and_gains(differences: Sequence[float], most: int) -> tuple[list[int]
     return losses, gains
 
 
-def rank_cells(
-    values: Sequence[float | None], form: str = ".4f", with_ranks: bool = False
-) -> list[Entry]:
+def rank_cells(values: Sequence[float | None], with_ranks: bool = False) -> list[Entry]:
     """Make cells of values, with the largest marked as best; ties share the better rank.
 
     Examples
@@ -261,7 +214,7 @@ def rank_cells(
     cells = []
     for value, own in zip(values, rounded, strict=True):
         rank = None if own is None else 1 + sum(other > own for other in present)
-        cells.append(Entry(value, form, rank == 1, "", rank if with_ranks else None))
+        cells.append(Entry(value, ".4f", rank == 1, "", rank if with_ranks else None))
     return cells
 
 
@@ -283,16 +236,11 @@ def fold(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[l
         return sum(widths[index] + GAP for index in indices) - GAP
 
     blocks: list[list[int]] = [[]]
-    for unit in _units(columns):
+    others = [index for index, column in enumerate(columns) if not column.is_name]
+    for _, run in groupby(others, lambda index: columns[index].group or str(index)):
+        unit = list(run)
         for piece in [unit] if width_of(unit) <= room else [[index] for index in unit]:
             if blocks[-1] and width_of(blocks[-1] + piece) > room:
                 blocks.append([])
             blocks[-1] += piece
     return [names + block for block in blocks]
-
-
-def _units(columns: Sequence[Column]) -> list[list[int]]:
-    """List the indices of columns other than names, those of a group together."""
-    indices = [index for index, column in enumerate(columns) if not column.is_name]
-    runs = groupby(indices, lambda index: columns[index].group or str(index))
-    return [list(run) for _, run in runs]

@@ -1,10 +1,11 @@
-"""Sheets of how well the selectors of a study rank."""
+"""Sheets of how well the selectors of a study rank, and the captions of all sheets of a study."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ranksieve.data import DataError
 from ranksieve.report.sheets.sheet import (
     Column,
     Entry,
@@ -14,7 +15,7 @@ from ranksieve.report.sheets.sheet import (
     name_column,
     rank_cells,
 )
-from ranksieve.report.sheets.study_captions import SELECTOR, check_measure, setting_of, stem
+from ranksieve.significance.samples import Sample
 from ranksieve.study.comparison import (
     LEVEL,
     MARGIN,
@@ -24,9 +25,56 @@ from ranksieve.study.comparison import (
     unified_ranks,
 )
 from ranksieve.study.results import BASE, RANDOM, Run, StudyResult, are_resamples
-from ranksieve.text import every, quantity
+from ranksieve.text import every, file_stem, quantity
 
 _SHOWN = 5  # queries that gain and that lose, for each selector
+SELECTOR = name_column("selector")
+
+
+def setting_of(result: StudyResult) -> str:
+    """Test queries, convention, tuning and protocol, in sentences."""
+    queries = quantity(result.n_queries, "test query", "test queries")
+    if result.query_weights is not None:
+        sample = Sample.of(result.query_weights, result.query_weights)
+        queries += f", weighted (as informative as {sample.degrees + 1:.0f} of equal weight)"
+    sentences = [
+        f"Measured on {queries}, convention {result.convention}; everything was tuned by "
+        f"{result.tune} on validation queries.",
+        f"Protocol: {result.protocol.strip().rstrip('.')}.",
+    ]
+    if result.missing != "none":
+        sentences.append(f"Missing values: {result.missing}.")
+    fixed = [
+        f"{quantity(len(features), 'feature')} {what}"
+        for features, what in ((result.included, "included"), (result.excluded, "left out"))
+        if features
+    ]
+    if fixed:
+        sentences.append(f"In all selections: {', '.join(fixed)}.")
+    if result.leaks:
+        values = [
+            f"{measure} {order.value:.3f} against {order.by_chance:.3f}"
+            for measure, order in result.leaks.items()
+        ]
+        sentences.append(
+            "Ties are broken by file order, which ranks better than chance here "
+            f"({', '.join(values)}): weak models look better than they are."
+        )
+    return " ".join(sentences)
+
+
+def stem(*words: str) -> str:
+    """Stem of a file from names of methods and measures, such as ``folds-ranksvm-ndcg10``."""
+    parts = (file_stem(word) for word in words)
+    return "-".join(part for part in parts if part)
+
+
+def _check_measure(result: StudyResult, measure: str) -> None:
+    """Raise a DataError that lists the measures unless the study has this one."""
+    if measure not in result.measures:
+        raise DataError(
+            f"measure {measure!r} is not in the study; it has {', '.join(result.measures)}"
+        )
 
 
 def comparison_sheet(result: StudyResult, ranker: str) -> Sheet:
@@ -81,7 +129,7 @@ def folds_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
     and selection.
     """
     runs = result.of_ranker(ranker)
-    check_measure(result, measure)
+    _check_measure(result, measure)
     on_folds = zip(*(run.chosen.on_folds(measure).tolist() for run in runs), strict=True)
     average = [run.chosen.mean(measure) for run in runs]
     names = [*_distinct([fold.name for fold in result.folds]), "average"]
@@ -102,7 +150,7 @@ def curves_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
     each number that was tried; averaged over folds and seeds.
     """
     runs = result.of_ranker(ranker)
-    check_measure(result, measure)
+    _check_measure(result, measure)
     numbers = sorted({k for run in runs for k in run.by_k})
     chosen = rank_cells([run.chosen.mean(measure) for run in runs])
     curves = [

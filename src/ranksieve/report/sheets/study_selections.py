@@ -14,7 +14,7 @@ from ranksieve.report.sheets.sheet import (
     name_column,
     text_column,
 )
-from ranksieve.report.sheets.study_captions import SELECTOR, setting_of, stem
+from ranksieve.report.sheets.study_quality import SELECTOR, setting_of, stem
 from ranksieve.study.comparison import (
     LEVEL,
     MARGIN,
@@ -215,15 +215,8 @@ def features_sheet(
 ) -> Sheet:
     """How often each feature is selected, how well it ranks alone, and similar features.
 
-    The features that are selected most often come first.
-
-    Parameters
-    ----------
-    result : StudyResult
-    seen : FirstFold, optional
-        Without it, importance and similarity are left out.
-    kept : Outcomes, optional
-        The recommended selection.
+    The features that are selected most often come first. Without ``seen``, importance and
+    similarity are left out; ``kept`` is the recommended selection.
     """
     counts = count_taken(result)
     n_selections = sum(

@@ -6,16 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column
-from ranksieve.report.sheets.study_captions import setting_of, stem
+from ranksieve.report.sheets.study_quality import setting_of, stem
 from ranksieve.significance import NonInferiority
-from ranksieve.study.comparison import (
-    LEVEL,
-    MARGIN,
-    Pair,
-    Versus,
-    compare_pairs,
-    compare_with,
-)
+from ranksieve.study.comparison import LEVEL, MARGIN, Pair, Versus, compare_pairs, compare_with
 from ranksieve.study.results import BASE, StudyResult
 from ranksieve.text import every
 
@@ -54,13 +47,8 @@ def pairs_sheet(
 ) -> Sheet:
     """Every selector against every other: differences, intervals and adjusted p-values.
 
-    Parameters
-    ----------
-    result : StudyResult
-    ranker : str, optional
-        By default all rankers. p-values are adjusted for the pairs with all rankers.
-    pairs : sequence of Pair, optional
-        Result of ``compare_pairs(result)``, if it was already computed.
+    By default with all rankers, for the pairs of which p-values are always adjusted. ``pairs`` is
+    ``compare_pairs(result)``, if it was already computed.
     """
     rankers = result.rankers if ranker is None else [ranker]
     if pairs is None:

@@ -12,17 +12,9 @@ import numpy as np
 from markupsafe import Markup
 
 from ranksieve.report.formats.html import element
-from ranksieve.report.page.charts.svg import (
-    Scale,
-    boxes,
-    drawing,
-    path,
-    short_text,
-    shorten,
-    text,
-    width_of,
-)
-from ranksieve.report.trees import branches_of, leaves_of, tree_of
+from ranksieve.report.page.charts import svg
+from ranksieve.report.page.charts.svg import Scale
+from ranksieve.report.similarity import branches_of, leaves_of, tree_of
 from ranksieve.text import on_one_line
 
 _LEVELS = 10  # of shades
@@ -125,33 +117,27 @@ class Grid:
 def draw_heat_map(
     similarity: np.ndarray, names: Sequence[str], title: str
 ) -> tuple[Markup, dict[str, Any]]:
-    """Draw the similarity of all pairs, similar features side by side, and the tree at the right.
+    """Draw the similarity of all pairs (0 to 1), similar features side by side, and their tree.
 
-    Returns the chart and the page's data for the key ``"similarity"``.
-
-    Parameters
-    ----------
-    similarity : array of shape (features, features)
-        From 0 to 1.
-    names : sequence of str
-    title : str
+    Returns the figure and its data by key.
     """
     tree = tree_of(similarity)
     order = leaves_of(tree)
     ordered = [names[feature] for feature in order]
-    left = min(_MAP_LEFT, 12 + max(map(width_of, ordered)))
+    left = min(_MAP_LEFT, 12 + max(map(svg.width_of, ordered)))
     cell = min(_MAP_LARGEST, max(_MAP_SMALLEST, (_MAP_WIDTH - left - _MAP_TREE) / len(names)))
     size = cell * len(names)
     values = similarity[np.ix_(order, order)]
     grid = Grid(left, 4.0, cell, cell, ordered, ordered, values, "similarity")
     labels = [
-        short_text(left - 8, 4 + (row + 0.5) * cell + 4, name, left - 12, "end")
+        svg.short_text(left - 8, 4 + (row + 0.5) * cell + 4, name, left - 12, "end")
         for row, name in enumerate(ordered)
     ]
     branches = _draw_tree(tree, cell, left + size + 8)
     parts = [*labels, grid.shades({"heat": slice(None)}), *branches]
-    svg = drawing(left + size + _MAP_TREE, size + 10, *parts, title=title, data_grid="similarity")
-    return svg, grid.data()
+    width = left + size + _MAP_TREE
+    chart = svg.drawing(width, size + 10, *parts, title=title, data_grid="similarity")
+    return chart, {"similarity": grid.data()}
 
 
 def _draw_tree(tree: np.ndarray, cell: float, left: float) -> list[Markup]:
@@ -159,7 +145,7 @@ def _draw_tree(tree: np.ndarray, cell: float, left: float) -> list[Markup]:
     largest = tree[:, 2].max(initial=1e-9)
     across = Scale(0.0, float(largest), left, left + _MAP_TREE - 16)
     return [
-        path([(across(height), 4 + (row + 0.5) * cell) for row, height in branch], "thin")
+        svg.path([(across(height), 4 + (row + 0.5) * cell) for row, height in branch], "thin")
         for branch in branches_of(tree)
     ]
 
@@ -174,20 +160,10 @@ def draw_selections(
 ) -> tuple[Markup, dict[str, Any]]:
     """Draw a row for each feature, with a cell for each selector and fold.
 
-    Parameters
-    ----------
-    taken : mapping of str to Taken
-        Selected features by selector.
-    features, folds : sequence of str
-        In the order of the shares.
-    title : str
-    key : str
-        Key of the page's data for the second value that is returned.
-    says : str
-        Meaning of the shares.
+    Returns the figure and its data by ``key``; ``says`` is what the shares mean.
     """
-    left = min(_TAKEN_LEFT, 16 + max(map(width_of, features)))
-    top = 24 + 0.71 * min(_TAKEN_LEFT, max(map(width_of, taken)))
+    left = min(_TAKEN_LEFT, 16 + max(map(svg.width_of, features)))
+    top = 24 + 0.71 * min(_TAKEN_LEFT, max(map(svg.width_of, taken)))
     step = len(folds) + _TAKEN_GAP  # columns of a selector, with the gap
     cell = min(_TAKEN_LARGEST, max(_TAKEN_SMALLEST, (_TAKEN_WIDTH - left) / (len(taken) * step)))
     values = np.zeros((len(features), len(taken) * step))
@@ -200,18 +176,18 @@ def draw_selections(
         columns += [""] * _TAKEN_GAP
         x, width = left + start * cell, len(folds) * cell
         turned = f"translate({x + width / 2:.1f} {top - 8:.1f}) rotate(-45)"
-        parts.append(text(0, 0, shorten(selector, _TAKEN_LEFT), transform=turned))
+        parts.append(svg.text(0, 0, svg.shorten(selector, _TAKEN_LEFT), transform=turned))
         height = len(features) * _TAKEN_ROW - 1
         parts.append(element("rect", x=x, y=top, width=width, height=height, class_="cell"))
         classes[f"fill {own.css} n{number}"] = slice(start, start + len(folds))
     grid = Grid(left, top, cell, _TAKEN_ROW, features, columns, values, says, gap=0.1)
     for row, name in enumerate(features):
         y = top + (row + 0.5) * _TAKEN_ROW + 4
-        parts.append(short_text(left - 10, y, name, left - 12, "end"))
-    right = left + len(columns) * cell + 0.71 * min(_TAKEN_LEFT, width_of(list(taken)[-1]))
+        parts.append(svg.short_text(left - 10, y, name, left - 12, "end"))
+    right = left + len(columns) * cell + 0.71 * min(_TAKEN_LEFT, svg.width_of(list(taken)[-1]))
     height = top + len(features) * _TAKEN_ROW + 4
-    svg = drawing(right, height, *parts, grid.shades(classes), title=title, data_grid=key)
-    return svg, grid.data()
+    chart = svg.drawing(right, height, *parts, grid.shades(classes), title=title, data_grid=key)
+    return chart, {key: grid.data()}
 
 
 def draw_matrix(
@@ -221,25 +197,25 @@ def draw_matrix(
 
     Colors deepen with the difference; differences that are not significant have no color.
     """
-    left = min(_MATRIX_LEFT, 16 + max(map(width_of, names)))
+    left = min(_MATRIX_LEFT, 16 + max(map(svg.width_of, names)))
     cell = min(_MATRIX_LARGEST, max(_MATRIX_SMALLEST, (_MATRIX_WIDTH - left) / len(names)))
-    top = 16 + 0.71 * min(_MATRIX_LEFT, max(map(width_of, names)))
+    top = 16 + 0.71 * min(_MATRIX_LEFT, max(map(svg.width_of, names)))
     largest = max((abs(one.value) for one in differences.values()), default=0.0) or 1.0
     indices = range(len(names))
     corners = [(left + c * cell + 1, top + r * _MATRIX_ROW + 1) for r in indices for c in indices]
-    parts = [boxes([(*corner, cell - 2, _MATRIX_ROW - 2) for corner in corners], "cell")]
+    parts = [svg.boxes([(*corner, cell - 2, _MATRIX_ROW - 2) for corner in corners], "cell")]
     for row, name in enumerate(names):
         y = top + row * _MATRIX_ROW
-        parts.append(short_text(left - 10, y + _MATRIX_ROW / 2 + 4, name, left - 10, "end"))
+        parts.append(svg.short_text(left - 10, y + _MATRIX_ROW / 2 + 4, name, left - 10, "end"))
         turned = f"translate({left + (row + 0.5) * cell:.1f} {top - 8:.1f}) rotate(-45)"
-        parts.append(short_text(0, 0, name, left - 10, transform=turned))
+        parts.append(svg.short_text(0, 0, name, left - 10, transform=turned))
         for column, other in enumerate(names):
             found = differences.get((name, other))
             if found is not None:
                 strength = 0.08 + 0.32 * abs(found.value) / largest
                 parts.append(_draw_difference(left + column * cell, y, cell, found, strength))
-    width = left + len(names) * cell + 0.71 * min(_MATRIX_LEFT, width_of(names[-1]))
-    return drawing(width, top + len(names) * _MATRIX_ROW + 4, *parts, title=title)
+    width = left + len(names) * cell + 0.71 * min(_MATRIX_LEFT, svg.width_of(names[-1]))
+    return svg.drawing(width, top + len(names) * _MATRIX_ROW + 4, *parts, title=title)
 
 
 def _draw_difference(x: float, y: float, cell: float, found: Difference, strength: float) -> Markup:
@@ -260,4 +236,4 @@ def _draw_difference(x: float, y: float, cell: float, found: Difference, strengt
     sign = "\u25b2" if found.value > 0 else "\u25bc"
     shown = f"{found.value:+z.4f}" if has_room else sign
     css = "strong label" if found.is_significant else "soft label"
-    return box + text(x + cell / 2, y + _MATRIX_ROW / 2 + 4, shown, "middle", class_=css)
+    return box + svg.text(x + cell / 2, y + _MATRIX_ROW / 2 + 4, shown, "middle", class_=css)

@@ -20,23 +20,10 @@ _NARROW, _WIDE = frozenset("fijlrtI.,:;'|!()[]{}/\\ -"), frozenset("mwMW@%")
 _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
-def drawing(
-    width: float,
-    height: float,
-    *children: Markup,
-    title: str,
-    **more: object,
-) -> Markup:
-    """An ``svg`` element with a title for screen readers.
+def drawing(width: float, height: float, *children: Markup, title: str, **more: object) -> Markup:
+    """An ``svg`` element with a title for screen readers, and ``more`` attributes.
 
-    Parameters
-    ----------
-    width, height : float
-        Pixels; a narrow screen scrolls.
-    *children : Markup
-    title : str
-    **more : str
-        Further attributes, such as ``data_grid``.
+    The size is in pixels; a narrow screen scrolls.
     """
     return element(
         "svg",
@@ -171,10 +158,10 @@ def decimals_of(ticks: Sequence[float]) -> int:
     return digits if all(abs(round(t, digits) - t) < 1e-9 for t in ticks) else digits + 1
 
 
-def padded(values: Sequence[float], share: float = 0.06) -> tuple[float, float]:
+def padded(values: Sequence[float]) -> tuple[float, float]:
     """Smallest and largest value, with some space added on both sides."""
     low, high = min(values), max(values)
-    room = share * (high - low) or 0.05 * abs(high) or 1.0
+    room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
     return low - room, high + room
 
 

@@ -1,12 +1,18 @@
-"""Order features by similarity, with the tree that joins similar ones."""
+"""Similar features: their order, the tree that joins them, and the table of pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
+
+from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column
+from ranksieve.text import quantity
+
+_MOST_PAIRS = 60
 
 Branch = list[tuple[float, float]]
 """Points of a line (position, height) that joins two parts of a tree."""
@@ -45,15 +51,32 @@ def order_by_similarity(
 ) -> list[int]:
     """Features with similar ones adjacent; those that were not compared come last.
 
-    Parameters
-    ----------
-    features : sequence of int
-    compared : sequence of int
-        Features in the order of the rows of ``similarity``.
-    similarity : array of shape (compared, compared)
+    ``compared`` are the features of the rows and columns of ``similarity``.
     """
     row_of = {feature: row for row, feature in enumerate(compared)}
     known = [feature for feature in features if feature in row_of]
     rows = [row_of[feature] for feature in known]
     leaves = leaves_of(tree_of(similarity[np.ix_(rows, rows)]))[: len(known)]
     return [known[leaf] for leaf in leaves] + [f for f in features if f not in row_of]
+
+
+def similar_sheet(
+    names: Sequence[str],
+    similarity: np.ndarray,
+    title: str = "Pairs of similar features",
+    setting: str = "",
+) -> Sheet:
+    """Pairs of features, the most similar first."""
+    pairs = sorted(
+        combinations(range(len(names)), 2), key=lambda pair: (-abs(similarity[pair]), pair)
+    )
+    fields: Fields[tuple[int, int]] = {
+        name_column("feature"): lambda pair: Entry(names[pair[0]]),
+        name_column("other"): lambda pair: Entry(names[pair[1]]),
+        Column("similarity"): lambda pair: Entry(float(similarity[pair]), ".3f"),
+    }
+    left_out = len(pairs) - _MOST_PAIRS
+    notes = [f"{quantity(left_out, 'pair')} of smaller similarity left out."]
+    return Sheet.of_items(
+        "similar", title, setting, fields, [pairs[:_MOST_PAIRS]], notes if left_out > 0 else []
+    )

@@ -1,22 +1,26 @@
-"""Sections of a study's page about features: selections, importance and similarity."""
+"""Sections of a study's page about features, single queries and time."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from ranksieve.report.page.charts.bars import Bar, draw_bars
 from ranksieve.report.page.charts.cells import Taken, draw_heat_map, draw_selections
+from ranksieve.report.page.charts.curves import Bar, draw_bars, draw_gains
+from ranksieve.report.page.charts.svg import color_class
 from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
-from ranksieve.report.page.study_comparison import css_classes_of
-from ranksieve.report.sheets.inspection import similar_sheet
 from ranksieve.report.sheets.sheet import Entry, Sheet
-from ranksieve.report.sheets.study_selections import features_sheet, selected_sheet
-from ranksieve.report.trees import order_by_similarity
+from ranksieve.report.sheets.study_quality import queries_sheet
+from ranksieve.report.sheets.study_selections import (
+    cost_sheet,
+    features_sheet,
+    selected_sheet,
+    stability_sheet,
+)
+from ranksieve.report.similarity import order_by_similarity, similar_sheet
 from ranksieve.study.first_fold import FirstFold, count_taken, rank_features
-from ranksieve.study.results import Outcomes, StudyResult
+from ranksieve.study.results import BASE, RANDOM, Outcomes, StudyResult
 from ranksieve.text import quantity
 
 _MOST_ROWS = 20  # rows shown at once
@@ -24,6 +28,12 @@ _MOST_BARS = 40
 _MOST_LISTED = 150
 _MOST_CHARACTERS = 300
 _ALL = "all are in tables/features.csv"
+
+
+def css_classes_of(result: StudyResult) -> dict[str, str]:
+    """Selector -> classes of its color and dashes, in all charts; baselines are gray."""
+    classes = {name: color_class(index) for index, name in enumerate(result.selecting)}
+    return classes | {BASE: "s-", RANDOM: "s- d2"}
 
 
 def features_section(result: StudyResult, seen: FirstFold | None, kept: Outcomes | None) -> Section:
@@ -43,14 +53,12 @@ def features_section(result: StudyResult, seen: FirstFold | None, kept: Outcomes
     return Section("Features", lead, [Table(first, bars), Table(rest, is_open=False)])
 
 
-def selections_section(
-    result: StudyResult, seen: FirstFold | None, data: dict[str, Any]
-) -> Section | None:
+def selections_section(result: StudyResult, seen: FirstFold | None) -> Section | None:
     """Features that each selector selects on each fold, similar features side by side."""
     if not result.selecting:
         return None
     shown = _in_order(result, seen)
-    blocks = [_selections(result, ranker, shown, seen, data) for ranker in result.rankers]
+    blocks = [_selections(result, ranker, shown, seen is not None) for ranker in result.rankers]
     lead = (
         "A selector that chooses the same features on every fold fills whole rows: it does not "
         "depend on which queries it saw."
@@ -68,13 +76,7 @@ def _in_order(result: StudyResult, seen: FirstFold | None) -> list[int]:
     return order_by_similarity(shown, seen.compared.tolist(), seen.similarity)
 
 
-def _selections(
-    result: StudyResult,
-    ranker: str,
-    shown: list[int],
-    seen: FirstFold | None,
-    data: dict[str, Any],
-) -> Chart:
+def _selections(result: StudyResult, ranker: str, shown: list[int], by_tree: bool) -> Chart:
     classes = css_classes_of(result)
     taken = {
         run.selector: Taken(_shares(run.chosen, shown), classes[run.selector].split()[0])
@@ -85,12 +87,8 @@ def _selections(
     key = f"selected-{result.rankers.index(ranker)}"
     folds = [fold.name for fold in result.folds]
     title = f"Features selected with {ranker}"
-    svg, data[key] = draw_selections(taken, names, folds, title, key)
-    how = (
-        "with similar features side by side"
-        if seen is not None
-        else "the most often selected first"
-    )
+    svg, data = draw_selections(taken, names, folds, title, key)
+    how = "with similar features side by side" if by_tree else "the most often selected first"
     n_taken = len(count_taken(result))
     caption = (
         f"A row is a feature, {how}; a cell is one fold, filled if the selector chooses the "
@@ -100,7 +98,7 @@ def _selections(
         n_left = n_taken - len(shown)
         caption += f" {n_left:,} of {n_taken:,} features that were ever selected are left out."
     sheet = _shorten_texts(selected_sheet(result, ranker))
-    return Chart(svg, caption, Table(sheet), f"With {ranker}")
+    return Chart(svg, caption, Table(sheet), f"With {ranker}", data=data)
 
 
 def _shorten_texts(sheet: Sheet) -> Sheet:
@@ -126,9 +124,7 @@ def _shares(tested: Outcomes, shown: list[int]) -> np.ndarray:
     return found.mean(axis=0)
 
 
-def similarity_section(
-    result: StudyResult, seen: FirstFold | None, data: dict[str, Any]
-) -> Section | None:
+def similarity_section(result: StudyResult, seen: FirstFold | None) -> Section | None:
     """Similarity of features as a heat map with a tree."""
     if seen is None:
         return None
@@ -140,7 +136,7 @@ def similarity_section(
         return None
     rows = [row_of[feature] for feature in shown]
     names = [str(result.feature_names[feature]) for feature in shown]
-    svg, data["similarity"] = draw_heat_map(
+    svg, data = draw_heat_map(
         seen.similarity[np.ix_(rows, rows)], names, "Similarity of all pairs of features"
     )
     caption = (
@@ -163,8 +159,7 @@ def similarity_section(
         f"Training queries of {seen.fold}: absolute value of the mean over queries of Spearman's "
         "coefficient.",
     )
-    chart = Chart(svg, caption, Table(sheet))
-    return Section("Similar features", lead, [chart])
+    return Section("Similar features", lead, [Chart(svg, caption, Table(sheet), data=data)])
 
 
 def importance_section(result: StudyResult, seen: FirstFold | None) -> Section | None:
@@ -195,3 +190,61 @@ def _by_importance(sheet: Sheet) -> Sheet:
     rows = sorted(kept.rows, key=lambda row: -float(row[-1].value or 0.0))
     title = "Importance of single features"
     return replace(kept, name="importance", title=title, groups=[rows], notes=[])
+
+
+def queries_section(result: StudyResult) -> Section | None:
+    """Gains and losses of queries compared with all features, with each ranker."""
+    selecting = [name for name in result.selectors if name != BASE]
+    if not selecting or BASE not in result.selectors:
+        return None
+    blocks = [_gains(result, ranker) for ranker in result.rankers]
+    lead = (
+        f"{result.main_measure} of each test query with the selected features, minus that with all "
+        "features. A good mean can hide large losses: look at the right end."
+    )
+    return Section("Queries that gain and lose", lead, blocks)
+
+
+def _gains(result: StudyResult, ranker: str) -> Chart:
+    measure, classes = result.main_measure, css_classes_of(result)
+    base = result.run(BASE, ranker).chosen.per_query(measure)
+    differences = [
+        (run.selector, classes[run.selector], run.chosen.per_query(measure) - base)
+        for run in result.of_ranker(ranker)
+        if run.selector != BASE
+    ]
+    svg = draw_gains(differences, f"Gains and losses of {measure} with {ranker}")
+    caption = (
+        f"Each chart has all {quantity(result.n_queries, 'test query', 'test queries')} in order, "
+        "the largest gain at the left and the largest loss at the right, on one scale; in "
+        "parentheses are these two. Queries without a difference are neither won nor lost. The "
+        "table has the ids of those that lose and gain most."
+    )
+    return Chart(svg, caption, Table(queries_sheet(result, ranker)), f"With {ranker}")
+
+
+def cost_section(result: StudyResult) -> Section:
+    """Seconds of selection and training, and stability, with each ranker."""
+    blocks: list[Chart | Table] = []
+    for ranker in result.rankers:
+        blocks.append(_times(result, ranker))
+        blocks.append(Table(stability_sheet(result, ranker), is_open=False))
+    lead = "How long the selection takes, and how long training takes with the selected features."
+    return Section("Cost and time", lead, blocks)
+
+
+def _times(result: StudyResult, ranker: str) -> Chart:
+    classes = css_classes_of(result)
+    bars = []
+    for run in result.of_ranker(ranker):
+        both = run.chosen.selection_seconds, run.chosen.training_seconds
+        for what, seconds in zip(("selection", "training"), both, strict=True):
+            label = f"{seconds:.3g} s"
+            css = classes[run.selector] if what == "selection" else "s-"
+            bars.append(Bar(f"{run.selector}, {what}", seconds, label, css))
+    svg = draw_bars(bars, f"Seconds of selection and training with {ranker}")
+    caption = (
+        "Seconds of one selection (in color) and of one training with its features (gray), on one "
+        "thread with the chosen parameters: means over folds and seeds, without tuning."
+    )
+    return Chart(svg, caption, Table(cost_sheet(result, ranker)), f"With {ranker}")

@@ -1,15 +1,27 @@
-"""Sheet of all methods or rankers."""
+"""Sheets of all methods or rankers, and of the features that a method selects."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ranksieve.base import RankSelector
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column, text_column
+from ranksieve.registry import describe
+from ranksieve.report.sheets.sheet import (
+    Column,
+    Entry,
+    Fields,
+    Row,
+    Sheet,
+    name_column,
+    text_column,
+)
+from ranksieve.text import quantity
 
 if TYPE_CHECKING:
+    from ranksieve.costs import FeatureCosts
+    from ranksieve.io.selection import SelectedFeature, Selection
     from ranksieve.registry import Method, Registry
 
 _TRAITS: dict[str, tuple[Callable[[Method], object], str]] = {
@@ -61,12 +73,8 @@ def _reasons(methods: list[Method]) -> list[str]:
     """Why some methods cannot start with features, select groups of them, or take weights."""
     names: dict[tuple[str, str], list[str]] = {}
     for method in methods:
-        whys = (
-            ("no include", method.no_include),
-            ("no groups", method.no_groups),
-            ("no weights", method.no_weights),
-        )
-        for trait, why in whys:
+        for trait in ("no include", "no groups", "no weights"):
+            why = getattr(method, trait.replace(" ", "_"))
             if why:
                 names.setdefault((trait, why), []).append(method.name)
     return [f"{trait} ({', '.join(own)}): {why}" for (trait, why), own in names.items()]
@@ -89,3 +97,47 @@ def _traits(method: Method) -> list[Entry]:
     traits = ", ".join(name for name, (has, _) in _TRAITS.items() if has(method))
     settings = prod(map(len, method.grid.values()))
     return [Entry(traits), Entry(", ".join(method.grid)), Entry(settings)]
+
+
+def selection_sheet(
+    title: str,
+    selection: Selection,
+    changed: Mapping[str, Any],
+    costs: FeatureCosts | None = None,
+    n_groups: int | None = None,
+    counts_groups: bool = False,
+) -> Sheet:
+    """The selected features, best first; with ``costs``, the cost that each adds to those before.
+
+    ``title`` is that of the data; ``changed`` are the parameters that differ from the defaults. If
+    features are grouped, ``n_groups`` were selected; that number comes first if it was requested.
+    """
+    features = selection.features
+    number = f"{len(features):,} of {selection.n_features_in:,} features"
+    if n_groups is not None:
+        groups = quantity(n_groups, "group")
+        number = f"{groups}, {number}" if counts_groups else f"{number} in {groups}"
+    scores = [abs(feature.score) for feature in features if feature.score is not None]
+    # Four decimals align well, but would hide small scores and clutter large ones.
+    form = ".4f" if 0.1 <= max(scores, default=0) < 1e4 else ".4g"
+    rank_of = {feature.index: rank for rank, feature in enumerate(features, start=1)}
+    fields: Fields[SelectedFeature] = {
+        Column("rank", is_name=True): lambda feature: Entry(rank_of[feature.index]),
+        name_column("feature"): lambda feature: Entry(feature.name),
+    }
+    if scores:
+        fields[Column("score")] = lambda feature: Entry(feature.score, form)
+    notes = []
+    if costs is not None:
+        names = [feature.name for feature in features]
+        added = {
+            feature.index: costs.marginal(feature.name, names[:position])
+            for position, feature in enumerate(features)
+        }
+        fields[Column("cost", "added cost")] = lambda feature: Entry(added[feature.index], ".4g")
+        all_cost = costs.total(costs.features)
+        notes = [f"Together they cost {costs.total(names):.4g} of {all_cost:.4g} for all features."]
+    if any(feature.reason for feature in features):
+        fields[text_column("reason")] = lambda feature: Entry(feature.reason)
+    title = f"{describe(selection.method, changed)}: {number} of {title}"
+    return Sheet.of_items("selection", title, "", fields, [features], notes)

@@ -1,4 +1,4 @@
-"""Similarity of features, as a heat map."""
+"""Importance and similarity of features."""
 
 from __future__ import annotations
 
@@ -12,27 +12,106 @@ from matplotlib.patches import Rectangle
 from scipy.cluster.hierarchy import fcluster
 
 from ranksieve.data import DataError
-from ranksieve.report.figures.style import (
-    COLOR_MAP,
-    LETTER,
-    LONGEST,
-    WIDTH,
-    finish,
-    finish_color_bar,
-    names_of,
-    new_axes,
-    width_of,
-)
-from ranksieve.report.trees import branches_of, leaves_of, tree_of
-from ranksieve.text import quantity
+from ranksieve.report.figures import style
+from ranksieve.report.similarity import branches_of, leaves_of, tree_of
+from ranksieve.text import every, quantity
 
-_MOST_NAMED = 20
+_MOST_BARS = 30
+_TOP = 20  # features with bars, if there are more than fit
+_REST = 6  # height of the area of all other features, in rows
+_BAR = 0.125  # inches: height of a row with a bar
+_LISTED = 5  # features in words
+_MOST_NAMED = 20  # of the rows of a heat map
 _FEW, _LONGEST = 12, 16  # above this number of features, names have at most so many characters
-_ROW = 0.1  # inches
+_ROW = 0.1  # inches: height of a name beside a heat map
 _SAME = 1e-9  # difference up to which a matrix counts as symmetric
 _ALIKE = 0.9  # similarity from which features are a family
 _TREE = 0.18  # height of the tree, as a share of that of the map
-_LISTED, _LISTED_MEMBERS = 3, 4  # families in words, and features of each
+_LISTED_FAMILIES, _LISTED_MEMBERS = 3, 4  # families in words, and features of each
+
+
+def plot_importance(
+    values: Any,
+    names: Sequence[str] | None = None,
+    n_shown: int | None = None,
+    *,
+    label: str = "importance",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the importance of features, the most important first.
+
+    Up to 30 features are bars with names. If there are more, the 20 most important are bars, and
+    the others form an area below them, whose shape shows how many are useful.
+
+    Parameters
+    ----------
+    values : array of shape (features,)
+        Such as ``importance_`` or ``scores_`` of a fitted selector.
+    names : sequence of str, optional
+        By default numbers, from 1.
+    n_shown : int, optional
+        Number of the most important features to draw; by default all.
+    label : str
+        Label of the values, such as ``"MAP of the feature alone"``.
+
+    References
+    ----------
+    Figure 6 of X. Geng, T.-Y. Liu, T. Qin, H. Li. Feature selection for ranking. SIGIR 2007.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.report.figures import plot_importance
+    >>> from ranksieve.selectors import GAS
+    >>> data, _ = make_ranking(50)
+    >>> selector = GAS(3).fit(data)
+    >>> ax = plot_importance(selector.importance_, data.feature_names, 5, label="MAP")
+    >>> best = ax.get_yticklabels()[0].get_text()
+    >>> best == data.feature_names[selector.importance_.argmax()]
+    True
+    """
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+        raise DataError("importance must be one finite number for each feature")
+    labels = style.names_of(names, len(values))
+    style.check_shown(n_shown)
+    shown = np.argsort(-values, kind="stable")[:n_shown]
+    n_named = len(shown) if len(shown) <= _MOST_BARS else _TOP
+    rows = n_named + (_REST if len(shown) > n_named else 0)
+    ax = style.new_axes(0.6 + _BAR * rows) if ax is None else ax
+    bars = values[shown[:n_named]]
+    ax.barh(np.arange(n_named), bars, height=0.7, color=style.line_style(0)["color"])
+    ticks = [labels[feature] for feature in shown[:n_named]]
+    if len(shown) > n_named:
+        _draw_rest(ax, values[shown[n_named:]], n_named)
+        ticks.append(f"{len(shown) - n_named:,} others")
+    style.finish(ax, label, "")
+    ax.set_yticks([*range(n_named), n_named - 0.5 + _REST / 2][: len(ticks)], ticks)
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(rows - 0.4, -0.6)
+    return ax
+
+
+def describe_importance(values: Any, names: Sequence[str], label: str) -> str:
+    """Describe what :func:`plot_importance` shows of all features."""
+    values = np.asarray(values, dtype=float)
+    order = np.argsort(-values, kind="stable")
+    best = [f"{names[feature]} ({values[feature]:.4g})" for feature in order[:_LISTED]]
+    caption = f"{label[:1].upper()}{label[1:]}, the most important feature first: {', '.join(best)}"
+    if len(order) > _LISTED:
+        median = np.median(values)
+        caption += (
+            f". The median of {every(len(order), 'feature')} is {median:.4g}, and the least "
+            f"is {names[order[-1]]} ({values[order[-1]]:.4g})"
+        )
+    return f"{caption}."
+
+
+def _draw_rest(ax: Axes, values: np.ndarray, start: int) -> None:
+    """Draw an area below the bars, on the same scale."""
+    edges = start - 0.4 + np.linspace(0, _REST - 0.3, len(values) + 1)
+    color = style.line_style(5)["color"]
+    ax.stairs(values, edges, orientation="horizontal", fill=True, color=color, label="others")
 
 
 def plot_similarity(
@@ -55,16 +134,10 @@ def plot_similarity(
         features are ordered as the leaves of a tree, by average linkage of ``1 - similarity``,
         which is drawn above them.
     names : sequence of str, optional
-        Of the features; by default their numbers, from 1. If there are more than 20, families of
+        By default numbers, from 1. If there are more than 20, families of
         similar features are named by their most typical one, then others where there is room.
     label : str
         What the values are, such as ``"share of concordant pairs"``.
-    ax : Axes, optional
-        Where to draw; by default on a new figure of one column's width.
-
-    Returns
-    -------
-    Axes
 
     Notes
     -----
@@ -84,7 +157,7 @@ def plot_similarity(
     ['1', '3', '2']
     """
     values = _check_similarity(similarity)
-    labels = names_of(names, len(values), LONGEST if len(values) <= _FEW else _LONGEST)
+    labels = style.names_of(names, len(values), style.LONGEST if len(values) <= _FEW else _LONGEST)
     tree = tree_of(values)
     members: list[np.ndarray] = []
     if clusters is None:
@@ -94,19 +167,19 @@ def plot_similarity(
         order, members = _by_cluster(values, clusters)
         families = [_typical_first(values, part) for part in members]
     wanted = _wanted_names(families, order, labels)
-    side = WIDTH - 0.5 - LETTER * max(width_of(name) for _, name in wanted)
+    side = style.WIDTH - 0.5 - style.LETTER * max(style.width_of(name) for _, name in wanted)
     rows, shown = _with_room(wanted, _ROW * len(order) / side)
     if ax is None:
-        ax = new_axes(side * (1.0 if clusters is not None else 1 + _TREE))
+        ax = style.new_axes(side * (1.0 if clusters is not None else 1 + _TREE))
     image = ax.imshow(
         values[np.ix_(order, order)],
-        cmap=COLOR_MAP,
+        cmap=style.COLOR_MAP,
         vmin=min(np.floor(10 * values.min()) / 10, 0.0),
         vmax=max(1.0, values.max()),
         interpolation="nearest",
     )
     _frame(ax, [len(part) for part in members])
-    finish(ax, "features, by similarity" if clusters is None else "features, by cluster")
+    style.finish(ax, "features, by similarity" if clusters is None else "features, by cluster")
     ax.set_xticks([])  # the same as the rows
     ax.set_yticks(rows, shown)
     ax.tick_params(length=0 if len(rows) == len(order) else 2)
@@ -114,7 +187,7 @@ def plot_similarity(
     if clusters is None:
         _draw_tree(ax.inset_axes((0.0, 1.01, 1.0, _TREE)), tree)
     beside = ax.inset_axes((1.03, 0.0, 0.05, 1.0))  # as high as the image
-    finish_color_bar(ax.figure.colorbar(image, cax=beside), label)
+    style.finish_color_bar(ax.figure.colorbar(image, cax=beside), label)
     return ax
 
 
@@ -134,8 +207,9 @@ def describe_similarity(similarity: Any, names: Sequence[str], label: str = "sim
         caption += f"Constant within every query, and so similar to none: {equal}. "
     families = _families(values, tree_of(values))
     if families:
-        listed = "; ".join(_describe_family(family, names) for family in families[:_LISTED])
-        which = f", the {_LISTED} largest" if len(families) > _LISTED else ""
+        largest = families[:_LISTED_FAMILIES]
+        listed = "; ".join(_describe_family(family, names) for family in largest)
+        which = f", the {_LISTED_FAMILIES} largest" if len(families) > len(largest) else ""
         found = quantity(len(families), "family", "families")
         return (
             f"{caption}There {'is' if len(families) == 1 else 'are'} {found} of features with "
@@ -193,12 +267,12 @@ def _wanted_names(
     if len(order) <= _MOST_NAMED:
         return [(row, labels[feature]) for row, feature in enumerate(order)]
     row_of = np.argsort(order)
+    several = [family for family in families if len(family) > 1]
     wanted = [
         (float(row_of[family].mean()), f"{labels[family[0]]} +{len(family) - 1}")
-        for family in families
-        if len(family) > 1
+        for family in several
     ]
-    like = {feature for family in families if len(family) > 1 for feature in family.tolist()}
+    like = {feature for family in several for feature in family.tolist()}
     return wanted + [(row, labels[f]) for row, f in enumerate(order) if f not in like]
 
 

@@ -1,4 +1,4 @@
-"""Draw horizontal bars: one for each name, several for each feature, a change with its interval."""
+"""Draw what is known of features, as bars side by side, and a change with its interval."""
 
 from __future__ import annotations
 
@@ -8,25 +8,14 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ranksieve.report.formats.html import element
-from ranksieve.report.page.charts.svg import Scale, drawing, line, short_text, text, width_of
+from ranksieve.report.page.charts import svg
+from ranksieve.report.page.charts.svg import Scale
 
 # Pixels: LEFT and TEXT are the room that texts at the left and at the right may take.
-_LEFT, _WIDTH = 220.0, 760.0
-_ROW, _BAR = 20.0, 12.0
-_PANEL_LEFT, _PANEL_TEXT, _PANEL_GAP = 200.0, 190.0, 28.0
-_PANEL_ROW, _PANEL_BAR, _PANEL_TOP = 22.0, 10.0, 26.0
+_LEFT, _TEXT, _GAP = 200.0, 190.0, 28.0
+_ROW, _BAR, _TOP = 22.0, 10.0, 26.0
 _CHANGE_WIDTH, _CHANGE_HEIGHT = 480.0, 78.0
 _CHANGE_LINE, _BAND = 36.0, 18.0  # middle of the interval, and half of the height of the band
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A bar of a chart."""
-
-    name: str
-    value: float  # at least 0
-    label: str  # number printed beside the bar
-    css: str = "s0"  # CSS class of its color
 
 
 @dataclass(frozen=True)
@@ -43,72 +32,35 @@ class Panel:
     most: float = 0.0  # minimum upper end of the scale: panels with the same can be compared
 
 
-def draw_bars(bars: Sequence[Bar], title: str) -> Markup:
-    """Draw bars that start at zero, which a line marks at the left."""
-    left = min(_LEFT, 16 + max(map(width_of, (bar.name for bar in bars))))
-    right = _WIDTH - 12 - max(map(width_of, (bar.label for bar in bars)))
-    largest = max(bar.value for bar in bars)
-    across = Scale(0.0, largest if largest > 0 else 1.0, left, right)
-    parts = [line(left, 0, left, _ROW * len(bars), "grid")]
-    for row, bar in enumerate(bars):
-        y = row * _ROW
-        parts.append(short_text(left - 8, y + _ROW / 2 + 4, bar.name, left - 12, "end"))
-        end = max(across(bar.value), left)
-        parts.append(
-            element(
-                "rect",
-                x=left,
-                y=y + (_ROW - _BAR) / 2,
-                width=end - left,
-                height=_BAR,
-                class_=f"fill {bar.css}",
-            )
-        )
-        parts.append(text(end + 6, y + _ROW / 2 + 4, bar.label, class_="soft"))
-    return drawing(_WIDTH, _ROW * len(bars) + 2, *parts, title=title)
-
-
 def draw_panels(
     names: Sequence[str], panels: Sequence[Panel], texts: Sequence[str], heading: str, title: str
 ) -> Markup:
-    """Draw the panels side by side, with a text for each feature at the right.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the features.
-    panels : sequence of Panel
-    texts : sequence of str
-        Texts at the right; empty for none.
-    heading : str
-        Heading of the texts.
-    title : str
-    """
-    x = left = min(_PANEL_LEFT, 16 + max(map(width_of, names)))
-    height = _PANEL_TOP + _PANEL_ROW * len(names)
-    parts = [_panel_label(left - 10, row, name, left - 12, "end") for row, name in enumerate(names)]
+    """Draw the panels side by side, with a text for each named feature at the right, if any."""
+    x = left = min(_LEFT, 16 + max(map(svg.width_of, names)))
+    height = _TOP + _ROW * len(names)
+    parts = [_label(left - 10, row, name, left - 12, "end") for row, name in enumerate(names)]
     for panel in panels:
-        numbers = 10 + max(map(width_of, panel.labels), default=0.0)
-        parts.append(text(x, 14, panel.name, class_="soft"))
+        numbers = 10 + max(map(svg.width_of, panel.labels), default=0.0)
+        parts.append(svg.text(x, 14, panel.name, class_="soft"))
         parts += _panel_bars(panel, x, height)
         parts += [
-            text(x + panel.width + 8, _middle(row) + 4, label, class_="soft")
+            svg.text(x + panel.width + 8, _middle(row) + 4, label, class_="soft")
             for row, label in enumerate(panel.labels)
         ]
-        x += max(panel.width + numbers, width_of(panel.name)) + _PANEL_GAP
+        x += max(panel.width + numbers, svg.width_of(panel.name)) + _GAP
     if texts:
-        parts.append(text(x, 14, heading, class_="soft"))
-        parts += [_panel_label(x, row, text, _PANEL_TEXT) for row, text in enumerate(texts) if text]
-        x += _PANEL_TEXT
-    return drawing(x, height + 4, *parts, title=title)
+        parts.append(svg.text(x, 14, heading, class_="soft"))
+        parts += [_label(x, row, beside, _TEXT) for row, beside in enumerate(texts) if beside]
+        x += _TEXT
+    return svg.drawing(x, height + 4, *parts, title=title)
 
 
 def _middle(row: int) -> float:
-    return _PANEL_TOP + (row + 0.5) * _PANEL_ROW
+    return _TOP + (row + 0.5) * _ROW
 
 
-def _panel_label(x: float, row: int, text: str, room: float, anchor: str = "start") -> Markup:
-    return short_text(x, _middle(row) + 4, text, room, anchor)
+def _label(x: float, row: int, label: str, room: float, anchor: str = "start") -> Markup:
+    return svg.short_text(x, _middle(row) + 4, label, room, anchor)
 
 
 def _panel_bars(panel: Panel, left: float, bottom: float) -> list[Markup]:
@@ -117,7 +69,7 @@ def _panel_bars(panel: Panel, left: float, bottom: float) -> list[Markup]:
     reached += [end for pair in ends if pair is not None for end in pair]
     low, high = min([0.0, *reached]), max([panel.most, *reached, 0.0])
     across = Scale(low, high if high > low else low + 1.0, left, left + panel.width)
-    parts = [line(across(0), _PANEL_TOP, across(0), bottom, "grid")]
+    parts = [svg.line(across(0), _TOP, across(0), bottom, "grid")]
     for row, (value, pair) in enumerate(zip(panel.values, ends, strict=True)):
         if value is None:
             continue
@@ -127,9 +79,9 @@ def _panel_bars(panel: Panel, left: float, bottom: float) -> list[Markup]:
         y = _middle(row)
         where = {
             "x": start,
-            "y": y - _PANEL_BAR / 2,
+            "y": y - _BAR / 2,
             "width": max(end - start, 0.5),
-            "height": _PANEL_BAR,
+            "height": _BAR,
         }
         parts.append(element("rect", **where, class_=f"fill {css}", data_tip=tip))
         if pair is not None:
@@ -139,28 +91,18 @@ def _panel_bars(panel: Panel, left: float, bottom: float) -> list[Markup]:
 
 def _whiskers(low: float, high: float, y: float) -> list[Markup]:
     return [
-        line(low, y, high, y, "whisker"),
-        line(low, y - 3, low, y + 3, "whisker"),
-        line(high, y - 3, high, y + 3, "whisker"),
+        svg.line(low, y, high, y, "whisker"),
+        svg.line(low, y - 3, low, y + 3, "whisker"),
+        svg.line(high, y - 3, high, y + 3, "whisker"),
     ]
 
 
 def draw_margin(
     change: float, interval: tuple[float, float], bound: float, margin: float, is_shown: bool
 ) -> Markup:
-    """Draw a relative change, its interval, and the one-sided bound that is tested.
+    """Draw a relative change, its two-sided interval, and the lower bound that is tested.
 
-    Parameters
-    ----------
-    change : float
-        Relative to all features.
-    interval : (float, float)
-        Two-sided.
-    bound : float
-        Lower bound, which must lie above minus the margin.
-    margin : float
-    is_shown : bool
-        Whether the bound lies above it.
+    The change ``is_shown`` to be small enough if the bound lies above minus the margin.
     """
     low, high = min(interval[0], bound, -1.5 * margin), max(interval[1], 0.5 * margin)
     across = Scale(low, high, 60, _CHANGE_WIDTH - 60)
@@ -174,8 +116,8 @@ def draw_margin(
             "rect", x=edge, y=top, width=_CHANGE_WIDTH - edge, height=height,
             class_="good", fill_opacity="0.14",
         ),
-        line(zero, top, zero, top + height, "base"),
-        line(across(interval[0]), _CHANGE_LINE, end, _CHANGE_LINE, "whisker"),
+        svg.line(zero, top, zero, top + height, "base"),
+        svg.line(across(interval[0]), _CHANGE_LINE, end, _CHANGE_LINE, "whisker"),
         element(
             "rect", x=start, y=_CHANGE_LINE - 3, width=max(2.0, end - start), height=6, class_=css
         ),
@@ -191,16 +133,16 @@ def draw_margin(
         f"A change of {100 * change:+.3g}%, {ends}; "
         f"its lower bound of {100 * bound:+.3g}% is {word} the margin of {100 * margin:.3g}%"
     )
-    return drawing(_CHANGE_WIDTH, _CHANGE_HEIGHT, *parts, title=title)
+    return svg.drawing(_CHANGE_WIDTH, _CHANGE_HEIGHT, *parts, title=title)
 
 
 def _below(x: float, label: str) -> Markup:
-    return text(x, _CHANGE_LINE + _BAND + 16, label, "middle", class_="soft")
+    return svg.text(x, _CHANGE_LINE + _BAND + 16, label, "middle", class_="soft")
 
 
 def _above(x: float, label: str, css: str, beside: float | None = None) -> Markup:
     """Write a label above the line, to the left of another label if that is near."""
-    anchor, room = "middle", width_of(label)
+    anchor, room = "middle", svg.width_of(label)
     if beside is not None and beside - x < room:
         anchor, x = "end", min(x + 8, beside - 28)
-    return text(x, _CHANGE_LINE - _BAND - 6, label, anchor, class_=css or "soft")
+    return svg.text(x, _CHANGE_LINE - _BAND - 6, label, anchor, class_=css or "soft")
