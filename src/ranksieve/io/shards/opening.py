@@ -53,8 +53,7 @@ def open_shards(
     --------
     >>> import tempfile, pathlib
     >>> from ranksieve import make_ranking
-    >>> from ranksieve.io.shards import open_shards
-    >>> from ranksieve.io.shards import write_shards
+    >>> from ranksieve.io.shards import open_shards, write_shards
     >>> directory = pathlib.Path(tempfile.mkdtemp()) / "train"
     >>> write_shards(make_ranking(50)[0], directory, shard_bytes=20_000)
     >>> with open_shards(directory, verify=True) as shards:
@@ -65,7 +64,7 @@ def open_shards(
     path = Path(os.path.abspath(directory))
     if verify not in (True, False, "first-read"):
         raise ValueError(f"verify must be True, False or 'first-read', not {verify!r}")
-    shards = Shards(path, _read_manifest(path), client, checks=Checks(bool(verify)))
+    shards = Shards(path, _read_manifest(path), client, Checks(bool(verify)))
     try:
         check_sizes(path, shards._open_manifest)
         if verify is True:

@@ -25,40 +25,16 @@ class Shards:
 
     Every shard is a :class:`Block`: a run of whole queries, whose feature values are mapped into
     memory when they are used. Shards cannot be used after :meth:`close`.
-
-    Attributes
-    ----------
-    path : Path
-        Directory, as an absolute path.
-    client : distributed.Client or None
-        Dask cluster given to :func:`open_shards`.
-    columns : int array or None
-        Features that :meth:`take_features` has kept, as 0-based indices; None for all.
-    missing : Missing or None
-        How to treat missing values; see :meth:`with_missing`.
-    keeps_missing : bool
-        Whether NaN is accepted as a missing value.
-    checks : Checks
-        Checks of the files that were already done.
-    given_weights : tuple of one array or None, or None
-        Weights of queries set by :meth:`with_weights`; None for those in the files.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        manifest: Manifest,
-        client: Any = None,
-        columns: np.ndarray | None = None,
-        *,
-        checks: Checks,
-    ) -> None:
-        self.path = path
-        self.client = client
-        self.columns = columns
-        self.missing: Missing | None = None
-        self.keeps_missing = False
-        self.checks = checks
+    def __init__(self, path: Path, manifest: Manifest, client: Any, checks: Checks) -> None:
+        self.path = path  # of the directory, absolute
+        self.client = client  # of a Dask cluster, or None
+        self.columns: np.ndarray | None = None  # features kept by take_features; None for all
+        self.missing: Missing | None = None  # how to treat missing values
+        self.keeps_missing = False  # whether NaN is accepted as a missing value
+        self.checks = checks  # of the files, that were already done
+        # Weights of queries set by with_weights, or no weights; None for those in the files.
         self.given_weights: tuple[np.ndarray | None] | None = None
         self._manifest: Manifest | None = manifest
         self._first_rows = [0, *np.cumsum([s.rows for s in manifest.shards]).tolist()]
