@@ -33,8 +33,8 @@ from ranksieve.datasets import PlantedRanking, draw_plan, make_ranking
 from ranksieve.io import files
 from ranksieve.io.records import checksum_of
 from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
-from ranksieve.io.shards import files as shard_files
 from ranksieve.io.shards import directory as shard_directory
+from ranksieve.io.shards import files as shard_files
 from ranksieve.progress import listen
 from ranksieve.sums.importance import feature_importance
 from tests.io.test_letor import assert_identical, ranking_data, weighted
