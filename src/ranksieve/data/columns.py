@@ -118,26 +118,11 @@ class Columns:
     ) -> ColumnRoles:
         """Determine the role of each column of a table.
 
-        Parameters
-        ----------
-        table : mapping of str to str
-            Names of the columns -> type of their values in words; empty for numbers.
-        place : path or str
-            Location of the table, for messages.
-        known : mapping of str to str, optional
-            Columns of the label, query, document and weight, if the table declares them itself:
-            nothing is guessed then, and all other columns are features.
-        aside : sequence of str
-            Columns that are read in addition to the data, such as that of a split.
-
-        Returns
-        -------
-        ColumnRoles
-
-        Raises
-        ------
-        DataError
-            If roles are ambiguous or missing; the message names the columns and the options to use.
+        ``table`` has the names of the columns and the type of their values in words, empty for
+        numbers; ``place`` is the location of the table, for messages. ``known`` has the columns of
+        label, query, document and weight, if the table declares them itself: nothing is guessed
+        then, and all other columns are features. Columns ``aside`` are read in addition to the
+        data, such as that of a split. Raises a DataError if roles are ambiguous or missing.
         """
         return _Resolution(self, table, place, known, aside).roles()
 

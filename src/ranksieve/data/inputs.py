@@ -1,8 +1,9 @@
-"""Convert matrices, labels and query ids of users to arrays for kernels."""
+"""Convert matrices, names, labels and query ids of users to arrays for kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,57 @@ def widened(X: Any, n_features: int) -> Any:
     wide = np.zeros((n_rows, n_features), dtype=X.dtype)
     wide[:, :width] = X
     return wide
+
+
+def default_names(n_features: int) -> np.ndarray:
+    """Default names of features: their 1-based numbers."""
+    return _few_names(n_features) if n_features <= _FEW else numbers(range(n_features))
+
+
+_FEW = 2**16
+
+
+@lru_cache(maxsize=8)
+def _few_names(n_features: int) -> np.ndarray:
+    names = numbers(range(n_features))
+    names.flags.writeable = False
+    return names
+
+
+def numbers(features: Iterable[int]) -> np.ndarray:
+    """Default names of some features, given by 0-based index."""
+    return np.array([str(feature + 1) for feature in features], dtype=object)
+
+
+def are_numbers(names: Iterable[str]) -> bool:
+    """Whether the names are just the features' numbers."""
+    return all(name == str(number) for number, name in enumerate(names, start=1))
+
+
+def as_names(names: Any, n_features: int) -> np.ndarray | None:
+    """Check names and return them as an array; None if they are the default numbers."""
+    names = np.array([str(name) for name in names], dtype=object)
+    if len(names) != n_features:
+        raise DataError(f"there are {len(names)} feature names but {n_features} features")
+    for name in repeated(names):
+        raise DataError(f"two features are named {name!r}")
+    return None if are_numbers(names) else names
+
+
+def repeated(values: Iterable[Hashable]) -> Iterator[Any]:
+    """Yield values that occurred before."""
+    seen: set[Hashable] = set()
+    for value in values:
+        if value in seen:
+            yield value
+        seen.add(value)
+
+
+def same_names(a: np.ndarray | None, b: np.ndarray | None) -> bool:
+    """Whether two lists of names are the same; None stands for numbers."""
+    if a is None or b is None:
+        return a is b
+    return not np.any(a != b)
 
 
 def _float_type(dtype: Any) -> Any:
@@ -169,14 +221,9 @@ def join_documents(parts: Sequence[np.ndarray | None], n_rows: Sequence[int]) ->
 
 
 def group_rows(qid: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """Group rows by query.
+    """Group rows by query: the input row of each row (None if they are grouped), and query_ptr.
 
-    Returns
-    -------
-    row_order : int64 array or None
-        The input row that becomes each row; None if the rows are already grouped.
-    query_ptr : int64 array of shape (queries + 1,)
-        Rows of query ``q`` after grouping are ``query_ptr[q]:query_ptr[q + 1]``.
+    Rows of query ``q`` after grouping are ``query_ptr[q]:query_ptr[q + 1]``.
     """
     n_rows = len(qid)
     run_starts = np.flatnonzero(np.concatenate([[True], qid[1:] != qid[:-1]])[:n_rows])

@@ -9,8 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data.errors import DataError
-from ranksieve.data.feature_names import same_names
-from ranksieve.data.inputs import join_documents, join_ids
+from ranksieve.data.inputs import join_documents, join_ids, same_names
 from ranksieve.data.ranking_data import RankingData
 
 S = TypeVar("S", bound=Any)

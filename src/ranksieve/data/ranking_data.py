@@ -10,17 +10,20 @@ from scipy import sparse
 
 from ranksieve.data.columns import Columns
 from ranksieve.data.errors import DataError
-from ranksieve.data.feature_names import are_numbers, as_names, default_names, numbers
 from ranksieve.data.frames import read_frame
 from ranksieve.data.inputs import (
+    are_numbers,
     as_column,
     as_labels,
     as_matrix,
+    as_names,
     as_positions,
     as_query_ids,
     as_query_weights,
     check_finite,
+    default_names,
     group_rows,
+    numbers,
     take_columns,
 )
 from ranksieve.data.missing import Missing, count_missing

@@ -36,34 +36,18 @@ _INNER = ("full", "sample", "querylevelnorm")
 
 @dataclass(frozen=True)
 class Collection:
-    """A collection on disk; made by :func:`open_collection`.
+    """A collection on disk; made by :func:`open_collection`."""
 
-    Attributes
-    ----------
-    name : str
-        Name of its directory.
-    layout : {"parts", "folds", "sets", "single"}
-        Arrangement of its files.
-    folds : list of FoldFiles
-        Training, validation and test files of each fold.
-    """
-
-    name: str
-    layout: str
-    folds: list[FoldFiles]
+    name: str  # of its directory
+    layout: str  # arrangement of its files: "parts", "folds", "sets" or "single"
+    folds: list[FoldFiles]  # training, validation and test files of each fold
 
     def read_fold(self, fold: int, **read_options: Any) -> Fold:
         """Read one fold, counted from 0: data to train on, to validate on and to test on.
 
         All three have the same features. Their number is the highest feature number in any of the
         files, unless ``n_features`` is given. The second is None if there is no validation part.
-
-        Parameters
-        ----------
-        fold : int
-        **read_options
-            ``columns`` for Parquet and CSV files; others are those of
-            :func:`ranksieve.io.letor.read_letor`.
+        Options are ``columns`` for Parquet and CSV files, and those of :func:`read_letor`.
         """
         if not 0 <= fold < len(self.folds):
             raise DataError(f"{self.name} has folds 0 to {len(self.folds) - 1}, got {fold}")
@@ -130,15 +114,6 @@ def open_collection(path: str | os.PathLike[str], *, subset: str | None = None) 
     subset : str, optional
         Keep only the fold of this name, such as ``"set2"`` or ``"Fold1"``; or look in the
         directory of this name, such as ``"sample"``.
-
-    Returns
-    -------
-    Collection
-
-    Raises
-    ------
-    DataError
-        If the layout is unknown or a file of it is missing.
 
     Examples
     --------

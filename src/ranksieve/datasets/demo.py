@@ -85,10 +85,6 @@ def demo_costs() -> FeatureCosts:
     model, which is paid once however many of its features are used. The costs are made up, like the
     demo.
 
-    Returns
-    -------
-    FeatureCosts
-
     Examples
     --------
     >>> from ranksieve.datasets import demo_costs, load_demo

@@ -36,18 +36,8 @@ def read_table_rows(
 ) -> list[TableRow]:
     """Read the rows of a small table: CSV, TSV (``.tsv``) or Parquet (``.parquet``).
 
-    Text may be compressed (``.gz``, ``.zst``). Columns may be in any order, and names in any case.
-
-    Parameters
-    ----------
-    path : str or path
-    needed, optional : sequences of str
-        Required and optional columns; others are refused.
-
-    Raises
-    ------
-    DataError
-        If the table is not valid; the message has the file and, if possible, the line.
+    Text may be compressed (``.gz``, ``.zst``). Columns may be in any order, and names in any case;
+    other columns than those needed or optional are refused.
     """
     path = Path(path)
     if is_parquet(path):
@@ -128,17 +118,9 @@ def _check_header(
 def read_groups(path: PathLike) -> dict[str, list[str]]:
     r"""Read groups of features: name of each group -> names of its features.
 
-    Parameters
-    ----------
-    path : str or path
-        ``.json``: an object of lists of features, or a list of such lists. Anything else is CSV
-        with the columns ``feature`` and ``group`` (``.tsv``: separated by tabs; ``.parquet``: a
-        table of Parquet). Features without names are named by their numbers: 1 for the first.
-
-    Raises
-    ------
-    DataError
-        If the file is not valid; the message has the file and, if possible, the line.
+    A file ``.json`` has an object of lists of features, or a list of such lists; others are tables
+    with the columns ``feature`` and ``group``. Features without names are named by their numbers:
+    1 for the first.
 
     Examples
     --------

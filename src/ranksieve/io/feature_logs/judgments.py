@@ -49,20 +49,8 @@ def read_judgments(path: PathLike) -> Judgments:
       other columns are ignored;
     - the same, or words, without a header: query, document, grade.
 
-    Parameters
-    ----------
-    path : path
-        File; decompressed if its name ends in ``.gz`` or ``.zst``.
-
-    Returns
-    -------
-    Judgments
-        ``grades[query][document]``, with ids as text, and ``layout``, the guessed layout.
-
-    Raises
-    ------
-    DataError
-        If a line is not valid, or if a document has two grades for a query.
+    A document with two grades for a query is an error. Files whose names end in ``.gz`` or ``.zst``
+    are decompressed.
 
     Examples
     --------

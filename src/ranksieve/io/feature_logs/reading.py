@@ -33,41 +33,19 @@ class LogSummary:
     """Summary of a feature log: how it was interpreted, and what was left out.
 
     ``str`` gives a few lines for people.
-
-    Attributes
-    ----------
-    engine : str
-        Search engine of the responses.
-    qid, doc_id : str
-        Fields with the ids of queries and documents.
-    judgments : str
-        Layout of the judgments.
-    n_logged : int
-        Number of documents in the log, counted once for each query.
-    n_unjudged, n_unjudged_queries : int
-        Number of documents without a judgment in queries that have some, and of queries without
-        any, whose documents are always dropped.
-    unjudged : {"drop", "zero"}
-        Treatment of the former.
-    n_unlogged : int
-        Number of judgments of documents that are not in the log.
-    n_missing : int
-        Number of missing values (NaN).
-    unlisted : {"missing", "zero"}
-        Value of features that the log of a document does not list.
     """
 
-    engine: str
-    qid: str
-    doc_id: str
-    judgments: str
-    n_logged: int
-    n_unjudged: int
-    n_unjudged_queries: int
-    unjudged: Unjudged
-    n_unlogged: int
-    n_missing: int
-    unlisted: Literal["missing", "zero"]
+    engine: str  # search engine of the responses
+    qid: str  # field with the id of a query,
+    doc_id: str  # and of a document
+    judgments: str  # layout of the judgments
+    n_logged: int  # documents in the log, counted once for each query
+    n_unjudged: int  # documents without a judgment in queries that have some
+    n_unjudged_queries: int  # queries without any, whose documents are always dropped
+    unjudged: Unjudged  # treatment of unjudged documents
+    n_unlogged: int  # judgments of documents that are not in the log
+    n_missing: int  # missing values (NaN)
+    unlisted: Literal["missing", "zero"]  # value of features that the log does not list
 
     def __str__(self) -> str:
         lines = [
@@ -148,16 +126,11 @@ def read_feature_log(
     summary : LogSummary
         What was guessed, and what was left out.
 
-    Raises
-    ------
-    DataError
-        If the log is not valid (the message has the file and line), if a document is logged twice
-        for a query with different values, or if no logged document is judged.
-
     Notes
     -----
-    Takes time linear in the size of the log, which is read one response at a time; documents that
-    are left out take memory only for their ids.
+    A document that is logged twice for a query with different values is an error. Takes time linear
+    in the size of the log, which is read one response at a time; documents that are left out take
+    memory only for their ids.
 
     Examples
     --------

@@ -153,14 +153,13 @@ class ResponseReader:
         self.is_sparse = False  # whether Solr leaves features out, as far as the responses show
         self._log = log
 
-    def read(self, value: Any, place: str) -> Iterator[LoggedDocument]:
+    def read(
+        self, value: Any, place: str, parents: tuple[Any, ...] = ()
+    ) -> Iterator[LoggedDocument]:
         """Yield the documents of a JSON value: a response, or several of them in any nesting."""
-        return self._walk(value, (), place)
-
-    def _walk(self, value: Any, parents: tuple[Any, ...], place: str) -> Iterator[LoggedDocument]:
         if isinstance(value, list):
             for part in value:
-                yield from self._walk(part, parents, place)
+                yield from self.read(part, place, parents)
             return
         if not isinstance(value, dict):
             raise DataError(f"{place}: expected a search response, found {value!r:.60}")
@@ -168,9 +167,9 @@ class ResponseReader:
         if engine is not None:
             yield self._document(value, parents, engine, place)
         elif isinstance(value.get("response"), (dict, list)):
-            yield from self._walk(value["response"], (*parents, value), place)
+            yield from self.read(value["response"], place, (*parents, value))
         elif isinstance(value.get("responses"), list):
-            yield from self._walk_several(value["responses"], (*parents, value), place)
+            yield from self._read_several(value["responses"], (*parents, value), place)
         elif isinstance(value.get("docs"), list):
             yield from self._documents(value["docs"], (*parents, value), SOLR, place)
         elif "hits" in value:
@@ -178,13 +177,13 @@ class ResponseReader:
         else:
             raise DataError(f"{place}: {_explain(value)}")
 
-    def _walk_several(
+    def _read_several(
         self, responses: list[Any], parents: tuple[Any, ...], place: str
     ) -> Iterator[LoggedDocument]:
         """Documents of a multi-search; an outer list of the same length has an entry for each."""
         for number, response in enumerate(responses):
             own = tuple(_take_entries(scope, number, len(responses)) for scope in parents)
-            yield from self._walk(response, own, f"{place}: response {number + 1}")
+            yield from self.read(response, f"{place}: response {number + 1}", own)
 
     def _hits(self, hits: Any, parents: tuple[Any, ...], place: str) -> Iterator[LoggedDocument]:
         found = hits.get("hits") if isinstance(hits, dict) else hits

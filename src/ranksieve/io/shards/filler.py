@@ -12,8 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.feature_names import are_numbers
-from ranksieve.data.inputs import group_rows, join_documents, widened
+from ranksieve.data.inputs import are_numbers, group_rows, join_documents, widened
 from ranksieve.data.missing import Missing
 from ranksieve.io.shards.format import (
     MANIFEST,

@@ -40,15 +40,6 @@ def open_shards(
     missing : str or Missing, optional
         How to treat missing values (NaN); see :meth:`Shards.with_missing`.
 
-    Returns
-    -------
-    Shards
-
-    Raises
-    ------
-    DataError
-        If it is not a complete directory of shards; the message names the file.
-
     Examples
     --------
     >>> import tempfile, pathlib

@@ -10,8 +10,13 @@ import numpy as np
 from scipy.sparse import csr_matrix, get_index_dtype, vstack
 
 from ranksieve.data import Block, DataError, RankingData
-from ranksieve.data.feature_names import default_names, numbers
-from ranksieve.data.inputs import as_weights, check_query_weights, take_columns
+from ranksieve.data.inputs import (
+    as_weights,
+    check_query_weights,
+    default_names,
+    numbers,
+    take_columns,
+)
 from ranksieve.data.missing import Missing, count_missing
 from ranksieve.io.shards.files import Checks, ShardFiles, verify_files
 from ranksieve.io.shards.format import Manifest

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import HasMethods
 
 from ranksieve.base import Choices
 from ranksieve.base.choices import feature_indices
-from ranksieve.data.feature_names import default_names
+from ranksieve.data.inputs import default_names
 from ranksieve.engine import Source
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, Features, Positive, Seed
 from ranksieve.rankers import as_ranker
