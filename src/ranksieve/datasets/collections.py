@@ -11,15 +11,8 @@ from typing import Any
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.joining import concatenate
-from ranksieve.datasets.fold_files import (
-    Fold,
-    FoldFiles,
-    fold_reader,
-    join_parts,
-    read_parts,
-    rotate,
-)
-from ranksieve.splits import adjacent_parts, rotate_parts
+from ranksieve.datasets.fold_files import Fold, FoldFiles, fold_reader, join_parts, parts_reader
+from ranksieve.splits import Split, adjacent_parts, rotate_parts
 
 _TEXTS = (".txt", ".letor", ".svm", ".svmlight", ".dat", ".csv", ".tsv")
 _SUFFIXES = (
@@ -59,7 +52,7 @@ class Collection:
         Every fold contains every query once, except that ``set1`` and ``set2`` are separate
         collections: choose one when opening them. Options are those of :meth:`read_fold`.
         """
-        return join_parts(read_parts(self.whole, **read_options))
+        return join_parts(parts_reader([[path] for path in self.whole], **read_options)())
 
     @property
     def whole(self) -> tuple[Path, ...]:
@@ -80,12 +73,17 @@ class Collection:
         if self.layout != "parts":
             return [fold_reader(fold, **read_options) for fold in self.folds]
 
-        def read_joined() -> tuple[RankingData, list[int]]:
-            parts = read_parts(self.folds[0].files, **read_options)
-            return concatenate(parts), [part.n_queries for part in parts]
+        @cache
+        def read_joined() -> tuple[RankingData, list[Split]]:
+            parts = parts_reader([[path] for path in self.folds[0].files], **read_options)()
+            sizes = [part.n_queries for part in parts]
+            return concatenate(parts), rotate_parts(adjacent_parts(sizes))
 
-        shared = cache(read_joined)
-        return [partial(rotate, shared, turn) for turn in range(len(self.folds))]
+        def rotate(turn: int) -> Fold:
+            data, splits = read_joined()
+            return splits[turn].apply(data)
+
+        return [partial(rotate, turn) for turn in range(len(self.folds))]
 
 
 def open_collection(path: str | os.PathLike[str], *, subset: str | None = None) -> Collection:

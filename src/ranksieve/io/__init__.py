@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ranksieve.data.errors import DataError
+
 if TYPE_CHECKING:
     from ranksieve.data import RankingData
     from ranksieve.data.columns import Columns
@@ -50,8 +52,6 @@ def _unpacked_suffix(path: Path) -> str:
 
 def are_tables(paths: Sequence[Path]) -> bool:
     """Whether all files are Parquet or CSV; raises a DataError if only some are."""
-    from ranksieve.data.errors import DataError
-
     tables = [path for path in paths if is_parquet(path) or is_delimited(path)]
     if tables and len(tables) < len(paths):
         other = next(path for path in paths if path not in tables)
@@ -93,7 +93,6 @@ def read_data(
     With ``judgments`` they are feature logs. ``columns`` is for Parquet and CSV. ``options`` are
     those of :func:`read_letor`; other readers take only ``sparse`` and ``dtype`` of them.
     """
-    from ranksieve.data.errors import DataError
     from ranksieve.io.feature_logs import read_feature_log
     from ranksieve.io.letor import read_letor
 
@@ -127,8 +126,6 @@ def check_no_options(
     ``columns`` do not apply to data without columns, and those of ``text_options`` that number
     features do not apply to data other than LETOR text.
     """
-    from ranksieve.data.errors import DataError
-
     if columns:
         other = "; --selection applies a selection" if columns.features else ""
         raise DataError(
@@ -148,7 +145,6 @@ def _flags(names: Iterable[str]) -> str:
 
 def write_data(data: RankingData, path: Path) -> None:
     """Write a file: Parquet if its name ends in ``.parquet`` or ``.pq``, else LETOR text."""
-    from ranksieve.data.errors import DataError
     from ranksieve.io.letor import write_letor
     from ranksieve.io.parquet import write_parquet
 
