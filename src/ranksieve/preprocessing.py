@@ -144,9 +144,6 @@ class QueryImputer(RankingDataMixin, ArrayTransformer):
     ----------
     missing_ : Missing
         The treatment, with indicators of the features that had missing values in training.
-    n_features_in_ : int
-    feature_names_in_ : array of str
-        Only if the features have names.
 
     See Also
     --------
@@ -204,8 +201,11 @@ class _Scaler(OneToOneFeatureMixin, ArrayTransformer):
         return tags
 
     def _transform_queries(self, X: Any, query_ptr: np.ndarray) -> Any:
-        scale = _scale_csr if sparse.issparse(X) else _scale_array
-        return scale(X, query_ptr, self._standardize)
+        if sparse.issparse(X):
+            return _scale_csr(X, query_ptr, self._standardize)
+        scaled = np.array(X, order="C")
+        over_queries(scale_dense, query_ptr, scaled, query_ptr, self._standardize)
+        return scaled
 
 
 class QueryMinMaxScaler(RankingDataMixin, _Scaler):
@@ -217,12 +217,6 @@ class QueryMinMaxScaler(RankingDataMixin, _Scaler):
     for every document i of query Q and every feature f. A feature that is constant in a query
     becomes 0 there; missing values (NaN) stay, and the others are scaled without them. This is the
     QueryLevelNorm of the LETOR collections.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-    feature_names_in_ : array of str
-        Only if the features have names.
 
     See Also
     --------
@@ -265,12 +259,6 @@ class QueryStandardScaler(RankingDataMixin, _Scaler):
     for every document i of query Q and every feature f. A feature that is constant in a query
     becomes 0 there; missing values (NaN) stay, and the others are scaled without them.
 
-    Attributes
-    ----------
-    n_features_in_ : int
-    feature_names_in_ : array of str
-        Only if the features have names.
-
     See Also
     --------
     QueryMinMaxScaler : The range [0, 1] within each query.
@@ -303,12 +291,6 @@ def scaled_within_queries(data: RankingData, scale: str) -> RankingData:
         return data
     scaler = QueryMinMaxScaler() if scale == "min-max" else QueryStandardScaler()
     return scaler.fit_transform(data)
-
-
-def _scale_array(X: np.ndarray, query_ptr: np.ndarray, standardize: bool) -> np.ndarray:
-    scaled = np.array(X, order="C")
-    over_queries(scale_dense, query_ptr, scaled, query_ptr, standardize)
-    return scaled
 
 
 def _scale_csr(X: Any, query_ptr: np.ndarray, standardize: bool) -> Any:

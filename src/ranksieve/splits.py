@@ -88,14 +88,7 @@ def row_splits(splits: Sequence[Split], qid: Any) -> list[tuple[np.ndarray, np.n
 
 
 def adjacent_parts(sizes: Sequence[int]) -> list[np.ndarray]:
-    """Return parts of the given sizes, one after the other, such as joined files.
-
-    Examples
-    --------
-    >>> from ranksieve.splits import adjacent_parts
-    >>> [part.tolist() for part in adjacent_parts([2, 1, 3])]
-    [[0, 1], [2], [3, 4, 5]]
-    """
+    """Return parts of the given sizes, one after the other, such as joined files."""
     ends = np.cumsum(sizes)
     return [np.arange(end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
@@ -131,12 +124,6 @@ def complementary_halves(n_queries: int, n_pairs: int, random_state: Any = 0) ->
 
     Returns the ascending positions of the queries of each half, one pair after the other. If the
     number of queries is odd, each pair leaves out a query.
-
-    Examples
-    --------
-    >>> from ranksieve.splits import complementary_halves
-    >>> [half.tolist() for half in complementary_halves(5, 2)]
-    [[2, 4], [0, 3], [1, 4], [0, 2]]
     """
     half = n_queries // 2
     if half < 2:

@@ -168,22 +168,20 @@ def check_named(names: Sequence[str], place: Any) -> None:
         )
 
 
+@dataclass
 class _Resolution:
-    """One resolution of columns."""
+    """One resolution of columns; the fields are the parameters of :meth:`Columns.resolve`."""
 
-    def __init__(
-        self,
-        columns: Columns,
-        table: Mapping[str, str],
-        place: Any,
-        known: Mapping[str, str] | None,
-        aside: Sequence[str],
-    ) -> None:
-        self.columns, self.table, self.place = columns, table, place
-        self.known, self.aside = known, aside
-        for name in aside:
+    columns: Columns
+    table: Mapping[str, str]
+    place: Any
+    known: Mapping[str, str] | None
+    aside: Sequence[str]
+
+    def __post_init__(self) -> None:
+        for name in self.aside:
             self._check_exists(name)
-        self.given = {role: name for role in _WORDS if (name := getattr(columns, role))}
+        self.given = {role: name for role in _WORDS if (name := getattr(self.columns, role))}
         self.dropped = self._matching("drop")
 
     def roles(self) -> ColumnRoles:
@@ -249,7 +247,11 @@ class _Resolution:
         if self.columns.features:
             chosen = self._matching("features")
         else:
-            chosen = [name for name in self.table if not _is_pandas_index(name)]
+            chosen = [
+                name  # but not the index that pandas stores in Parquet files
+                for name in self.table
+                if not (name.startswith("__index_level_") and name.endswith("__"))
+            ]
         others = special.union(self.dropped, self.aside)
         features = tuple(name for name in chosen if name not in others)
         self._check_features(features)
@@ -305,10 +307,6 @@ class _Resolution:
 
     def _fail(self, message: str) -> NoReturn:
         raise DataError(f"{self.place}: {message}")
-
-
-def _is_pandas_index(name: str) -> bool:
-    return name.startswith("__index_level_") and name.endswith("__")
 
 
 def _option(role: str, name: str) -> str:

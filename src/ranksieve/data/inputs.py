@@ -47,7 +47,9 @@ def polars_to_row_order(X: Any) -> Any:
 
 def canonical(X: Any) -> Any:
     """Sort the features of each row and add up duplicate entries, as kernels require."""
-    is_safe = len(X.indptr) == X.shape[0] + 1 and _is_in_range(X.indptr, X.indices)
+    indptr = X.indptr
+    is_safe = len(indptr) == X.shape[0] + 1 and indptr[0] == 0 and indptr[-1] == len(X.indices)
+    is_safe = is_safe and bool(np.all(np.diff(indptr) >= 0))
     if is_safe and first_bad_row(X.indptr, X.indices, X.shape[1]) < 0:
         X.has_canonical_format = True
         return X
@@ -59,10 +61,6 @@ def canonical(X: Any) -> Any:
     X.has_canonical_format = X.has_sorted_indices = False
     X.sum_duplicates()
     return X
-
-
-def _is_in_range(indptr: np.ndarray, indices: np.ndarray) -> bool:
-    return indptr[0] == 0 and indptr[-1] == len(indices) and bool(np.all(np.diff(indptr) >= 0))
 
 
 def take_columns(X: Any, columns: np.ndarray) -> Any:

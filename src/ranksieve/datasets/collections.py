@@ -193,15 +193,12 @@ def _find_parts(entries: dict[str, Path]) -> list[FoldFiles]:
         raise DataError(f"{present[0].parent}: {missing.upper()} of S1..S5 is missing")
     if not present:
         return []
-    return [
-        FoldFiles(
-            f"Fold{number}",
-            train=tuple(present[part] for part in split.train),
-            vali=tuple(present[part] for part in split.vali),
-            test=tuple(present[part] for part in split.test),
-        )
-        for number, split in enumerate(rotate_parts(adjacent_parts([1] * len(_PARTS))), start=1)
-    ]
+    folds = []
+    for number, split in enumerate(rotate_parts(adjacent_parts([1] * len(_PARTS))), start=1):
+        parts = (split.train, split.vali, split.test)
+        files_of = (tuple(present[file] for file in part) for part in parts)
+        folds.append(FoldFiles(f"Fold{number}", *files_of))
+    return folds
 
 
 def _find_sets(entries: dict[str, Path]) -> list[FoldFiles]:

@@ -129,7 +129,10 @@ def draw_plan(
         "query": n_query_level,
         "constant": n_constant,
     }
-    _check_counts(counts)
+    for name, count in counts.items():
+        least = int(name == "informative")
+        if count < least:
+            raise ValueError(f"there must be at least {least} {name} features, got {count}")
     check_shares(small_is_good=small_is_good, skewed=skewed, tied=tied)
     if skewed + tied > 1.0:
         raise ValueError(f"skewed and tied must not add up to more than 1: {skewed} + {tied}")
@@ -156,13 +159,6 @@ def _coarse(normal: np.ndarray) -> np.ndarray:
     """Turn normal values into counts, scaled to mean 0 and variance 1."""
     counts = np.maximum(0.0, np.floor(_STEPS * normal + 0.5))
     return (counts - _COUNT_MEAN) / _COUNT_DEVIATION
-
-
-def _check_counts(counts: dict[str, int]) -> None:
-    for kind, count in counts.items():
-        least = int(kind == "informative")
-        if count < least:
-            raise ValueError(f"there must be at least {least} {kind} features, got {count}")
 
 
 def check_shares(**shares: float) -> None:

@@ -27,7 +27,7 @@ from ranksieve.io import (
     TEXT_OPTIONS,
     are_tables,
     check_no_options,
-    open_tables,
+    open_if_tables,
     read_data,
     stored_options,
 )
@@ -236,10 +236,11 @@ def _read_with_column(
         data, aside = read_frame(RankingData, source, columns, [column])
         return data, aside[column]
     paths = paths_of(source)
-    if not are_table_files(paths):
+    tables = None
+    if are_table_files(paths):
+        tables = open_if_tables(paths, columns, read_options, [column])
+    if tables is None:
         raise DataError(f"to split by column {column!r}, data must be Parquet, CSV or a frame")
-    check_no_options(paths[0], "Parquet and CSV", text_options=read_options)
-    tables = open_tables(paths, columns, [column])
     data, aside = tables.read_with_aside(**stored_options(read_options))
     return data, aside[column]
 

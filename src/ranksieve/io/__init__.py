@@ -59,22 +59,13 @@ def are_tables(paths: Sequence[Path]) -> bool:
     return bool(tables)
 
 
-def open_tables(
-    paths: Sequence[Path], columns: Columns | None = None, aside: Sequence[str] = ()
-) -> Tables:
-    """Open Parquet or CSV files with the same columns; their rows are not read yet."""
-    from ranksieve.io.delimited import DelimitedTable
-    from ranksieve.io.parquet import ParquetTable
-    from ranksieve.io.tables import Tables
-
-    files = [DelimitedTable(p) if is_delimited(p) else ParquetTable(p) for p in paths]
-    return Tables(files, columns, aside)
-
-
 def open_if_tables(
-    paths: Sequence[Path], columns: Columns | None, options: Mapping[str, Any]
+    paths: Sequence[Path],
+    columns: Columns | None,
+    options: Mapping[str, Any],
+    aside: Sequence[str] = (),
 ) -> Tables | None:
-    """Open Parquet or CSV files; return None if the files are LETOR text.
+    """Open Parquet or CSV files with the same columns; return None if the files are LETOR text.
 
     Raises a DataError if ``columns`` or ``options`` are given for the other of these formats.
     """
@@ -82,7 +73,12 @@ def open_if_tables(
         check_no_options(paths[0], "LETOR text", columns)
         return None
     check_no_options(paths[0], "Parquet and CSV", text_options=options)
-    return open_tables(paths, columns)
+    from ranksieve.io.delimited import DelimitedTable
+    from ranksieve.io.parquet import ParquetTable
+    from ranksieve.io.tables import Tables
+
+    files = [DelimitedTable(p) if is_delimited(p) else ParquetTable(p) for p in paths]
+    return Tables(files, columns, aside)
 
 
 def read_data(

@@ -71,11 +71,6 @@ def read_letor(
         ``doc_ids`` are the comments (only X of LETOR's ``docid = X inc = ...``), or None if no
         row has one. Query ids are integers if all of them look like integers, else strings.
 
-    Raises
-    ------
-    DataError
-        For the first error; the message has the file and line.
-
     Notes
     -----
     Takes time linear in the size of the text, which is read in pieces of about a megabyte. In
@@ -145,11 +140,10 @@ def write_letor(data: RankingData, path: PathLike, *, zero_based: bool = False) 
     zero_based : bool
         Whether indices start at 0.
 
-    Raises
-    ------
-    DataError
-        If a query id, document id or feature name cannot be distinguished from the text around it;
-        if queries have weights, which the format cannot store; or if a feature value is infinite.
+    Notes
+    -----
+    Ids and names that cannot be distinguished from the text around them are refused, as are weights
+    of queries, which the format cannot store, and infinite feature values.
     """
     target = Path(path)
     if data.query_weights is not None:

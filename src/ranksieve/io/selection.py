@@ -120,19 +120,7 @@ def write_selection(selection: Selection, path: PathLike) -> None:
 
 
 def read_selection(path: PathLike) -> Selection:
-    """Read and check a selection written by :func:`write_selection`.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from ranksieve.io.selection import SelectedFeature, Selection
-    >>> from ranksieve.io.selection import read_selection, write_selection
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "selected.json"
-    >>> features = [SelectedFeature(38, "39", 0.47, ""), SelectedFeature(4, "5", 0.31, "")]
-    >>> write_selection(Selection("gas-e", {"c": 0.01}, 46, ["train.txt"], "0.1", features), path)
-    >>> read_selection(path).columns.tolist()
-    [4, 38]
-    """
+    """Read and check a selection written by :func:`write_selection`."""
     with records.locate_errors(path):
         record = records.read_record(path)
         has_checksum = isinstance(record, dict) and "checksum" in record

@@ -116,20 +116,11 @@ def _check_header(
 
 
 def read_groups(path: PathLike) -> dict[str, list[str]]:
-    r"""Read groups of features: name of each group -> names of its features.
+    """Read groups of features: name of each group -> names of its features.
 
     A file ``.json`` has an object of lists of features, or a list of such lists; others are tables
     with the columns ``feature`` and ``group``. Features without names are named by their numbers:
     1 for the first.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from ranksieve.io.small_tables import read_groups
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "groups.csv"
-    >>> _ = path.write_text("feature,group\nbm25_title,bm25\nbm25_body,bm25\nclicks,log\n")
-    >>> read_groups(path)
-    {'bm25': ['bm25_title', 'bm25_body'], 'log': ['clicks']}
     """
     if Path(path).suffix == ".json":
         return _groups_of_json(read_record(path), path)

@@ -94,8 +94,8 @@ def read_feature_log(
         A file of query, document and grade, as :func:`read_judgments` takes it, or
         ``{query: {document: grade}}``.
     unjudged : {"drop", "zero"}
-        Treatment of documents without a judgment: they are left out, as is usual in training, or
-        get grade 0, as is usual in evaluation. Queries without any judgment are left out.
+        Whether documents without a judgment are left out, as is usual in training, or get grade 0,
+        as is usual in evaluation. Queries without any judgment are left out.
     qid : str, optional
         Field with the query id, such as ``"search_id"`` or ``"fields.qid"``, in the line, the
         response or the document. By default ``qid`` or ``query_id`` in one of these, or ``query``
@@ -112,17 +112,14 @@ def read_feature_log(
         Solr's sparse format leaves out features with their default value. By default they are 0 if
         Solr was asked for ``format=sparse``, or if the documents of one of its responses list
         different features, else missing.
-    dtype : {"float64", "float32"}
-        Type of the feature values. Engines compute with float32.
-    sparse : bool
-        Whether to build a CSR matrix (without its zeros) instead of an array.
+    dtype, sparse
+        As in :func:`read_letor`. Engines compute with float32.
 
     Returns
     -------
     data : RankingData
         Rows in the order of the log, grouped by query. Features have the order in which they first
-        appear. Values that the engine has not logged are NaN. Query ids are integers if all of them
-        look like integers, else strings; document ids are strings.
+        appear. Query ids are integers if all of them look like integers, else strings.
     summary : LogSummary
         What was guessed, and what was left out.
 

@@ -195,7 +195,8 @@ class ResponseReader:
         self, documents: list[Any], parents: tuple[Any, ...], engine: SearchEngine, place: str
     ) -> Iterator[LoggedDocument]:
         listed = None
-        self.is_sparse |= engine is SOLR and _asks_for_sparse(parents)
+        fields = str(_find_first(parents, "responseHeader.params.fl"))
+        self.is_sparse |= engine is SOLR and "format=sparse" in fields
         for number, document in enumerate(documents, start=1):
             where = f"{place}: {'hit' if engine is ELASTICSEARCH else 'document'} {number}"
             if not isinstance(document, dict):
@@ -254,10 +255,6 @@ def _engine_of_document(value: dict[str, Any], log: str | None) -> SearchEngine 
     if "_id" in value and isinstance(value.get("fields"), dict):
         return ELASTICSEARCH
     return SOLR if isinstance(value.get(log or _SOLR_FIELD), str) else None
-
-
-def _asks_for_sparse(parents: tuple[Any, ...]) -> bool:
-    return "format=sparse" in str(_find_first(parents, "responseHeader.params.fl"))
 
 
 def _explain(value: dict[str, Any]) -> str:

@@ -58,11 +58,6 @@ def write_shards(
         Whether to replace the shards in ``directory`` once the new ones are complete. A directory
         that contains anything else is never replaced.
 
-    Raises
-    ------
-    DataError
-        If pieces have different features, or a query is in two of them.
-
     Notes
     -----
     Query and document ids that are 64-bit integers are read back as integers, all others as their
@@ -175,17 +170,11 @@ def convert_to_shards(
         NaN, which is also the default. For indicators, convert without them first, open these
         shards with them, and pass those to :func:`write_shards`.
 
-    Raises
-    ------
-    DataError
-        ``file:line: what is wrong``. Rows of a query that are not adjacent are grouped within a
-        shard; a query that reappears after its shard was written is an error. Rows of Parquet files
-        are counted from 0; in CSV files, the header is row 1.
-
     Notes
     -----
-    Takes time linear in the size of the files, and memory for a few shards and the id of every
-    query.
+    Rows of a query that are not adjacent are grouped within a shard; a query that reappears after
+    its shard was written is an error. Takes time linear in the size of the files, and memory for a
+    few shards and the id of every query.
 
     Examples
     --------
