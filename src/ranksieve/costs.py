@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.data.frames import is_frame
+from ranksieve.data.inputs import is_frame
 from ranksieve.io.records import PathLike
 from ranksieve.io.small_tables import TableRow, read_table_rows, rows_of_frame
 from ranksieve.text import parse_number, quantity

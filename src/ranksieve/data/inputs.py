@@ -18,6 +18,12 @@ _HOW_TO_DECLARE = (
 )
 
 
+def is_frame(source: Any) -> bool:
+    """Whether this is a frame of pandas or polars, or a table of pyarrow."""
+    home = type(source).__module__.partition(".")[0]
+    return home in ("pandas", "polars", "pyarrow") and hasattr(source, "columns")
+
+
 def as_matrix(X: Any) -> tuple[Any, list[str] | None]:
     """Convert X to a float array or CSR matrix; also return its column names, or None."""
     if sparse.issparse(X):
@@ -123,13 +129,6 @@ def repeated(values: Iterable[Hashable]) -> Iterator[Any]:
         if value in seen:
             yield value
         seen.add(value)
-
-
-def same_names(a: np.ndarray | None, b: np.ndarray | None) -> bool:
-    """Whether two lists of names are the same; None stands for numbers."""
-    if a is None or b is None:
-        return a is b
-    return not np.any(a != b)
 
 
 def _float_type(dtype: Any) -> Any:

@@ -18,7 +18,8 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns
-from ranksieve.data.frames import is_frame, read_frame
+from ranksieve.data.frames import read_frame
+from ranksieve.data.inputs import is_frame
 from ranksieve.data.joining import with_features_of
 from ranksieve.datasets.collections import Collection, open_collection
 from ranksieve.datasets.fold_files import Fold, FoldFiles, fold_reader

@@ -10,7 +10,8 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from ranksieve.data import DataError
-from ranksieve.data.frames import arrow_columns, is_frame
+from ranksieve.data.frames import arrow_columns
+from ranksieve.data.inputs import is_frame
 from ranksieve.io import delimiter_of, is_parquet
 from ranksieve.io.files import explain_read_errors, open_decompressed, open_regular
 from ranksieve.io.parquet import explain_parquet_errors

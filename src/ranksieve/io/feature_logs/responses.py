@@ -218,29 +218,16 @@ class ResponseReader:
                 f"{place}: this is a document of {engine.name}, but the log began with "
                 f"{self.engine.name}; read the logs of each engine separately"
             )
+        scopes = tuple(reversed(parents))
+        if self.qid is None:
+            self.qid = _guess_query(document, scopes, place)
+        assert self.doc_id is not None
         return LoggedDocument(
-            self._query(document, tuple(reversed(parents)), place),
-            self._document_id(document, place),
+            _id_at(self.qid, (*scopes, document), "query id", place),
+            _id_at(self.doc_id, (document,), "document id", place),
             engine.features(document, self._log, place),
             place,
         )
-
-    def _query(self, document: dict[str, Any], parents: tuple[Any, ...], place: str) -> str:
-        if self.qid is None:
-            self.qid = _guess_query(document, parents, place)
-        found = _find_first((*parents, document), self.qid)
-        if found is None:
-            raise DataError(f"{place}: there is no {self.qid!r}, which should have the query id")
-        return _as_id(found, f"query id {self.qid!r}", place)
-
-    def _document_id(self, document: dict[str, Any], place: str) -> str:
-        assert self.doc_id is not None
-        found = _find(document, self.doc_id)
-        if found is None:
-            raise DataError(
-                f"{place}: there is no {self.doc_id!r}, which should have the document id"
-            )
-        return _as_id(found, f"document id {self.doc_id!r}", place)
 
 
 def _take_entries(scope: dict[str, Any], number: int, count: int) -> dict[str, Any]:
@@ -310,11 +297,17 @@ def _is_id(value: Any) -> bool:
     return isinstance(value, (str, int)) and not isinstance(value, bool) and value != ""
 
 
-def _as_id(value: Any, what: str, place: str) -> str:
+def _id_at(path: str, scopes: tuple[Any, ...], what: str, place: str) -> str:
+    """Id at a path of the first object that has one, as text."""
+    value = _find_first(scopes, path)
+    if value is None:
+        raise DataError(f"{place}: there is no {path!r}, which should have the {what}")
     if not _is_id(value):
-        raise DataError(f"{place}: {what} should be a text or a whole number, not {value!r:.60}")
+        raise DataError(
+            f"{place}: {what} {path!r} should be a text or a whole number, not {value!r:.60}"
+        )
     text = str(value[0] if isinstance(value, list) else value)
-    check_text(text, what, place)
+    check_text(text, f"{what} {path!r}", place)
     return text
 
 

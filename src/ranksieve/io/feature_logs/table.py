@@ -60,7 +60,10 @@ class LogTable:
         documents[logged.document] = len(self._values)
         names = tuple(logged.features)
         if names not in self._listings:
-            self._listings[names] = self._find_columns(names, logged.place)
+            for name in names:
+                check_text(name, "the name of a feature", logged.place)
+            found = [self._columns.setdefault(name, len(self._columns)) for name in names]
+            self._listings[names] = np.array(found, dtype=np.intp)
         self._columns_of.append(self._listings[names])
         self._values.append(array("d", logged.features.values()))
         self._grades.append(grade)
@@ -76,12 +79,6 @@ class LogTable:
             self.n_unjudged += 1
             return None if self._unjudged == "drop" else 0.0
         return grade
-
-    def _find_columns(self, names: tuple[str, ...], place: str) -> np.ndarray:
-        for name in names:
-            check_text(name, "the name of a feature", place)
-        found = [self._columns.setdefault(name, len(self._columns)) for name in names]
-        return np.array(found, dtype=np.intp)
 
     def _check_same(self, row: int, logged: LoggedDocument) -> None:
         names = list(self._columns)
