@@ -86,11 +86,9 @@ def open_data(
 
         check_no_options(DEMO, "the demo", columns, read_options)
         return load_demo()[0]
-    if isinstance(source, Collection):
-        check_no_options(title_of(source), "such data", columns)
-        return source
-    if isinstance(source, (RankingData, Shards)):
-        check_no_options(title_of(source), "such data", columns, read_options)
+    if isinstance(source, (Collection, RankingData, Shards)):
+        is_read = not isinstance(source, Collection)
+        check_no_options(title_of(source), "such data", columns, read_options if is_read else None)
         return source
     if is_frame(source):
         check_no_options(title_of(source), "frames", text_options=read_options)

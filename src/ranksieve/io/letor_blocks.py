@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,7 @@ class Grammar:
 class TextBlock:
     """Rows of one piece of text."""
 
+    path: Path
     matrix: Any  # (rows, width) array or CSR matrix
     labels: np.ndarray
     run_ids: list[bytes]  # query ids of runs of equal ids,
@@ -93,7 +95,6 @@ class TextBlock:
     names: dict[int, str]  # 0-based feature -> name, from header lines
     n_lines: int
     n_bytes: int
-    path: Path | None = None
 
 
 class _LineError(Exception):
@@ -113,10 +114,10 @@ def read_blocks(paths: Iterable[Path], grammar: Grammar) -> Iterator[TextBlock]:
     for path in paths:
         lines = rows = 0
         try:
-            for block in ordered_map(lambda p: _parse_piece(p, grammar), _pieces(path, advance)):
+            parse = partial(_parse_piece, path=path, grammar=grammar)
+            for block in ordered_map(parse, _pieces(path, advance)):
                 if rows:
                     block.names = {}  # header lines come before the first row
-                block.path = path
                 block.run_lines += lines
                 lines += block.n_lines
                 rows += block.labels.size
@@ -143,7 +144,7 @@ def _pieces(path: Path, advance: Callable[[int], None]) -> Iterator[bytes | Exce
         yield error
 
 
-def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> TextBlock:
+def _parse_piece(piece: bytes | Exception, path: Path, grammar: Grammar) -> TextBlock:
     if isinstance(piece, Exception):
         # An error of reading is reported with the last line that was read.
         raise _LineError(int(isinstance(piece, LongLineError)), explain_os_error(piece)) from piece
@@ -178,6 +179,7 @@ def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> TextBlock:
     _check_piece(piece, error, at, grammar)
     runs = lines.runs[:n_runs]
     return TextBlock(
+        path=path,
         matrix=_matrix(lines, (n_rows, width), len(piece), grammar),
         labels=lines.labels[:n_rows].copy(),
         run_ids=[piece[start:end] for start, end in runs[:, 1:3].tolist()],

@@ -241,9 +241,9 @@ def _add_text(
         if features is None:
             filler.width = width
         elif width > features.n_features_in:
-            features.check_fits(width, None, block.path or files[0])
+            features.check_fits(width, None, block.path)
         documents = None if block.doc_ids is None else np.array(block.doc_ids, dtype=object)
-        positions = block.run_lines + files.index(block.path or files[0]) * _FILE
+        positions = block.run_lines + files.index(block.path) * _FILE
         ids = [decode(query) for query in block.run_ids]
         X = block.matrix if features is None else features.take_from(block.matrix)
         filler.add(Piece(X, block.labels, documents, ids, block.run_lengths, positions.tolist()))
