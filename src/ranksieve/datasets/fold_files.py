@@ -68,7 +68,7 @@ def _read_tables(
     tables: Tables, parts: list[Sequence[Path]], options: dict[str, Any]
 ) -> list[RankingData]:
     files = [[file for file in tables.files if file.path in part] for part in parts]
-    return [tables.read(of_part, **options) for of_part in files]
+    return [tables.read(of_part, **options)[0] for of_part in files]
 
 
 def _read_texts(parts: list[Sequence[Path]], read_options: dict[str, Any]) -> list[RankingData]:

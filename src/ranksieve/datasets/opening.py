@@ -240,7 +240,7 @@ def _read_with_column(
         tables = open_if_tables(paths, columns, read_options, [column])
     if tables is None:
         raise DataError(f"to split by column {column!r}, data must be Parquet, CSV or a frame")
-    data, aside = tables.read_with_aside(**stored_options(read_options))
+    data, aside = tables.read(**stored_options(read_options))
     return data, aside[column]
 
 

@@ -103,7 +103,7 @@ def read_data(
     tables = open_if_tables(paths, columns, options)
     if tables is None:
         return read_letor(paths, **options)
-    return tables.read(**stored_options(options))
+    return tables.read(**stored_options(options))[0]
 
 
 def stored_options(options: Mapping[str, Any]) -> dict[str, Any]:

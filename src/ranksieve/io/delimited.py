@@ -71,7 +71,7 @@ def read_csv(
     (['bm25', 'price'], [[2.5, 10.0], [nan, 12.0]], [7, 7])
     """
     tables = Tables(list(map(DelimitedTable, as_paths(path))), columns)
-    return tables.read(dtype=dtype, sparse=sparse)
+    return tables.read(dtype=dtype, sparse=sparse)[0]
 
 
 class DelimitedTable:

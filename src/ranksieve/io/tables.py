@@ -94,18 +94,8 @@ class Tables:
         *,
         sparse: bool | None = None,
         dtype: str | None = None,
-    ) -> RankingData:
-        """Read the rows of all files, or of some."""
-        return self.read_with_aside(files, sparse=sparse, dtype=dtype)[0]
-
-    def read_with_aside(
-        self,
-        files: Sequence[TableFile] | None = None,
-        *,
-        sparse: bool | None = None,
-        dtype: str | None = None,
     ) -> tuple[RankingData, dict[str, np.ndarray]]:
-        """Read the rows of all files, or of some; columns aside are in the order of the files."""
+        """Read the rows of all files, or of some, and the columns aside in the order of files."""
         chosen = self.files if files is None else files
         as_csr = self.is_sparse if sparse is None else sparse
         kind = np.dtype(dtype or self.dtype)
