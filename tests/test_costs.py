@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve import DataError, FeatureCosts, load_demo
-from ranksieve.data.feature_names import default_names
+from ranksieve.data.inputs import default_names
 from ranksieve.datasets import demo_costs
 from ranksieve.values import plain_value
 from tests.oracles import cost_of_features

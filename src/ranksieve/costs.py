@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.data.frames import is_frame
+from ranksieve.data.inputs import is_frame
 from ranksieve.io.records import PathLike
 from ranksieve.io.small_tables import TableRow, read_table_rows, rows_of_frame
 from ranksieve.text import parse_number, quantity
@@ -80,12 +80,6 @@ class FeatureCosts:
     group_costs : mapping of str to float
         Cost of each group, at least 0.
 
-    Raises
-    ------
-    DataError
-        If a cost is negative or not finite, a group has no cost or no feature, or a feature
-        has a group but no cost; the message has ``file:line`` if it was read from a file.
-
     Examples
     --------
     >>> from ranksieve import FeatureCosts
@@ -123,18 +117,8 @@ class FeatureCosts:
     def read(cls, path: PathLike, groups: PathLike | None = None) -> FeatureCosts:
         r"""Read costs from files: CSV, TSV (``.tsv``) or Parquet (``.parquet``).
 
-        Parameters
-        ----------
-        path : str or path
-            File with the columns ``feature`` and ``cost``, and ``group`` if there are groups, which
-            is empty for features in no group.
-        groups : str or path, optional
-            File with the columns ``group`` and ``cost``.
-
-        Raises
-        ------
-        DataError
-            If the files are not valid; the message has the file and, if possible, the line.
+        The first has the columns ``feature`` and ``cost``, and ``group`` if there are groups, which
+        is empty for features in no group; the second has the columns ``group`` and ``cost``.
 
         Examples
         --------
@@ -159,18 +143,9 @@ class FeatureCosts:
     def of(cls, given: Any, names: Sequence[str] | np.ndarray) -> FeatureCosts:
         """Make costs of all features with these names from any accepted form.
 
-        Parameters
-        ----------
-        given : FeatureCosts, mapping, array, frame, path or None
-            A mapping has the cost of each feature by name, or the fields of :meth:`to_record`. An
-            array has one cost for each feature, in order. None: every feature costs 1.
-        names : sequence of str
-            Names of the features of the data; their numbers from 1 if they have none.
-
-        Raises
-        ------
-        DataError
-            If a feature has no cost, or if a cost belongs to an unknown feature.
+        A mapping has the cost of each feature by name, or the fields of :meth:`to_record`; an array
+        one cost for each feature, in order. Frames and paths are read; None is 1 for every feature.
+        Raises a DataError if a feature has no cost, or a cost belongs to an unknown feature.
         """
         if given is None:
             return cls(dict.fromkeys(map(str, names), 1.0))

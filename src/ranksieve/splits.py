@@ -72,12 +72,7 @@ def row_splits(splits: Sequence[Split], qid: Any) -> list[tuple[np.ndarray, np.n
     """Convert splits of queries to pairs of training rows and test rows.
 
     scikit-learn takes these as ``cv``. It does not use validation queries: their rows are left out.
-
-    Parameters
-    ----------
-    splits : sequence of Split
-    qid : array of shape (rows,)
-        Query of each row; queries count in order of first appearance, as in a RankingData.
+    ``qid`` is the query of each row; queries count in order of first appearance.
 
     Examples
     --------
@@ -93,14 +88,7 @@ def row_splits(splits: Sequence[Split], qid: Any) -> list[tuple[np.ndarray, np.n
 
 
 def adjacent_parts(sizes: Sequence[int]) -> list[np.ndarray]:
-    """Return parts of the given sizes, one after the other, such as joined files.
-
-    Examples
-    --------
-    >>> from ranksieve.splits import adjacent_parts
-    >>> [part.tolist() for part in adjacent_parts([2, 1, 3])]
-    [[0, 1], [2], [3, 4, 5]]
-    """
+    """Return parts of the given sizes, one after the other, such as joined files."""
     ends = np.cumsum(sizes)
     return [np.arange(end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
@@ -110,14 +98,8 @@ def query_parts(
 ) -> list[np.ndarray]:
     """Divide queries into parts whose sizes differ by at most one.
 
-    Parameters
-    ----------
-    n_queries, n_parts : int
-        There must be at least as many queries as parts.
-    shuffle : bool
-        Assign queries to parts at random instead of in runs. Within a part they stay in order.
-    random_state : int, numpy Generator or None
-        Random seed of the shuffle.
+    With ``shuffle``, queries are assigned at random instead of in runs; within a part they stay in
+    order. ``random_state`` is a seed, a numpy Generator or None.
 
     Examples
     --------
@@ -138,27 +120,10 @@ def query_parts(
 
 
 def complementary_halves(n_queries: int, n_pairs: int, random_state: Any = 0) -> list[np.ndarray]:
-    """Divide queries repeatedly at random into two disjoint halves.
+    """Divide queries ``n_pairs`` times at random into two disjoint halves.
 
-    Parameters
-    ----------
-    n_queries : int
-        Number of queries. If it is odd, each pair of halves leaves out a query.
-    n_pairs : int
-        Number of divisions.
-    random_state : int, numpy Generator or None
-        Random seed of the divisions.
-
-    Returns
-    -------
-    list of int arrays
-        Positions of queries, ascending: two halves of each pair, one after the other.
-
-    Examples
-    --------
-    >>> from ranksieve.splits import complementary_halves
-    >>> [half.tolist() for half in complementary_halves(5, 2)]
-    [[2, 4], [0, 3], [1, 4], [0, 2]]
+    Returns the ascending positions of the queries of each half, one pair after the other. If the
+    number of queries is odd, each pair leaves out a query.
     """
     half = n_queries // 2
     if half < 2:
@@ -176,12 +141,8 @@ def rotate_parts(parts: Sequence[Any]) -> list[Split]:
 
     With ``k`` parts, fold ``f`` trains on parts ``f, ..., f + k - 3``, validates on
     ``f + k - 2`` and tests on ``f + k - 1``, counted cyclically. Five parts S1..S5 give the
-    folds of LETOR: Fold1 is S1, S2, S3 / S4 / S5 and Fold5 is S5, S1, S2 / S3 / S4.
-
-    Parameters
-    ----------
-    parts : sequence of int arrays
-        At least three parts, each the 0-based positions of its queries.
+    folds of LETOR: Fold1 is S1, S2, S3 / S4 / S5 and Fold5 is S5, S1, S2 / S3 / S4. There must be
+    at least three parts, each the 0-based positions of its queries.
 
     References
     ----------

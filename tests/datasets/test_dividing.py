@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 
 from ranksieve import Columns, DataError, RankingData, make_ranking, write_letor, write_parquet
 from ranksieve.datasets import open_collection
-from ranksieve.datasets.dividing import DividedData, open_for_study
-from ranksieve.datasets.opening import open_data, paths_of, read_whole, title_of
+from ranksieve.datasets.opening import (
+    DividedData,
+    open_data,
+    open_for_study,
+    paths_of,
+    read_whole,
+    title_of,
+)
 from ranksieve.datasets.split_rules import SplitByColumn, SplitByTime
 from ranksieve.io.shards import write_shards
 from ranksieve.splits import resample_queries

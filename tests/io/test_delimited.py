@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve import Columns, DataError, read_csv, write_parquet
-from ranksieve.io import delimited, open_tables, read_data
+from ranksieve.io import delimited, open_if_tables, read_data
 from ranksieve.io.shards import convert_to_shards, open_shards
 from tests.io.test_letor import assert_identical
 
@@ -251,7 +251,7 @@ def test_nobody_reads_on_after_an_error(write, monkeypatch, start, message):
 def test_columns_are_known_before_rows_are_read(write, monkeypatch):
     monkeypatch.setattr(delimited, "_BLOCK", 64)
     path = write("qid,label,f,fold\n" + "1,0,2,x\n" * 20 + "1,oops,3,y\n")
-    tables = open_tables([path], None, ["fold"])
+    tables = open_if_tables([path], None, {}, ["fold"])
     assert tables.roles.features == ("f",)
     with pytest.raises(DataError, match="row 22: column 'label': 'oops' is not a number"):
         tables.read()

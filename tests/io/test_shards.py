@@ -33,8 +33,8 @@ from ranksieve.datasets import PlantedRanking, draw_plan, make_ranking
 from ranksieve.io import files
 from ranksieve.io.records import checksum_of
 from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
+from ranksieve.io.shards import directory as shard_directory
 from ranksieve.io.shards import files as shard_files
-from ranksieve.io.shards import store as shard_store
 from ranksieve.progress import listen
 from ranksieve.sums.importance import feature_importance
 from tests.io.test_letor import assert_identical, ranking_data, weighted
@@ -668,7 +668,7 @@ def test_if_the_new_directory_cannot_take_its_place_the_old_one_returns(stored, 
             raise PermissionError("no")
         rename(source, target)
 
-    monkeypatch.setattr(shard_store.os, "rename", refuse)
+    monkeypatch.setattr(shard_directory.os, "rename", refuse)
     with pytest.raises(PermissionError):
         write_shards(data, directory, overwrite=True)
     assert files_of(directory) == before
@@ -951,8 +951,8 @@ def test_flipped_bits_are_noticed_by_default(tmp_path, as_csr):
 def test_files_are_verified_once_when_they_are_first_read(stored, monkeypatch):
     directory, _ = stored
     seen = []
-    real = shard_files.checksum_in
-    monkeypatch.setattr(shard_files, "checksum_in", lambda c: seen.append(len(c)) or real(c))
+    real = shard_files.crc32
+    monkeypatch.setattr(shard_files, "crc32", lambda c: seen.append(len(c)) or real(c))
     with open_shards(directory) as shards:
         assert seen == []
         block = shards.block(0)

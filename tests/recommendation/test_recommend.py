@@ -100,7 +100,7 @@ class TestDivision:
 
 
 def divide_parts(parts):
-    from ranksieve.datasets.dividing import open_for_study
+    from ranksieve.datasets.opening import open_for_study
 
     return divide(open_for_study(tuple(parts)), 5, 0)
 

@@ -17,12 +17,12 @@ from ranksieve.base.choices import Choices, make_choices
 from ranksieve.base.estimator import RankEstimator, as_source
 from ranksieve.costs import AlignedCosts, FeatureCosts
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.feature_names import default_names
 from ranksieve.data.fitted import (
     check_features,
     explain_missing_refusal,
     treat_missing_as_in_training,
 )
+from ranksieve.data.inputs import default_names
 from ranksieve.engine import Source
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import FeatureCount, Features

@@ -118,26 +118,11 @@ class Columns:
     ) -> ColumnRoles:
         """Determine the role of each column of a table.
 
-        Parameters
-        ----------
-        table : mapping of str to str
-            Names of the columns -> type of their values in words; empty for numbers.
-        place : path or str
-            Location of the table, for messages.
-        known : mapping of str to str, optional
-            Columns of the label, query, document and weight, if the table declares them itself:
-            nothing is guessed then, and all other columns are features.
-        aside : sequence of str
-            Columns that are read in addition to the data, such as that of a split.
-
-        Returns
-        -------
-        ColumnRoles
-
-        Raises
-        ------
-        DataError
-            If roles are ambiguous or missing; the message names the columns and the options to use.
+        ``table`` has the names of the columns and the type of their values in words, empty for
+        numbers; ``place`` is the location of the table, for messages. ``known`` has the columns of
+        label, query, document and weight, if the table declares them itself: nothing is guessed
+        then, and all other columns are features. Columns ``aside`` are read in addition to the
+        data, such as that of a split. Raises a DataError if roles are ambiguous or missing.
         """
         return _Resolution(self, table, place, known, aside).roles()
 
@@ -183,22 +168,20 @@ def check_named(names: Sequence[str], place: Any) -> None:
         )
 
 
+@dataclass
 class _Resolution:
-    """One resolution of columns."""
+    """One resolution of columns; the fields are the parameters of :meth:`Columns.resolve`."""
 
-    def __init__(
-        self,
-        columns: Columns,
-        table: Mapping[str, str],
-        place: Any,
-        known: Mapping[str, str] | None,
-        aside: Sequence[str],
-    ) -> None:
-        self.columns, self.table, self.place = columns, table, place
-        self.known, self.aside = known, aside
-        for name in aside:
+    columns: Columns
+    table: Mapping[str, str]
+    place: Any
+    known: Mapping[str, str] | None
+    aside: Sequence[str]
+
+    def __post_init__(self) -> None:
+        for name in self.aside:
             self._check_exists(name)
-        self.given = {role: name for role in _WORDS if (name := getattr(columns, role))}
+        self.given = {role: name for role in _WORDS if (name := getattr(self.columns, role))}
         self.dropped = self._matching("drop")
 
     def roles(self) -> ColumnRoles:
@@ -264,7 +247,11 @@ class _Resolution:
         if self.columns.features:
             chosen = self._matching("features")
         else:
-            chosen = [name for name in self.table if not _is_pandas_index(name)]
+            chosen = [
+                name  # but not the index that pandas stores in Parquet files
+                for name in self.table
+                if not (name.startswith("__index_level_") and name.endswith("__"))
+            ]
         others = special.union(self.dropped, self.aside)
         features = tuple(name for name in chosen if name not in others)
         self._check_features(features)
@@ -320,10 +307,6 @@ class _Resolution:
 
     def _fail(self, message: str) -> NoReturn:
         raise DataError(f"{self.place}: {message}")
-
-
-def _is_pandas_index(name: str) -> bool:
-    return name.startswith("__index_level_") and name.endswith("__")
 
 
 def _option(role: str, name: str) -> str:

@@ -19,14 +19,7 @@ SCALE_FIRST = (
 
 
 def check_features(estimator: Any, data: Any) -> None:
-    """Raise a DataError unless data has the same number and names of features as in training.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Estimator with ``n_features_in_``, and ``feature_names_in_`` if the features have names.
-    data : RankingData or opened shards
-    """
+    """Raise a DataError unless data has the same number and names of features as in training."""
     n_features = getattr(estimator, "n_features_in_", data.n_features)
     if data.n_features != n_features:
         raise DataError(
@@ -48,14 +41,7 @@ def check_names(known: np.ndarray | None, data: Any) -> None:
 
 
 def treat_missing_as_in_training(estimator: Any, data: Any) -> Any:
-    """Treat the missing values of data that declares nothing as those of the training data.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Estimator with ``missing_`` if its training data declared a treatment of missing values.
-    data : RankingData or opened shards
-    """
+    """Treat the missing values of data that declares nothing as those of the training data."""
     missing = getattr(estimator, "missing_", None)
     return data if missing is None or data.missing is not None else data.with_missing(missing)
 
@@ -78,13 +64,8 @@ def explain_missing_refusal(estimator: Any, data: Any) -> Iterator[None]:
 def check_rows(estimator: Any, X: Any, *, allow_missing: bool = False) -> Any:
     """Return rows as an array or a CSR matrix with the features an estimator was trained on.
 
-    Parameters
-    ----------
-    estimator : estimator
-    X : array, frame, sparse matrix or RankingData
-        Rows; values that are not finite, and other features, are refused.
-    allow_missing : bool
-        Whether NaN is allowed.
+    X may be an array, frame, sparse matrix or RankingData. Values that are not finite, and other
+    features, are refused.
     """
     if isinstance(X, RankingData):
         X = treat_missing_as_in_training(estimator, X)

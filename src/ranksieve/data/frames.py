@@ -11,17 +11,12 @@ import numpy as np
 
 from ranksieve.data.columns import ColumnRoles, Columns, check_named
 from ranksieve.data.errors import DataError
+from ranksieve.data.inputs import is_frame
 
 T = TypeVar("T")
 
 _FRAME = "the frame"
 _log = logging.getLogger("ranksieve")
-
-
-def is_frame(source: Any) -> bool:
-    """Whether this is a frame of pandas or polars, or a table of pyarrow."""
-    home = type(source).__module__.partition(".")[0]
-    return home in ("pandas", "polars", "pyarrow") and hasattr(source, "columns")
 
 
 def read_frame(

@@ -1,8 +1,9 @@
-"""Convert matrices, labels and query ids of users to arrays for kernels."""
+"""Convert matrices, names, labels and query ids of users to arrays for kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,12 @@ _HOW_TO_DECLARE = (
     "declare how to treat missing values (missing= of RankingData, QueryImputer, or --missing): "
     "query-min, query-median or zero fills them in, keep passes them on to methods that take them"
 )
+
+
+def is_frame(source: Any) -> bool:
+    """Whether this is a frame of pandas or polars, or a table of pyarrow."""
+    home = type(source).__module__.partition(".")[0]
+    return home in ("pandas", "polars", "pyarrow") and hasattr(source, "columns")
 
 
 def as_matrix(X: Any) -> tuple[Any, list[str] | None]:
@@ -46,7 +53,9 @@ def polars_to_row_order(X: Any) -> Any:
 
 def canonical(X: Any) -> Any:
     """Sort the features of each row and add up duplicate entries, as kernels require."""
-    is_safe = len(X.indptr) == X.shape[0] + 1 and _is_in_range(X.indptr, X.indices)
+    indptr = X.indptr
+    is_safe = len(indptr) == X.shape[0] + 1 and indptr[0] == 0 and indptr[-1] == len(X.indices)
+    is_safe = is_safe and bool(np.all(np.diff(indptr) >= 0))
     if is_safe and first_bad_row(X.indptr, X.indices, X.shape[1]) < 0:
         X.has_canonical_format = True
         return X
@@ -58,10 +67,6 @@ def canonical(X: Any) -> Any:
     X.has_canonical_format = X.has_sorted_indices = False
     X.sum_duplicates()
     return X
-
-
-def _is_in_range(indptr: np.ndarray, indices: np.ndarray) -> bool:
-    return indptr[0] == 0 and indptr[-1] == len(indices) and bool(np.all(np.diff(indptr) >= 0))
 
 
 def take_columns(X: Any, columns: np.ndarray) -> Any:
@@ -80,6 +85,50 @@ def widened(X: Any, n_features: int) -> Any:
     wide = np.zeros((n_rows, n_features), dtype=X.dtype)
     wide[:, :width] = X
     return wide
+
+
+def default_names(n_features: int) -> np.ndarray:
+    """Default names of features: their 1-based numbers."""
+    return _few_names(n_features) if n_features <= _FEW else numbers(range(n_features))
+
+
+_FEW = 2**16
+
+
+@lru_cache(maxsize=8)
+def _few_names(n_features: int) -> np.ndarray:
+    names = numbers(range(n_features))
+    names.flags.writeable = False
+    return names
+
+
+def numbers(features: Iterable[int]) -> np.ndarray:
+    """Default names of some features, given by 0-based index."""
+    return np.array([str(feature + 1) for feature in features], dtype=object)
+
+
+def are_numbers(names: Iterable[str]) -> bool:
+    """Whether the names are just the features' numbers."""
+    return all(name == str(number) for number, name in enumerate(names, start=1))
+
+
+def as_names(names: Any, n_features: int) -> np.ndarray | None:
+    """Check names and return them as an array; None if they are the default numbers."""
+    names = np.array([str(name) for name in names], dtype=object)
+    if len(names) != n_features:
+        raise DataError(f"there are {len(names)} feature names but {n_features} features")
+    for name in repeated(names):
+        raise DataError(f"two features are named {name!r}")
+    return None if are_numbers(names) else names
+
+
+def repeated(values: Iterable[Hashable]) -> Iterator[Any]:
+    """Yield values that occurred before."""
+    seen: set[Hashable] = set()
+    for value in values:
+        if value in seen:
+            yield value
+        seen.add(value)
 
 
 def _float_type(dtype: Any) -> Any:
@@ -169,14 +218,9 @@ def join_documents(parts: Sequence[np.ndarray | None], n_rows: Sequence[int]) ->
 
 
 def group_rows(qid: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """Group rows by query.
+    """Group rows by query: the input row of each row (None if they are grouped), and query_ptr.
 
-    Returns
-    -------
-    row_order : int64 array or None
-        The input row that becomes each row; None if the rows are already grouped.
-    query_ptr : int64 array of shape (queries + 1,)
-        Rows of query ``q`` after grouping are ``query_ptr[q]:query_ptr[q + 1]``.
+    Rows of query ``q`` after grouping are ``query_ptr[q]:query_ptr[q + 1]``.
     """
     n_rows = len(qid)
     run_starts = np.flatnonzero(np.concatenate([[True], qid[1:] != qid[:-1]])[:n_rows])

@@ -9,7 +9,6 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data.errors import DataError
-from ranksieve.data.feature_names import same_names
 from ranksieve.data.inputs import join_documents, join_ids
 from ranksieve.data.ranking_data import RankingData
 
@@ -61,8 +60,14 @@ def check_same_features(data: RankingData, first: RankingData, word: str, number
         raise DataError(
             f"{word} 1 has {first.n_features} features but {word} {number} has {data.n_features}"
         )
-    if not same_names(data._names, first._names):
+    if not _have_same_names(data, first):
         raise DataError(f"{word} 1 and {word} {number} have different feature names")
+
+
+def _have_same_names(a: Any, b: Any) -> bool:
+    if a._names is None or b._names is None:  # numbers
+        return a._names is b._names
+    return not np.any(a._names != b._names)
 
 
 def with_features_of(data: S, first: Any, place: Any) -> S:
@@ -76,7 +81,7 @@ def with_features_of(data: S, first: Any, place: Any) -> S:
             f"{place}: it has {data.n_features} features, but the training data has "
             f"{first.n_features}"
         )
-    if same_names(data._names, first._names):
+    if _have_same_names(data, first):
         return data
     position = {name: index for index, name in enumerate(data.feature_names)}
     lacking = [name for name in first.feature_names if name not in position]

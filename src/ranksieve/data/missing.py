@@ -123,14 +123,7 @@ class Missing:
             )
 
     def applied_to(self, X: Any, query_ptr: np.ndarray) -> Any:
-        """Fill a matrix and append indicators; return X itself if nothing changes.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (rows, features)
-        query_ptr : int array of shape (queries + 1,)
-            Rows of query ``q`` are ``query_ptr[q]:query_ptr[q + 1]``.
-        """
+        """Fill an array or CSR matrix and append indicators; return X itself if nothing changes."""
         fills = not self.keeps and has_missing(X)
         if not fills and not self.indicated:
             return X

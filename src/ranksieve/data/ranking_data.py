@@ -11,17 +11,20 @@ from scipy import sparse
 
 from ranksieve.data.columns import Columns
 from ranksieve.data.errors import DataError
-from ranksieve.data.feature_names import are_numbers, as_names, default_names, numbers
 from ranksieve.data.frames import read_frame
 from ranksieve.data.inputs import (
+    are_numbers,
     as_column,
     as_labels,
     as_matrix,
+    as_names,
     as_positions,
     as_query_ids,
     as_query_weights,
     check_finite,
+    default_names,
     group_rows,
+    numbers,
     take_columns,
 )
 from ranksieve.data.missing import Missing, count_missing
@@ -56,21 +59,14 @@ class RankingData:
 
     Attributes
     ----------
-    X, y, qid, doc_ids
-        As given, grouped by query; sparse input is CSR. Missing values are treated as ``missing``
-        says.
-    missing : Missing or None
-        Treatment of missing values, to be applied to validation and test data.
-    keeps_missing : bool
-        Whether NaN in X is a missing value that was declared to be kept.
+    X, y, qid, doc_ids, feature_names, missing
+        As given, grouped by query; sparse input is CSR, and missing values are treated.
     query_ptr : int64 array of shape (queries + 1,)
         Rows of query ``q`` are ``query_ptr[q]:query_ptr[q + 1]``.
     row_order : int64 array of shape (rows,)
         ``row_order[i]`` is the input row that became row ``i``.
     query_weights : float64 array of shape (queries,) or None
         Weight of each query; None if each has weight 1.
-    feature_names : object array of shape (features,)
-        If they are numbers, they are created on first use.
 
     Examples
     --------
@@ -91,7 +87,7 @@ class RankingData:
     doc_ids: np.ndarray | None
     query_weights: np.ndarray | None
     missing: Missing | None = None
-    keeps_missing: bool = False
+    keeps_missing: bool = False  # whether NaN in X is a missing value that was declared to be kept
     _names: np.ndarray | None  # None if they are the numbers of the features
 
     def __init__(
@@ -230,14 +226,10 @@ class RankingData:
         return self._replace(query_weights=weights)
 
     def with_missing(self, missing: str | Missing) -> RankingData:
-        """Return the same data with its missing values (NaN) treated in a declared way.
+        """Return the same data with its missing values treated as in :class:`ranksieve.Missing`.
 
-        Parameters
-        ----------
-        missing : str or Missing
-            See :class:`ranksieve.Missing`. If it has indicators, these are of the
-            features with missing values in this data, which is meant to be training data; its
-            ``missing`` gives validation and test data the same features.
+        Indicators are of the features with missing values in this data, which is meant to be
+        training data; its ``missing`` gives validation and test data the same features.
         """
         how = Missing(missing) if isinstance(missing, str) else missing
         how = how.learned(lambda: count_missing(self.X))

@@ -11,15 +11,8 @@ from typing import Any
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.joining import concatenate
-from ranksieve.datasets.fold_files import (
-    Fold,
-    FoldFiles,
-    fold_reader,
-    join_parts,
-    read_parts,
-    rotate,
-)
-from ranksieve.splits import adjacent_parts, rotate_parts
+from ranksieve.datasets.fold_files import Fold, FoldFiles, fold_reader, join_parts, parts_reader
+from ranksieve.splits import Split, adjacent_parts, rotate_parts
 
 _TEXTS = (".txt", ".letor", ".svm", ".svmlight", ".dat", ".csv", ".tsv")
 _SUFFIXES = (
@@ -36,34 +29,18 @@ _INNER = ("full", "sample", "querylevelnorm")
 
 @dataclass(frozen=True)
 class Collection:
-    """A collection on disk; made by :func:`open_collection`.
+    """A collection on disk; made by :func:`open_collection`."""
 
-    Attributes
-    ----------
-    name : str
-        Name of its directory.
-    layout : {"parts", "folds", "sets", "single"}
-        Arrangement of its files.
-    folds : list of FoldFiles
-        Training, validation and test files of each fold.
-    """
-
-    name: str
-    layout: str
-    folds: list[FoldFiles]
+    name: str  # of its directory
+    layout: str  # arrangement of its files: "parts", "folds", "sets" or "single"
+    folds: list[FoldFiles]  # training, validation and test files of each fold
 
     def read_fold(self, fold: int, **read_options: Any) -> Fold:
         """Read one fold, counted from 0: data to train on, to validate on and to test on.
 
         All three have the same features. Their number is the highest feature number in any of the
         files, unless ``n_features`` is given. The second is None if there is no validation part.
-
-        Parameters
-        ----------
-        fold : int
-        **read_options
-            ``columns`` for Parquet and CSV files; others are those of
-            :func:`ranksieve.io.letor.read_letor`.
+        Options are ``columns`` for Parquet and CSV files, and those of :func:`read_letor`.
         """
         if not 0 <= fold < len(self.folds):
             raise DataError(f"{self.name} has folds 0 to {len(self.folds) - 1}, got {fold}")
@@ -75,7 +52,7 @@ class Collection:
         Every fold contains every query once, except that ``set1`` and ``set2`` are separate
         collections: choose one when opening them. Options are those of :meth:`read_fold`.
         """
-        return join_parts(read_parts(self.whole, **read_options))
+        return join_parts(parts_reader([[path] for path in self.whole], **read_options)())
 
     @property
     def whole(self) -> tuple[Path, ...]:
@@ -96,12 +73,17 @@ class Collection:
         if self.layout != "parts":
             return [fold_reader(fold, **read_options) for fold in self.folds]
 
-        def read_joined() -> tuple[RankingData, list[int]]:
-            parts = read_parts(self.folds[0].files, **read_options)
-            return concatenate(parts), [part.n_queries for part in parts]
+        @cache
+        def read_joined() -> tuple[RankingData, list[Split]]:
+            parts = parts_reader([[path] for path in self.folds[0].files], **read_options)()
+            sizes = [part.n_queries for part in parts]
+            return concatenate(parts), rotate_parts(adjacent_parts(sizes))
 
-        shared = cache(read_joined)
-        return [partial(rotate, shared, turn) for turn in range(len(self.folds))]
+        def rotate(turn: int) -> Fold:
+            data, splits = read_joined()
+            return splits[turn].apply(data)
+
+        return [partial(rotate, turn) for turn in range(len(self.folds))]
 
 
 def open_collection(path: str | os.PathLike[str], *, subset: str | None = None) -> Collection:
@@ -130,15 +112,6 @@ def open_collection(path: str | os.PathLike[str], *, subset: str | None = None) 
     subset : str, optional
         Keep only the fold of this name, such as ``"set2"`` or ``"Fold1"``; or look in the
         directory of this name, such as ``"sample"``.
-
-    Returns
-    -------
-    Collection
-
-    Raises
-    ------
-    DataError
-        If the layout is unknown or a file of it is missing.
 
     Examples
     --------
@@ -220,15 +193,12 @@ def _find_parts(entries: dict[str, Path]) -> list[FoldFiles]:
         raise DataError(f"{present[0].parent}: {missing.upper()} of S1..S5 is missing")
     if not present:
         return []
-    return [
-        FoldFiles(
-            f"Fold{number}",
-            train=tuple(present[part] for part in split.train),
-            vali=tuple(present[part] for part in split.vali),
-            test=tuple(present[part] for part in split.test),
-        )
-        for number, split in enumerate(rotate_parts(adjacent_parts([1] * len(_PARTS))), start=1)
-    ]
+    folds = []
+    for number, split in enumerate(rotate_parts(adjacent_parts([1] * len(_PARTS))), start=1):
+        parts = (split.train, split.vali, split.test)
+        files_of = (tuple(present[file] for file in part) for part in parts)
+        folds.append(FoldFiles(f"Fold{number}", *files_of))
+    return folds
 
 
 def _find_sets(entries: dict[str, Path]) -> list[FoldFiles]:

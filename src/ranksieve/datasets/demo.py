@@ -45,11 +45,7 @@ def load_demo() -> tuple[RankingData, RankingTruth]:
     field, an exact duplicate, near duplicates) or useless: random, the same for all documents of a
     query, or constant. The data is generated in a fraction of a second and is always the same.
 
-    Returns
-    -------
-    data : RankingData
-        With feature names, document ids and query ids such as ``'best_flights_lisbon'``.
-    truth : RankingTruth
+    Query ids are like ``'best_flights_lisbon'``, and features have names.
 
     Examples
     --------
@@ -65,7 +61,8 @@ def load_demo() -> tuple[RankingData, RankingTruth]:
     ranking = PlantedRanking(plan, docs_per_query=(7, 45), noise=0.6, random_state=_SEED)
     data, utility = ranking.queries_with_utility(0, _N_QUERIES)
     rng = np.random.default_rng(_SEED)
-    phrases = _phrases(rng)
+    every = [f"{k}_{t}_{p}" for k in _KINDS for t in _THINGS for p in _PLACES]
+    phrases = rng.choice(np.array(every, dtype=object), _N_QUERIES, replace=False)
     named = RankingData(
         # Rounded to the decimals with which such features are usually logged.
         np.stack(list(map(np.round, data.X.T, table["decimals"].astype(int))), axis=1),
@@ -84,10 +81,6 @@ def demo_costs() -> FeatureCosts:
     field, those of links, clicks and page quality a lookup each, and the embeddings a call of a
     model, which is paid once however many of its features are used. The costs are made up, like the
     demo.
-
-    Returns
-    -------
-    FeatureCosts
 
     Examples
     --------
@@ -127,12 +120,6 @@ def _plan(table: dict[str, np.ndarray]) -> FeaturePlan:
     )
 
 
-def _phrases(rng: np.random.Generator) -> np.ndarray:
-    """Distinct query ids, one per query."""
-    every = [f"{k}_{t}_{p}" for k in _KINDS for t in _THINGS for p in _PLACES]
-    return rng.choice(np.array(every, dtype=object), _N_QUERIES, replace=False)
-
-
 def _document_ids(queries: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Distinct addresses under reserved domains, each related to its query."""
     sites = rng.choice(_SITES, len(queries))
@@ -145,20 +132,11 @@ def _document_ids(queries: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def write_demo_log(
     directory: str | os.PathLike[str], engine: EngineName = "elasticsearch"
 ) -> tuple[Path, Path]:
-    """Write the embedded demo as a feature log with judgments.
+    """Write the embedded demo as a feature log with judgments, and return the paths of these.
 
-    Parameters
-    ----------
-    directory : path
-        Directory to write to; created if necessary. It gets ``responses.jsonl``, with the search
-        response to each query (5 to 20 MB), ``qrels.txt``, with the grades, and
-        ``featureset.json``, with a definition of each feature for the engine.
-    engine : {"elasticsearch", "solr"}
-        Format of the responses; OpenSearch uses that of Elasticsearch.
-
-    Returns
-    -------
-    log, judgments : Path
+    The directory, which is created if necessary, gets ``responses.jsonl``, with the search response
+    to each query (5 to 20 MB), ``qrels.txt``, with the grades, and ``featureset.json``, with a
+    definition of each feature for the engine. OpenSearch uses the format of Elasticsearch.
 
     Examples
     --------

@@ -19,35 +19,18 @@ _COUNT_DEVIATION = np.sqrt((_AT_LEAST * (2 * np.arange(1, 16) - 1)).sum() - _COU
 class RankingTruth:
     """Properties of planted features; arrays have one entry per feature unless noted.
 
-    Attributes
-    ----------
-    informative : int array
-        0-based indices of the informative features, in increasing order.
-    weights : float array
-        Weight of the feature's latent value in the utility; 0 unless informative.
-    kind : str array
-        "informative", "redundant" (noisy copy), "duplicate" (exact copy), "noise", "query"
-        (the same for all documents of a query) or "constant".
-    source : int array
-        Feature that this one copies, or -1.
-    families : int array
-        An informative feature and its copies share a number; -1 for all others.
-    direction : int array
-        1 if large values are good, -1 if small ones are, 0 if neither.
-    costs : float array or None
-        Cost of each feature.
-    utility : float array of shape (rows,) or None
-        Relevance of each row before noise and before its query's shift: the scores of a
-        perfect ranker.
+    ``kind`` is "informative", "redundant" (noisy copy), "duplicate" (exact copy), "noise", "query"
+    (the same for all documents of a query) or "constant".
     """
 
-    informative: np.ndarray
-    weights: np.ndarray
+    informative: np.ndarray  # increasing 0-based indices of the informative features
+    weights: np.ndarray  # of the latent value in the utility; 0 unless informative
     kind: np.ndarray
-    source: np.ndarray
-    families: np.ndarray
-    direction: np.ndarray
+    source: np.ndarray  # feature that this one copies, or -1
+    families: np.ndarray  # number that an informative feature and its copies share, or -1
+    direction: np.ndarray  # 1 if large values are good, -1 if small ones are, 0 if neither
     costs: np.ndarray | None = None
+    # (rows,) relevance before noise and before the shift of the query: scores of a perfect ranker
     utility: np.ndarray | None = None
 
 
@@ -55,24 +38,16 @@ class RankingTruth:
 class FeaturePlan:
     """How each feature is made; arrays have one entry per feature.
 
-    Attributes
-    ----------
-    kind, source, weights, costs
-        As in :class:`RankingTruth`.
-    copy_noise : float array
-        Standard deviation of the noise that a redundant feature adds to the feature it copies,
-        whose standard deviation is 1.
-    shape : str array
-        Monotone function from a latent value v to the feature: "plain" (v), "skewed" (exp(v)),
-        "share" (Phi(v), between 0 and 1) or "tied" (a count, most often 0; no query shifts it).
-    location, scale : float arrays
-        The feature is location + scale * shape(v), or shape(location + scale * v) for a share.
+    ``kind``, ``source``, ``weights`` and ``costs`` are those of :class:`RankingTruth`. A feature is
+    location + scale * shape(v) of its latent value v, or shape(location + scale * v) for a share.
     """
 
     kind: np.ndarray
     source: np.ndarray
     weights: np.ndarray
-    copy_noise: np.ndarray
+    copy_noise: np.ndarray  # standard deviation of what a redundant feature adds to its source
+    # "plain" (v), "skewed" (exp(v)), "share" (Phi(v), between 0 and 1) or "tied" (a count, most
+    # often 0; no query shifts it)
     shape: np.ndarray
     location: np.ndarray
     scale: np.ndarray
@@ -154,7 +129,10 @@ def draw_plan(
         "query": n_query_level,
         "constant": n_constant,
     }
-    _check_counts(counts)
+    for name, count in counts.items():
+        least = int(name == "informative")
+        if count < least:
+            raise ValueError(f"there must be at least {least} {name} features, got {count}")
     check_shares(small_is_good=small_is_good, skewed=skewed, tied=tied)
     if skewed + tied > 1.0:
         raise ValueError(f"skewed and tied must not add up to more than 1: {skewed} + {tied}")
@@ -181,13 +159,6 @@ def _coarse(normal: np.ndarray) -> np.ndarray:
     """Turn normal values into counts, scaled to mean 0 and variance 1."""
     counts = np.maximum(0.0, np.floor(_STEPS * normal + 0.5))
     return (counts - _COUNT_MEAN) / _COUNT_DEVIATION
-
-
-def _check_counts(counts: dict[str, int]) -> None:
-    for kind, count in counts.items():
-        least = int(kind == "informative")
-        if count < least:
-            raise ValueError(f"there must be at least {least} {kind} features, got {count}")
 
 
 def check_shares(**shares: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,6 @@ from ranksieve.io.files import total_size
 from ranksieve.io.letor import read_letor
 from ranksieve.io.tables import Tables
 from ranksieve.progress import listen, track
-from ranksieve.splits import adjacent_parts, rotate_parts
 
 # Data to train on, to validate on (or None) and to test on.
 Fold = tuple[RankingData, RankingData | None, RankingData]
@@ -43,48 +42,43 @@ class FoldFiles:
         return self.train + self.vali + self.test
 
 
-def fold_reader(
-    fold: FoldFiles, columns: Columns | None = None, **read_options: Any
-) -> Callable[[], Fold]:
+def fold_reader(fold: FoldFiles, **read_options: Any) -> Callable[[], Fold]:
     """Make a function that reads a fold; columns of tables are checked immediately."""
-    tables = open_if_tables(fold.files, columns, read_options)
+    read_parts = parts_reader(filter(None, (fold.train, fold.vali, fold.test)), **read_options)
+
+    def read() -> Fold:
+        train, *vali, test = read_parts()
+        return train, vali[0] if vali else None, test
+
+    return read
+
+
+def parts_reader(
+    parts: Iterable[Sequence[Path]], columns: Columns | None = None, **read_options: Any
+) -> Callable[[], list[RankingData]]:
+    """Make a function that reads parts of one or more files, with the same features in all."""
+    parts = list(parts)
+    tables = open_if_tables([path for part in parts for path in part], columns, read_options)
     if tables is None:
-        return partial(_read_texts, fold, read_options)
-    return partial(_read_tables, tables, fold, stored_options(read_options))
+        return partial(_read_texts, parts, read_options)
+    return partial(_read_tables, tables, parts, stored_options(read_options))
 
 
-def _read_tables(tables: Tables, fold: FoldFiles, options: dict[str, Any]) -> Fold:
-    def read(paths: tuple[Path, ...]) -> RankingData:
-        return tables.read([file for file in tables.files if file.path in paths], **options)
-
-    return read(fold.train), read(fold.vali) if fold.vali else None, read(fold.test)
-
-
-def _read_texts(fold: FoldFiles, read_options: dict[str, Any]) -> Fold:
-    parts = iter(_read_aligned(fold.files, read_options))
-    train, vali, test = ([next(parts) for _ in role] for role in (fold.train, fold.vali, fold.test))
-    return join_parts(train), join_parts(vali) if vali else None, join_parts(test)
-
-
-def read_parts(
-    paths: Sequence[Path], columns: Columns | None = None, **read_options: Any
+def _read_tables(
+    tables: Tables, parts: list[Sequence[Path]], options: dict[str, Any]
 ) -> list[RankingData]:
-    """Read files, each on its own, with the same features in all of them."""
-    tables = open_if_tables(paths, columns, read_options)
-    if tables is None:
-        return _read_aligned(paths, read_options)
-    return [tables.read([file], **stored_options(read_options)) for file in tables.files]
+    files = [[file for file in tables.files if file.path in part] for part in parts]
+    return [tables.read(of_part, **options)[0] for of_part in files]
+
+
+def _read_texts(parts: list[Sequence[Path]], read_options: dict[str, Any]) -> list[RankingData]:
+    aligned = iter(_read_aligned([path for part in parts for path in part], read_options))
+    return [join_parts([next(aligned) for _ in part]) for part in parts]
 
 
 def join_parts(parts: list[RankingData]) -> RankingData:
     """Join parts with distinct queries."""
     return parts[0] if len(parts) == 1 else concatenate(parts)
-
-
-def rotate(read_joined: Callable[[], tuple[RankingData, list[int]]], turn: int) -> Fold:
-    """Fold number ``turn`` (from 0) of LETOR's rotation, from joined parts and their sizes."""
-    data, sizes = read_joined()
-    return rotate_parts(adjacent_parts(sizes))[turn].apply(data)
 
 
 def _read_aligned(paths: Sequence[Path], read_options: dict[str, Any]) -> list[RankingData]:

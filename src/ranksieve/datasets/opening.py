@@ -1,24 +1,53 @@
-"""Open data from anything that a user names: arrays, frames, shards, a collection or files."""
+"""Open data from anything that a user names: arrays, frames, shards, a collection or files.
+
+Studies get it with its division into training, validation and test queries, if it has one.
+"""
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns
-from ranksieve.data.frames import is_frame
+from ranksieve.data.frames import read_frame
+from ranksieve.data.inputs import is_frame
+from ranksieve.data.joining import with_features_of
 from ranksieve.datasets.collections import Collection, open_collection
-from ranksieve.io import TEXT_OPTIONS, are_tables, check_no_options, read_data
+from ranksieve.datasets.fold_files import Fold, FoldFiles, fold_reader
+from ranksieve.datasets.split_rules import SplitRule
+from ranksieve.io import (
+    TEXT_OPTIONS,
+    are_tables,
+    check_no_options,
+    open_if_tables,
+    read_data,
+    stored_options,
+)
 from ranksieve.io.shards import Shards, Verify, open_shards
 from ranksieve.io.shards.format import MANIFEST
+from ranksieve.splits import Split
 from ranksieve.text import quantity
 
 DEMO = "embedded demo"
+
+
+@dataclass(frozen=True)
+class DividedData:
+    """Data with its division into training, validation and test queries."""
+
+    rule: str  # the division in words
+    names: Sequence[str]  # of the folds; one if there is one split
+    readers: Sequence[Callable[[], Fold]]  # one for each fold
+    has_validation: bool
 
 
 def open_data(
@@ -46,11 +75,6 @@ def open_data(
         For files of text; see :func:`ranksieve.io.letor.read_letor`. With ``judgments``, files are
         feature logs of search engines; see :func:`ranksieve.io.feature_logs.read_feature_log`.
 
-    Raises
-    ------
-    DataError
-        If the source is none of these, or cannot be read.
-
     Examples
     --------
     >>> from ranksieve.datasets.opening import open_data
@@ -62,11 +86,9 @@ def open_data(
 
         check_no_options(DEMO, "the demo", columns, read_options)
         return load_demo()[0]
-    if isinstance(source, Collection):
-        check_no_options(title_of(source), "such data", columns)
-        return source
-    if isinstance(source, (RankingData, Shards)):
-        check_no_options(title_of(source), "such data", columns, read_options)
+    if isinstance(source, (Collection, RankingData, Shards)):
+        is_read = not isinstance(source, Collection)
+        check_no_options(title_of(source), "such data", columns, read_options if is_read else None)
         return source
     if is_frame(source):
         check_no_options(title_of(source), "frames", text_options=read_options)
@@ -86,18 +108,12 @@ def open_data(
 
 
 @contextmanager
-def open_source(
-    source: Any = None,
-    *,
-    columns: Columns | None = None,
-    client: Any = None,
-    verify: Verify = "first-read",
-    **read_options: Any,
-) -> Iterator[RankingData | Shards]:
+def open_source(source: Any = None, **options: Any) -> Iterator[RankingData | Shards]:
     """Context manager: open data like :func:`open_data`, but read collections; closes shards."""
-    data = open_data(source, columns=columns, client=client, verify=verify, **read_options)
+    data = open_data(source, **options)
     if isinstance(data, Collection):
-        yield data.read_all(columns=columns, **read_options)
+        of_shards = ("client", "verify")
+        yield data.read_all(**{n: v for n, v in options.items() if n not in of_shards})
     elif isinstance(data, Shards) and data is not source:  # shards of the caller stay open
         with data:
             yield data
@@ -118,6 +134,119 @@ def read_whole(source: Any = None, **options: Any) -> RankingData:
     """Read all queries into memory; the parts of a collection's first fold are joined."""
     with open_source(source, **options) as data:
         return data.read() if isinstance(data, Shards) else data
+
+
+def open_for_study(
+    source: Any = None,
+    *,
+    split: SplitRule | None = None,
+    pool: bool = False,
+    columns: Columns | None = None,
+    **read_options: Any,
+) -> RankingData | Collection | DividedData:
+    """Open data in memory, with its given division or one by a rule.
+
+    The source is whatever :func:`open_data` opens, or a tuple ``(train, test)`` or
+    ``(train, vali, test)``, a split into such parts. A rule divides a table by one of its columns.
+    Several files are one data set, whose queries are divided together, only with ``pool``.
+    """
+    if isinstance(source, tuple):
+        if split is not None:
+            raise DataError("give either training and test data, or a split by a column, not both")
+        return _open_parts(source, {"columns": columns, **read_options})
+    if split is not None:
+        return _divide_by_rule(source, split, columns, read_options)
+    paths = paths_of(source)
+    if len(paths) > 1 and not pool:
+        shown = ", ".join(map(str, paths[:4])) + (" ..." if len(paths) > 4 else "")
+        raise DataError(
+            f"{quantity(len(paths), 'file')} are given as data ({shown}): to divide all of their "
+            "queries together, use --pool (pool=True); to train on one and test on another, "
+            f"use {paths[0]} --test {paths[1]} (in Python, a tuple (train, test))"
+        )
+    return open_in_memory(source, columns=columns, **read_options)
+
+
+def _open_parts(parts: tuple[Any, ...], options: dict[str, Any]) -> DividedData:
+    if len(parts) not in (2, 3):
+        raise DataError(
+            f"a tuple of {len(parts)} is not a split: give (train, test) or (train, vali, test); "
+            "several files that are one data set are a list"
+        )
+    train, vali, test = parts if len(parts) == 3 else (parts[0], None, parts[1])
+    roles = {"training": train, "validation": vali, "test": test}
+    given = {role: part for role, part in roles.items() if part is not None}
+    if train is None or test is None:
+        raise DataError("a split needs training and test data, but one of them is None")
+    paths = {role: paths_of(part) for role, part in given.items()}
+    if all(own and not any(path.is_dir() for path in own) for own in paths.values()):
+        files = FoldFiles("Split", *(tuple(paths.get(role, ())) for role in roles))
+        reader = fold_reader(files, **options)
+    else:
+        fold = _read_parts(given, options)
+        reader = lambda: fold  # noqa: E731
+    return DividedData("one split, as given", ["Split"], [reader], vali is not None)
+
+
+def _read_parts(given: dict[str, Any], options: dict[str, Any]) -> Fold:
+    own = {role: options_for(part, options) for role, part in given.items()}
+    used = {name for names in own.values() for name in names}
+    # An option that applies to no part is refused when the training data is opened.
+    own["training"] |= {name: value for name, value in options.items() if name not in used}
+    opened: dict[str, RankingData] = {}
+    for role, part in given.items():
+        data = open_in_memory(part, **own[role])
+        if isinstance(data, Collection):
+            raise DataError(
+                f"the {role} data is the directory of a collection; name its files instead"
+            )
+        opened[role] = data
+    train = opened["training"]
+    aligned = {
+        role: _like_training(data, train, f"the {role} data") for role, data in opened.items()
+    }
+    return train, aligned.get("validation"), aligned["test"]
+
+
+def _like_training(data: RankingData, train: RankingData, place: str) -> RankingData:
+    """Data with the features of the training data, including indicators of missing values."""
+    if data.missing is None and train.missing is not None and train.missing.indicated:
+        n_given = train.n_features - len(train.missing.indicated)
+        given = train.take_queries([0]).take_features(np.arange(n_given))
+        data = with_features_of(data, given, place).with_missing(train.missing)
+    return with_features_of(data, train, place)
+
+
+def _divide_by_rule(
+    source: Any, split: SplitRule, columns: Columns | None, read_options: dict[str, Any]
+) -> DividedData:
+    data, values = _read_with_column(source, split.column, columns, read_options)
+    division = split.divide(data, values[data.row_order])
+    readers = [partial(_take, data, part) for part in division.splits]
+    has_validation = all(len(part.vali) > 0 for part in division.splits)
+    return DividedData(division.rule, division.names, readers, has_validation)
+
+
+def _read_with_column(
+    source: Any, column: str, columns: Columns | None, read_options: dict[str, Any]
+) -> tuple[RankingData, Any]:
+    if is_frame(source):
+        check_no_options(title_of(source), "frames", text_options=read_options)
+        data, aside = read_frame(RankingData, source, columns, [column])
+        return data, aside[column]
+    paths = paths_of(source)
+    tables = None
+    if are_table_files(paths):
+        tables = open_if_tables(paths, columns, read_options, [column])
+    if tables is None:
+        raise DataError(f"to split by column {column!r}, data must be Parquet, CSV or a frame")
+    data, aside = tables.read(**stored_options(read_options))
+    return data, aside[column]
+
+
+def _take(data: RankingData, split: Split) -> Fold:
+    train, vali, test = split.apply(data)
+    return train, vali if vali.n_queries else None, test
 
 
 def title_of(source: Any) -> str:

@@ -150,28 +150,21 @@ def make_ranking(
         Shares of the features with a heavy tail, and of those that are counts, mostly zero.
     copy_noise : float
         Standard deviation of the noise that a redundant feature adds to the one it copies.
-    n_grades : int
-        Labels are 0 .. n_grades - 1.
-    relevant : float
-        Share of documents with a label above 0; each further grade is rarer.
+    n_grades, relevant : int, float
+        Labels are 0 .. n_grades - 1, above 0 for this share of the documents; each further grade
+        is rarer.
     noise : float
         Standard deviation of the noise in the labels; that of the utility is 1.
     query_effect : float
         Standard deviation of the shift that all documents of a query share, in each feature
         and in relevance. It makes queries without relevant documents.
-    costs : bool
-        Whether features have costs.
-    shuffle : bool
-        Whether kinds of features are mixed; if not, they come in the order listed above.
+    costs, shuffle : bool
+        Whether features have costs; whether kinds of features are mixed instead of in the order
+        listed above.
     dtype : {"float64", "float32"}
         How feature values are stored.
     random_state : int or None
         Random seed. The same seed gives the same queries; more queries are added at the end.
-
-    Returns
-    -------
-    data : RankingData
-    truth : RankingTruth
 
     See Also
     --------

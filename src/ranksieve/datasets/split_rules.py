@@ -47,13 +47,7 @@ class SplitByColumn:
     column: str
 
     def divide(self, data: RankingData, values: np.ndarray) -> NamedSplits:
-        """Divide the queries of data; ``values`` are those of the rows, in the order of data.
-
-        Raises
-        ------
-        DataError
-            If a query has several values, or the values are of neither kind.
-        """
+        """Divide the queries of data; ``values`` are those of the rows, in the order of data."""
         marks = _mark_of_query(data, values, self.column)
         if all(mark in _ROLES for mark in marks):
             roles = np.array(marks)
@@ -109,10 +103,7 @@ class SplitByTime:
     def divide(self, data: RankingData, values: np.ndarray) -> NamedSplits:
         """Divide the queries of data; ``values`` are those of the rows, in the order of data.
 
-        Raises
-        ------
-        DataError
-            If a query has rows on both sides, a side is empty, or values are not times.
+        Queries with rows on both sides are refused, and sides without queries.
         """
         is_after = self._are_after(values)
         starts = data.query_ptr[:-1]

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.data import DataError
-from ranksieve.data.feature_names import numbers
+from ranksieve.data.inputs import numbers
 from ranksieve.data.missing import Missing
 from ranksieve.export.forms import LinearModel, Model
 from ranksieve.export.trained_trees import (

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ranksieve.data.errors import DataError
+
 if TYPE_CHECKING:
     from ranksieve.data import RankingData
     from ranksieve.data.columns import Columns
@@ -50,8 +52,6 @@ def _unpacked_suffix(path: Path) -> str:
 
 def are_tables(paths: Sequence[Path]) -> bool:
     """Whether all files are Parquet or CSV; raises a DataError if only some are."""
-    from ranksieve.data.errors import DataError
-
     tables = [path for path in paths if is_parquet(path) or is_delimited(path)]
     if tables and len(tables) < len(paths):
         other = next(path for path in paths if path not in tables)
@@ -59,22 +59,13 @@ def are_tables(paths: Sequence[Path]) -> bool:
     return bool(tables)
 
 
-def open_tables(
-    paths: Sequence[Path], columns: Columns | None = None, aside: Sequence[str] = ()
-) -> Tables:
-    """Open Parquet or CSV files with the same columns; their rows are not read yet."""
-    from ranksieve.io.delimited import DelimitedTable
-    from ranksieve.io.parquet import ParquetTable
-    from ranksieve.io.tables import Tables
-
-    files = [DelimitedTable(p) if is_delimited(p) else ParquetTable(p) for p in paths]
-    return Tables(files, columns, aside)
-
-
 def open_if_tables(
-    paths: Sequence[Path], columns: Columns | None, options: Mapping[str, Any]
+    paths: Sequence[Path],
+    columns: Columns | None,
+    options: Mapping[str, Any],
+    aside: Sequence[str] = (),
 ) -> Tables | None:
-    """Open Parquet or CSV files; return None if the files are LETOR text.
+    """Open Parquet or CSV files with the same columns; return None if the files are LETOR text.
 
     Raises a DataError if ``columns`` or ``options`` are given for the other of these formats.
     """
@@ -82,7 +73,12 @@ def open_if_tables(
         check_no_options(paths[0], "LETOR text", columns)
         return None
     check_no_options(paths[0], "Parquet and CSV", text_options=options)
-    return open_tables(paths, columns)
+    from ranksieve.io.delimited import DelimitedTable
+    from ranksieve.io.parquet import ParquetTable
+    from ranksieve.io.tables import Tables
+
+    files = [DelimitedTable(p) if is_delimited(p) else ParquetTable(p) for p in paths]
+    return Tables(files, columns, aside)
 
 
 def read_data(
@@ -93,7 +89,6 @@ def read_data(
     With ``judgments`` they are feature logs. ``columns`` is for Parquet and CSV. ``options`` are
     those of :func:`read_letor`; other readers take only ``sparse`` and ``dtype`` of them.
     """
-    from ranksieve.data.errors import DataError
     from ranksieve.io.feature_logs import read_feature_log
     from ranksieve.io.letor import read_letor
 
@@ -108,7 +103,7 @@ def read_data(
     tables = open_if_tables(paths, columns, options)
     if tables is None:
         return read_letor(paths, **options)
-    return tables.read(**stored_options(options))
+    return tables.read(**stored_options(options))[0]
 
 
 def stored_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,8 +122,6 @@ def check_no_options(
     ``columns`` do not apply to data without columns, and those of ``text_options`` that number
     features do not apply to data other than LETOR text.
     """
-    from ranksieve.data.errors import DataError
-
     if columns:
         other = "; --selection applies a selection" if columns.features else ""
         raise DataError(
@@ -148,7 +141,6 @@ def _flags(names: Iterable[str]) -> str:
 
 def write_data(data: RankingData, path: Path) -> None:
     """Write a file: Parquet if its name ends in ``.parquet`` or ``.pq``, else LETOR text."""
-    from ranksieve.data.errors import DataError
     from ranksieve.io.letor import write_letor
     from ranksieve.io.parquet import write_parquet
 

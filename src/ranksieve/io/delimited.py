@@ -52,20 +52,13 @@ def read_csv(
         ``.zst`` are decompressed.
     columns : Columns, optional
         Roles of the columns; by default they are recognized by name.
-    dtype : {"float64", "float32"}
-        Type of the feature values.
-    sparse : bool
-        Whether to build a CSR matrix instead of an array.
+    dtype, sparse
+        As in :func:`read_letor`.
 
     Returns
     -------
     RankingData
         Query ids are integers if all of them look like integers, else strings.
-
-    Raises
-    ------
-    DataError
-        If a file is not valid; the message has the file and row, where the header is row 1.
 
     Examples
     --------
@@ -78,7 +71,7 @@ def read_csv(
     (['bm25', 'price'], [[2.5, 10.0], [nan, 12.0]], [7, 7])
     """
     tables = Tables(list(map(DelimitedTable, as_paths(path))), columns)
-    return tables.read(dtype=dtype, sparse=sparse)
+    return tables.read(dtype=dtype, sparse=sparse)[0]
 
 
 class DelimitedTable:
@@ -135,13 +128,11 @@ class DelimitedTable:
                     position = file.tell()
                     yield batch, position - before
                     before = position
-        if batch is not None and batch.num_rows and batch.schema.field(last).type == pa.string():
-            self._check_end(batch[last][-1].as_py())
-
-    def _check_end(self, value: str) -> None:
+        if batch is None or not batch.num_rows or batch.schema.field(last).type != pa.string():
+            return
         # A newline is added at the end of the file. If it is part of the last value, a quotation
         # mark is not closed, and rows before it may also be part of that value.
-        if value.endswith("\n"):
+        if batch[last][-1].as_py().endswith("\n"):
             raise DataError(f"{self.path}: a quotation mark near the end is not closed")
 
     @contextmanager

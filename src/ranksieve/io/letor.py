@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,11 +71,6 @@ def read_letor(
         ``doc_ids`` are the comments (only X of LETOR's ``docid = X inc = ...``), or None if no
         row has one. Query ids are integers if all of them look like integers, else strings.
 
-    Raises
-    ------
-    DataError
-        For the first error; the message has the file and line.
-
     Notes
     -----
     Takes time linear in the size of the text, which is read in pieces of about a megabyte. In
@@ -94,30 +89,22 @@ def read_letor(
     """
     paths = as_paths(path)
     grammar = Grammar.make(n_features, dtype, sparse, zero_based)
-    blocks = read_blocks(paths, grammar)
-    return _assemble(blocks, grammar, total_size(paths), source=paths[0])
-
-
-def _assemble(
-    blocks: Iterable[TextBlock], grammar: Grammar, text_bytes: int, source: Path
-) -> RankingData:
-    """Join blocks as they arrive, then group their rows by query."""
-    matrix = rows_for(grammar.dtype, grammar.sparse, text_bytes)
+    matrix = rows_for(grammar.dtype, sparse, total_size(paths))
     names: dict[int, str] = {}
     kept: list[TextBlock] = []
-    for block in blocks:
+    for block in read_blocks(paths, grammar):
         names.update(block.names)
         matrix.append(block.matrix, block.n_bytes)
         block.matrix = None
         kept.append(block)
-    n_features = grammar.n_features or max(max(names, default=-1) + 1, matrix.width)
+    width = n_features or max(max(names, default=-1) + 1, matrix.width)
     return group_by_query(
         matrix,
-        n_features,
+        width,
         np.concatenate([block.labels for block in kept]),
         _query_ids(kept),
         doc_ids=_join_document_ids(kept),
-        feature_names=header_names(names, n_features, source),
+        feature_names=header_names(names, width, paths[0]),
     )
 
 
@@ -153,11 +140,10 @@ def write_letor(data: RankingData, path: PathLike, *, zero_based: bool = False) 
     zero_based : bool
         Whether indices start at 0.
 
-    Raises
-    ------
-    DataError
-        If a query id, document id or feature name cannot be distinguished from the text around it;
-        if queries have weights, which the format cannot store; or if a feature value is infinite.
+    Notes
+    -----
+    Ids and names that cannot be distinguished from the text around them are refused, as are weights
+    of queries, which the format cannot store, and infinite feature values.
     """
     target = Path(path)
     if data.query_weights is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from scipy import sparse
 
 from ranksieve._kernels import text as kernel
 from ranksieve.data import DataError
+from ranksieve.data.inputs import repeated
 from ranksieve.io.collecting import check_dtype
 from ranksieve.io.files import (
     READ_ERRORS,
@@ -83,6 +85,7 @@ class Grammar:
 class TextBlock:
     """Rows of one piece of text."""
 
+    path: Path
     matrix: Any  # (rows, width) array or CSR matrix
     labels: np.ndarray
     run_ids: list[bytes]  # query ids of runs of equal ids,
@@ -92,7 +95,6 @@ class TextBlock:
     names: dict[int, str]  # 0-based feature -> name, from header lines
     n_lines: int
     n_bytes: int
-    path: Path | None = None
 
 
 class _LineError(Exception):
@@ -112,10 +114,10 @@ def read_blocks(paths: Iterable[Path], grammar: Grammar) -> Iterator[TextBlock]:
     for path in paths:
         lines = rows = 0
         try:
-            for block in ordered_map(lambda p: _parse_piece(p, grammar), _pieces(path, advance)):
+            parse = partial(_parse_piece, path=path, grammar=grammar)
+            for block in ordered_map(parse, _pieces(path, advance)):
                 if rows:
                     block.names = {}  # header lines come before the first row
-                block.path = path
                 block.run_lines += lines
                 lines += block.n_lines
                 rows += block.labels.size
@@ -142,7 +144,7 @@ def _pieces(path: Path, advance: Callable[[int], None]) -> Iterator[bytes | Exce
         yield error
 
 
-def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> TextBlock:
+def _parse_piece(piece: bytes | Exception, path: Path, grammar: Grammar) -> TextBlock:
     if isinstance(piece, Exception):
         # An error of reading is reported with the last line that was read.
         raise _LineError(int(isinstance(piece, LongLineError)), explain_os_error(piece)) from piece
@@ -175,11 +177,11 @@ def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> TextBlock:
     if infinite:  # before the error that the kernel found
         at, error = min(infinite)
     _check_piece(piece, error, at, grammar)
-    labels, row_ptr = lines.labels[:n_rows].copy(), lines.row_ptr[: n_rows + 1]
     runs = lines.runs[:n_runs]
     return TextBlock(
-        matrix=_matrix(row_ptr, lines.indices, lines.values, width, len(piece), grammar),
-        labels=labels,
+        path=path,
+        matrix=_matrix(lines, (n_rows, width), len(piece), grammar),
+        labels=lines.labels[:n_rows].copy(),
         run_ids=[piece[start:end] for start, end in runs[:, 1:3].tolist()],
         run_lengths=np.diff(runs[:, 0], append=n_rows),
         run_lines=runs[:, 3].copy(),
@@ -270,20 +272,16 @@ def _explain(error: int, token: str, grammar: Grammar) -> str:
 
 
 def _matrix(
-    row_ptr: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
-    width: int,
-    n_bytes: int,
-    grammar: Grammar,
+    lines: kernel.ParsedLines, shape: tuple[int, int], n_bytes: int, grammar: Grammar
 ) -> Any:
+    row_ptr = lines.row_ptr[: shape[0] + 1]
     if grammar.sparse:
         used = slice(row_ptr[-1])
-        parts = (values[used].astype(grammar.dtype), indices[used].copy(), row_ptr.copy())
-        return sparse.csr_matrix(parts, shape=(row_ptr.size - 1, width))
-    grammar.check_size(row_ptr.size - 1, width, n_bytes)
-    dense = np.zeros((row_ptr.size - 1, width), dtype=grammar.dtype)
-    kernel.fill_dense(row_ptr, indices, values, dense)
+        values, indices = lines.values[used].astype(grammar.dtype), lines.indices[used].copy()
+        return sparse.csr_matrix((values, indices, row_ptr.copy()), shape=shape)
+    grammar.check_size(*shape, n_bytes)
+    dense = np.zeros(shape, dtype=grammar.dtype)
+    kernel.fill_dense(row_ptr, lines.indices, lines.values, dense)
     return dense
 
 
@@ -318,11 +316,8 @@ def header_names(names: dict[int, str], n_features: int, source: Path) -> list[s
     if not names:
         return None
     all_names = [names.get(feature, str(feature + 1)) for feature in range(n_features)]
-    seen: set[str] = set()
-    for name in all_names:
-        if name in seen:
-            raise DataError(f"{source}: the header names two features {name!r}")
-        seen.add(name)
+    for name in repeated(all_names):
+        raise DataError(f"{source}: the header names two features {name!r}")
     return all_names
 
 

@@ -49,13 +49,7 @@ def write_model(model: SavedModel, path: PathLike) -> None:
 
 
 def read_model(path: PathLike) -> SavedModel:
-    """Read and check a model written by :func:`write_model`.
-
-    Raises
-    ------
-    DataError
-        If the file is not valid; the message has the file and, if possible, the line.
-    """
+    """Read and check a model written by :func:`write_model`."""
     with records.locate_errors(path):
         return _model(records.read_record(path))
 
@@ -65,9 +59,8 @@ def _model(record: Any) -> SavedModel:
     records.get(record, "version", int)
     records.check_checksum(record)
     n_features_in = records.get_count(record, "n_features_in")
-    selection = None
-    if record.get("selection") is not None:
-        selection = selection_of(record["selection"])
+    stored = record.get("selection")
+    selection = None if stored is None else selection_of(stored)
     if selection is not None and len(selection.features) != n_features_in:
         raise DataError(f"{len(selection.features)} selected for {n_features_in} features")
     return SavedModel(

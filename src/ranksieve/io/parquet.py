@@ -132,7 +132,7 @@ def read_parquet(
     >>> data.feature_names.tolist(), data.X.tolist()
     (['bm25', 'price'], [[2.5, 10.0], [nan, 12.0]])
     """
-    return Tables(list(map(ParquetTable, as_paths(path))), columns).read(sparse=sparse)
+    return Tables(list(map(ParquetTable, as_paths(path))), columns).read(sparse=sparse)[0]
 
 
 class ParquetTable:

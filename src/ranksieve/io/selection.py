@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.feature_names import are_numbers
-from ranksieve.data.inputs import widened
+from ranksieve.data.inputs import are_numbers, widened
 from ranksieve.data.missing import Missing
 from ranksieve.io import records
 from ranksieve.io.files import PathLike
@@ -19,53 +18,25 @@ from ranksieve.io.files import PathLike
 
 @dataclass(frozen=True)
 class SelectedFeature:
-    """A selected feature.
+    """A selected feature."""
 
-    Attributes
-    ----------
-    index : int
-        0-based index of the feature.
-    name : str
-        Name of the feature in the data, or its 1-based number.
-    score : float or None
-        Score of the feature when it was chosen, if the method has scores.
-    reason : str
-        Why it was chosen, in a few words; may be empty.
-    """
-
-    index: int
-    name: str
-    score: float | None
-    reason: str
+    index: int  # 0-based
+    name: str  # in the data, or its 1-based number
+    score: float | None  # when it was chosen, if the method has scores
+    reason: str  # why it was chosen, in a few words; may be empty
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The features that a method chose, in the order of selection, and how it chose them.
+    """The features that a method chose, in the order of selection, and how it chose them."""
 
-    Attributes
-    ----------
-    method : str
-        Name of the method, as on the command line.
-    parameters : dict
-        All parameters of the method.
-    n_features_in : int
-        Number of features to choose from.
-    data : list of str
-        Files from which they were chosen.
-    ranksieve : str
-        Version of the program.
-    features : list of SelectedFeature
-    missing : Missing or None
-        Treatment of missing values before selection; indicators count as features to choose from.
-    """
-
-    method: str
-    parameters: dict[str, Any]
-    n_features_in: int
-    data: list[str]
-    ranksieve: str
+    method: str  # its name, as on the command line
+    parameters: dict[str, Any]  # all of the method
+    n_features_in: int  # number of features to choose from
+    data: list[str]  # files from which they were chosen
+    ranksieve: str  # version of the program
     features: list[SelectedFeature]
+    # Treatment of missing values before selection; indicators count as features to choose from.
     missing: Missing | None = None
 
     @property
@@ -129,9 +100,7 @@ class Selection:
     def applied_to(self, X: Any) -> Any:
         """Keep the selected features of data with all features; return other data unchanged.
 
-        Parameters
-        ----------
-        X : RankingData, opened shards, array, sparse matrix or frame
+        X may be a RankingData, opened shards, an array, a sparse matrix or a frame.
         """
         if isinstance(X, RankingData):
             if X.n_features != self.n_features_in:
@@ -151,36 +120,16 @@ def write_selection(selection: Selection, path: PathLike) -> None:
 
 
 def read_selection(path: PathLike) -> Selection:
-    """Read and check a selection written by :func:`write_selection`.
-
-    Raises
-    ------
-    DataError
-        If the file is not valid; the message has the file and, if possible, the line.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from ranksieve.io.selection import SelectedFeature, Selection
-    >>> from ranksieve.io.selection import read_selection, write_selection
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "selected.json"
-    >>> features = [SelectedFeature(38, "39", 0.47, ""), SelectedFeature(4, "5", 0.31, "")]
-    >>> write_selection(Selection("gas-e", {"c": 0.01}, 46, ["train.txt"], "0.1", features), path)
-    >>> read_selection(path).columns.tolist()
-    [4, 38]
-    """
+    """Read and check a selection written by :func:`write_selection`."""
     with records.locate_errors(path):
         record = records.read_record(path)
-        _check_signature(record)
+        has_checksum = isinstance(record, dict) and "checksum" in record
+        if has_checksum and not records.matches_checksum(record):
+            raise DataError(
+                "the file was changed after it was written; if that is intended, remove its "
+                "'checksum'"
+            )
         return selection_of(record)
-
-
-def _check_signature(record: Any) -> None:
-    """Raise a DataError if there is a checksum, and it is not that of the content."""
-    if isinstance(record, dict) and "checksum" in record and not records.matches_checksum(record):
-        raise DataError(
-            "the file was changed after it was written; if that is intended, remove its 'checksum'"
-        )
 
 
 def selection_of(record: Any) -> Selection:

@@ -10,7 +10,8 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from ranksieve.data import DataError
-from ranksieve.data.frames import arrow_columns, is_frame
+from ranksieve.data.frames import arrow_columns
+from ranksieve.data.inputs import is_frame
 from ranksieve.io import delimiter_of, is_parquet
 from ranksieve.io.files import explain_read_errors, open_decompressed, open_regular
 from ranksieve.io.parquet import explain_parquet_errors
@@ -36,18 +37,8 @@ def read_table_rows(
 ) -> list[TableRow]:
     """Read the rows of a small table: CSV, TSV (``.tsv``) or Parquet (``.parquet``).
 
-    Text may be compressed (``.gz``, ``.zst``). Columns may be in any order, and names in any case.
-
-    Parameters
-    ----------
-    path : str or path
-    needed, optional : sequences of str
-        Required and optional columns; others are refused.
-
-    Raises
-    ------
-    DataError
-        If the table is not valid; the message has the file and, if possible, the line.
+    Text may be compressed (``.gz``, ``.zst``). Columns may be in any order, and names in any case;
+    other columns than those needed or optional are refused.
     """
     path = Path(path)
     if is_parquet(path):
@@ -126,28 +117,11 @@ def _check_header(
 
 
 def read_groups(path: PathLike) -> dict[str, list[str]]:
-    r"""Read groups of features: name of each group -> names of its features.
+    """Read groups of features: name of each group -> names of its features.
 
-    Parameters
-    ----------
-    path : str or path
-        ``.json``: an object of lists of features, or a list of such lists. Anything else is CSV
-        with the columns ``feature`` and ``group`` (``.tsv``: separated by tabs; ``.parquet``: a
-        table of Parquet). Features without names are named by their numbers: 1 for the first.
-
-    Raises
-    ------
-    DataError
-        If the file is not valid; the message has the file and, if possible, the line.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from ranksieve.io.small_tables import read_groups
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "groups.csv"
-    >>> _ = path.write_text("feature,group\nbm25_title,bm25\nbm25_body,bm25\nclicks,log\n")
-    >>> read_groups(path)
-    {'bm25': ['bm25_title', 'bm25_body'], 'log': ['clicks']}
+    A file ``.json`` has an object of lists of features, or a list of such lists; others are tables
+    with the columns ``feature`` and ``group``. Features without names are named by their numbers:
+    1 for the first.
     """
     if Path(path).suffix == ".json":
         return _groups_of_json(read_record(path), path)

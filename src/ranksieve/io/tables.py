@@ -73,7 +73,8 @@ class Tables:
         if not files:
             raise DataError("no file to read")
         self.files, self.aside = files, tuple(aside)
-        found = [_roles(file, columns or Columns(), aside) for file in files]
+        wanted = columns or Columns()
+        found = [wanted.resolve(f.held, f.path, known=f.known, aside=aside) for f in files]
         self.roles = found[0]
         for file, roles in zip(files[1:], found[1:], strict=True):
             _check_agreement(file, roles, files[0], self.roles)
@@ -93,18 +94,8 @@ class Tables:
         *,
         sparse: bool | None = None,
         dtype: str | None = None,
-    ) -> RankingData:
-        """Read the rows of all files, or of some."""
-        return self.read_with_aside(files, sparse=sparse, dtype=dtype)[0]
-
-    def read_with_aside(
-        self,
-        files: Sequence[TableFile] | None = None,
-        *,
-        sparse: bool | None = None,
-        dtype: str | None = None,
     ) -> tuple[RankingData, dict[str, np.ndarray]]:
-        """Read the rows of all files, or of some; columns aside are in the order of the files."""
+        """Read the rows of all files, or of some, and the columns aside in the order of files."""
         chosen = self.files if files is None else files
         as_csr = self.is_sparse if sparse is None else sparse
         kind = np.dtype(dtype or self.dtype)
@@ -160,30 +151,25 @@ class Tables:
         names = self.roles.features if features is None else features
         rows = max(1, min(_ROWS, batch_bytes // (8 * len(self.roles.features) + 8)))
         advance = track("Reading", sum(file.size for file in chosen))
+        special = self.roles.special
+        texts = [special[role] for role in ("qid", "doc_id") if role in special]
+        numbers = [special[role] for role in ("label", "weight") if role in special]
         for file in chosen:
             row = file.first_row
-            for batch, amount in self._raw_batches(file, rows, names):
+            for batch, amount in file.batches([*numbers, *names], [*texts, *self.aside], rows):
                 columns = dict(zip(batch.schema.names, batch.columns, strict=True))
                 place = f"{file.path}: row"
                 X = np.empty((batch.num_rows, len(names)), dtype=dtype or self.dtype)
                 fill_features(X, columns, names, place, row)
-                special = special_arrays(
+                arrays = special_arrays(
                     columns, self.roles, place, row, ids_are_text=file.ids_are_text
                 )
                 aside = {name: ids_of(columns[name]) for name in self.aside}
-                yield TableBatch(file, row, amount, X, special, aside)
+                yield TableBatch(file, row, amount, X, arrays, aside)
                 row += batch.num_rows
                 advance(amount)
             if row == file.first_row:
                 raise DataError(f"{file.path}: no rows")
-
-    def _raw_batches(
-        self, file: TableFile, rows: int, features: Sequence[str]
-    ) -> Iterator[tuple[Any, int]]:
-        special = self.roles.special
-        texts = [special[role] for role in ("qid", "doc_id") if role in special]
-        numbers = [special[role] for role in ("label", "weight") if role in special]
-        return file.batches([*numbers, *features], [*texts, *self.aside], rows)
 
 
 def convert_text_ids(ids: np.ndarray) -> np.ndarray:
@@ -202,10 +188,6 @@ def _join_query_ids(batches: Sequence[TableBatch]) -> np.ndarray:
         for number, part in zip(texts, np.split(settled, ends), strict=True):
             ids[number] = part
     return join_ids(ids)
-
-
-def _roles(file: TableFile, columns: Columns, aside: Sequence[str]) -> ColumnRoles:
-    return columns.resolve(file.held, file.path, known=file.known, aside=aside)
 
 
 def _check_agreement(

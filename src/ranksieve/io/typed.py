@@ -34,15 +34,9 @@ def to_json_values(value: Any) -> Any:
 def check_types(value: Any, kind: Any, where: str = "") -> None:
     """Raise a DataError that says where a value, or a part of it, has the wrong type.
 
-    Parameters
-    ----------
-    value : object
-    kind : type
-        A dataclass or NamedTuple, whose fields are checked against their annotations, or a type
-        that may occur in these: numbers, strings, lists, dictionaries with string keys, Literal,
-        unions and Any. An int is accepted as a float.
-    where : str
-        Name of the value, for the message.
+    Fields of dataclasses and NamedTuples are checked against their annotations, which may be
+    numbers, strings, lists, dictionaries with string keys, Literal, unions and Any. An int is
+    accepted as a float.
 
     Examples
     --------

@@ -12,7 +12,7 @@ import numpy as np
 from ranksieve import rankers
 from ranksieve._version import __version__
 from ranksieve.data import DataError
-from ranksieve.data.feature_names import as_names
+from ranksieve.data.inputs import as_names
 from ranksieve.io.files import READ_ERRORS, explain_os_error, open_regular
 from ranksieve.io.model import SavedModel, read_model
 from ranksieve.io.records import PathLike

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ranksieve.data.columns import Columns
-from ranksieve.datasets.dividing import SplitRule, open_for_study
+from ranksieve.datasets.opening import SplitRule, open_for_study
 from ranksieve.io.files import make_directory
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.progress import track

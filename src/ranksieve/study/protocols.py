@@ -12,8 +12,8 @@ import numpy as np
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.missing import Missing
 from ranksieve.datasets import Collection
-from ranksieve.datasets.dividing import DividedData
 from ranksieve.datasets.fold_files import Fold
+from ranksieve.datasets.opening import DividedData
 from ranksieve.engine.memo import Memo
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.splits import query_kfold, query_parts, resample_queries, six_trials

@@ -20,8 +20,13 @@ from ranksieve.data.columns import Columns
 from ranksieve.data.missing import Missing, count_missing
 from ranksieve.data.ranking_data import fingerprint
 from ranksieve.datasets import Collection
-from ranksieve.datasets.dividing import DividedData, SplitRule, open_for_study
-from ranksieve.datasets.opening import paths_of, title_of
+from ranksieve.datasets.opening import (
+    DividedData,
+    SplitRule,
+    open_for_study,
+    paths_of,
+    title_of,
+)
 from ranksieve.io.files import hold_directory, make_directory
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import get_convention, parse_measure

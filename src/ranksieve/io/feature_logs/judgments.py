@@ -49,20 +49,8 @@ def read_judgments(path: PathLike) -> Judgments:
       other columns are ignored;
     - the same, or words, without a header: query, document, grade.
 
-    Parameters
-    ----------
-    path : path
-        File; decompressed if its name ends in ``.gz`` or ``.zst``.
-
-    Returns
-    -------
-    Judgments
-        ``grades[query][document]``, with ids as text, and ``layout``, the guessed layout.
-
-    Raises
-    ------
-    DataError
-        If a line is not valid, or if a document has two grades for a query.
+    A document with two grades for a query is an error. Files whose names end in ``.gz`` or ``.zst``
+    are decompressed.
 
     Examples
     --------
@@ -81,8 +69,10 @@ def read_judgments(path: PathLike) -> Judgments:
         raise DataError(f"{path}: no judgments: the file is empty")
     layout = _guess_layout(first[1], f"{path}:{first[0]}")
     grades: dict[str, dict[str, float]] = {}
-    for place, cells in _rows(chain([first], lines), layout, path):
-        query, document, grade = _judgment(cells, layout, place)
+    for place, (query, document, text) in _rows(chain([first], lines), layout, path):
+        if not query or not document:
+            raise DataError(f"{place}: the {'document' if query else 'query'} is missing")
+        grade = _grade(text, place)
         known = grades.setdefault(query, {}).setdefault(document, grade)
         if known != grade:
             raise DataError(
@@ -176,8 +166,8 @@ def _split(line: str, delimiter: str | None, place: str) -> list[str]:
 
 def _rows(
     lines: Iterator[tuple[int, str]], layout: _FileLayout, path: Path
-) -> Iterator[tuple[str, list[str]]]:
-    """Cells of each line below the header, with their place."""
+) -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """Query, document and grade of each line below the header, with their place."""
     if layout.has_header:
         next(lines)
     for number, line in lines:
@@ -188,14 +178,8 @@ def _rows(
                 f"{place}: expected {layout.width} columns ({layout.description}), found "
                 f"{len(cells)}"
             )
-        yield place, cells
-
-
-def _judgment(cells: list[str], layout: _FileLayout, place: str) -> tuple[str, str, float]:
-    query, document, grade = (cells[column] for column in layout.columns)
-    if not query or not document:
-        raise DataError(f"{place}: the {'document' if query else 'query'} is missing")
-    return query, document, _grade(grade, place)
+        query, document, grade = (cells[column] for column in layout.columns)
+        yield place, (query, document, grade)
 
 
 def _grade(text: str, place: str) -> float:

@@ -33,41 +33,19 @@ class LogSummary:
     """Summary of a feature log: how it was interpreted, and what was left out.
 
     ``str`` gives a few lines for people.
-
-    Attributes
-    ----------
-    engine : str
-        Search engine of the responses.
-    qid, doc_id : str
-        Fields with the ids of queries and documents.
-    judgments : str
-        Layout of the judgments.
-    n_logged : int
-        Number of documents in the log, counted once for each query.
-    n_unjudged, n_unjudged_queries : int
-        Number of documents without a judgment in queries that have some, and of queries without
-        any, whose documents are always dropped.
-    unjudged : {"drop", "zero"}
-        Treatment of the former.
-    n_unlogged : int
-        Number of judgments of documents that are not in the log.
-    n_missing : int
-        Number of missing values (NaN).
-    unlisted : {"missing", "zero"}
-        Value of features that the log of a document does not list.
     """
 
-    engine: str
-    qid: str
-    doc_id: str
-    judgments: str
-    n_logged: int
-    n_unjudged: int
-    n_unjudged_queries: int
-    unjudged: Unjudged
-    n_unlogged: int
-    n_missing: int
-    unlisted: Literal["missing", "zero"]
+    engine: str  # search engine of the responses
+    qid: str  # field with the id of a query,
+    doc_id: str  # and of a document
+    judgments: str  # layout of the judgments
+    n_logged: int  # documents in the log, counted once for each query
+    n_unjudged: int  # documents without a judgment in queries that have some
+    n_unjudged_queries: int  # queries without any, whose documents are always dropped
+    unjudged: Unjudged  # treatment of unjudged documents
+    n_unlogged: int  # judgments of documents that are not in the log
+    n_missing: int  # missing values (NaN)
+    unlisted: Literal["missing", "zero"]  # value of features that the log does not list
 
     def __str__(self) -> str:
         lines = [
@@ -116,8 +94,8 @@ def read_feature_log(
         A file of query, document and grade, as :func:`read_judgments` takes it, or
         ``{query: {document: grade}}``.
     unjudged : {"drop", "zero"}
-        Treatment of documents without a judgment: they are left out, as is usual in training, or
-        get grade 0, as is usual in evaluation. Queries without any judgment are left out.
+        Whether documents without a judgment are left out, as is usual in training, or get grade 0,
+        as is usual in evaluation. Queries without any judgment are left out.
     qid : str, optional
         Field with the query id, such as ``"search_id"`` or ``"fields.qid"``, in the line, the
         response or the document. By default ``qid`` or ``query_id`` in one of these, or ``query``
@@ -134,30 +112,22 @@ def read_feature_log(
         Solr's sparse format leaves out features with their default value. By default they are 0 if
         Solr was asked for ``format=sparse``, or if the documents of one of its responses list
         different features, else missing.
-    dtype : {"float64", "float32"}
-        Type of the feature values. Engines compute with float32.
-    sparse : bool
-        Whether to build a CSR matrix (without its zeros) instead of an array.
+    dtype, sparse
+        As in :func:`read_letor`. Engines compute with float32.
 
     Returns
     -------
     data : RankingData
         Rows in the order of the log, grouped by query. Features have the order in which they first
-        appear. Values that the engine has not logged are NaN. Query ids are integers if all of them
-        look like integers, else strings; document ids are strings.
+        appear. Query ids are integers if all of them look like integers, else strings.
     summary : LogSummary
         What was guessed, and what was left out.
 
-    Raises
-    ------
-    DataError
-        If the log is not valid (the message has the file and line), if a document is logged twice
-        for a query with different values, or if no logged document is judged.
-
     Notes
     -----
-    Takes time linear in the size of the log, which is read one response at a time; documents that
-    are left out take memory only for their ids.
+    A document that is logged twice for a query with different values is an error. Takes time linear
+    in the size of the log, which is read one response at a time; documents that are left out take
+    memory only for their ids.
 
     Examples
     --------

@@ -153,14 +153,13 @@ class ResponseReader:
         self.is_sparse = False  # whether Solr leaves features out, as far as the responses show
         self._log = log
 
-    def read(self, value: Any, place: str) -> Iterator[LoggedDocument]:
+    def read(
+        self, value: Any, place: str, parents: tuple[Any, ...] = ()
+    ) -> Iterator[LoggedDocument]:
         """Yield the documents of a JSON value: a response, or several of them in any nesting."""
-        return self._walk(value, (), place)
-
-    def _walk(self, value: Any, parents: tuple[Any, ...], place: str) -> Iterator[LoggedDocument]:
         if isinstance(value, list):
             for part in value:
-                yield from self._walk(part, parents, place)
+                yield from self.read(part, place, parents)
             return
         if not isinstance(value, dict):
             raise DataError(f"{place}: expected a search response, found {value!r:.60}")
@@ -168,9 +167,9 @@ class ResponseReader:
         if engine is not None:
             yield self._document(value, parents, engine, place)
         elif isinstance(value.get("response"), (dict, list)):
-            yield from self._walk(value["response"], (*parents, value), place)
+            yield from self.read(value["response"], place, (*parents, value))
         elif isinstance(value.get("responses"), list):
-            yield from self._walk_several(value["responses"], (*parents, value), place)
+            yield from self._read_several(value["responses"], (*parents, value), place)
         elif isinstance(value.get("docs"), list):
             yield from self._documents(value["docs"], (*parents, value), SOLR, place)
         elif "hits" in value:
@@ -178,13 +177,13 @@ class ResponseReader:
         else:
             raise DataError(f"{place}: {_explain(value)}")
 
-    def _walk_several(
+    def _read_several(
         self, responses: list[Any], parents: tuple[Any, ...], place: str
     ) -> Iterator[LoggedDocument]:
         """Documents of a multi-search; an outer list of the same length has an entry for each."""
         for number, response in enumerate(responses):
             own = tuple(_take_entries(scope, number, len(responses)) for scope in parents)
-            yield from self._walk(response, own, f"{place}: response {number + 1}")
+            yield from self.read(response, f"{place}: response {number + 1}", own)
 
     def _hits(self, hits: Any, parents: tuple[Any, ...], place: str) -> Iterator[LoggedDocument]:
         found = hits.get("hits") if isinstance(hits, dict) else hits
@@ -196,7 +195,8 @@ class ResponseReader:
         self, documents: list[Any], parents: tuple[Any, ...], engine: SearchEngine, place: str
     ) -> Iterator[LoggedDocument]:
         listed = None
-        self.is_sparse |= engine is SOLR and _asks_for_sparse(parents)
+        fields = str(_find_first(parents, "responseHeader.params.fl"))
+        self.is_sparse |= engine is SOLR and "format=sparse" in fields
         for number, document in enumerate(documents, start=1):
             where = f"{place}: {'hit' if engine is ELASTICSEARCH else 'document'} {number}"
             if not isinstance(document, dict):
@@ -218,29 +218,16 @@ class ResponseReader:
                 f"{place}: this is a document of {engine.name}, but the log began with "
                 f"{self.engine.name}; read the logs of each engine separately"
             )
+        scopes = tuple(reversed(parents))
+        if self.qid is None:
+            self.qid = _guess_query(document, scopes, place)
+        assert self.doc_id is not None
         return LoggedDocument(
-            self._query(document, tuple(reversed(parents)), place),
-            self._document_id(document, place),
+            _id_at(self.qid, (*scopes, document), "query id", place),
+            _id_at(self.doc_id, (document,), "document id", place),
             engine.features(document, self._log, place),
             place,
         )
-
-    def _query(self, document: dict[str, Any], parents: tuple[Any, ...], place: str) -> str:
-        if self.qid is None:
-            self.qid = _guess_query(document, parents, place)
-        found = _find_first((*parents, document), self.qid)
-        if found is None:
-            raise DataError(f"{place}: there is no {self.qid!r}, which should have the query id")
-        return _as_id(found, f"query id {self.qid!r}", place)
-
-    def _document_id(self, document: dict[str, Any], place: str) -> str:
-        assert self.doc_id is not None
-        found = _find(document, self.doc_id)
-        if found is None:
-            raise DataError(
-                f"{place}: there is no {self.doc_id!r}, which should have the document id"
-            )
-        return _as_id(found, f"document id {self.doc_id!r}", place)
 
 
 def _take_entries(scope: dict[str, Any], number: int, count: int) -> dict[str, Any]:
@@ -255,10 +242,6 @@ def _engine_of_document(value: dict[str, Any], log: str | None) -> SearchEngine 
     if "_id" in value and isinstance(value.get("fields"), dict):
         return ELASTICSEARCH
     return SOLR if isinstance(value.get(log or _SOLR_FIELD), str) else None
-
-
-def _asks_for_sparse(parents: tuple[Any, ...]) -> bool:
-    return "format=sparse" in str(_find_first(parents, "responseHeader.params.fl"))
 
 
 def _explain(value: dict[str, Any]) -> str:
@@ -314,11 +297,17 @@ def _is_id(value: Any) -> bool:
     return isinstance(value, (str, int)) and not isinstance(value, bool) and value != ""
 
 
-def _as_id(value: Any, what: str, place: str) -> str:
+def _id_at(path: str, scopes: tuple[Any, ...], what: str, place: str) -> str:
+    """Id at a path of the first object that has one, as text."""
+    value = _find_first(scopes, path)
+    if value is None:
+        raise DataError(f"{place}: there is no {path!r}, which should have the {what}")
     if not _is_id(value):
-        raise DataError(f"{place}: {what} should be a text or a whole number, not {value!r:.60}")
+        raise DataError(
+            f"{place}: {what} {path!r} should be a text or a whole number, not {value!r:.60}"
+        )
     text = str(value[0] if isinstance(value, list) else value)
-    check_text(text, what, place)
+    check_text(text, f"{what} {path!r}", place)
     return text
 
 

@@ -60,7 +60,10 @@ class LogTable:
         documents[logged.document] = len(self._values)
         names = tuple(logged.features)
         if names not in self._listings:
-            self._listings[names] = self._find_columns(names, logged.place)
+            for name in names:
+                check_text(name, "the name of a feature", logged.place)
+            found = [self._columns.setdefault(name, len(self._columns)) for name in names]
+            self._listings[names] = np.array(found, dtype=np.intp)
         self._columns_of.append(self._listings[names])
         self._values.append(array("d", logged.features.values()))
         self._grades.append(grade)
@@ -76,12 +79,6 @@ class LogTable:
             self.n_unjudged += 1
             return None if self._unjudged == "drop" else 0.0
         return grade
-
-    def _find_columns(self, names: tuple[str, ...], place: str) -> np.ndarray:
-        for name in names:
-            check_text(name, "the name of a feature", place)
-        found = [self._columns.setdefault(name, len(self._columns)) for name in names]
-        return np.array(found, dtype=np.intp)
 
     def _check_same(self, row: int, logged: LoggedDocument) -> None:
         names = list(self._columns)
@@ -115,7 +112,11 @@ class LogTable:
     def to_data(self, unlisted: float, dtype: np.dtype[Any], sparse: bool) -> RankingData:
         """Ranking data; ``unlisted`` is the value of features that a document does not list."""
         if not self._values:
-            raise DataError(f"no logged document is judged: {self._compare_ids()}")
+            raise DataError(
+                f"no logged document is judged: the log has {_first_pair(self._rows)}, and the "
+                f"judgments have {_first_pair(self._given)}; check that both have the same kind of "
+                "ids"
+            )
         if not self._columns:
             raise DataError("no feature is logged for any judged document")
         self._check_size(dtype)
@@ -147,21 +148,12 @@ class LogTable:
                 f"from {n_values:,} values; check that all documents log the same features"
             )
 
-    def _compare_ids(self) -> str:
-        """Example ids of the log and of the judgments, for messages."""
-        logged, judged = _first_pair(self._rows), _first_pair(self._given)
-        return (
-            f"the log has {_format_pair(logged)}, and the judgments have {_format_pair(judged)}; "
-            "check that both have the same kind of ids"
-        )
 
-
-def _first_pair(nested: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
-    return next(((query, document) for query in nested for document in nested[query]), ("", ""))
-
-
-def _format_pair(pair: tuple[str, str]) -> str:
-    return f"query {pair[0]!r:.80} with document {pair[1]!r:.80}"
+def _first_pair(nested: Mapping[str, Mapping[str, Any]]) -> str:
+    """Example of ids, for messages."""
+    pairs = ((query, document) for query in nested for document in nested[query])
+    query, document = next(pairs, ("", ""))
+    return f"query {query!r:.80} with document {document!r:.80}"
 
 
 def _show(value: float) -> str:

@@ -4,9 +4,8 @@ A directory of shards contains plain ``.npy`` files and ``manifest.json``, which
 their sizes and checksums. Every shard is one :class:`~ranksieve.data.Block`.
 """
 
-from ranksieve.io.shards.conversion import convert_to_shards
-from ranksieve.io.shards.opening import open_shards
+from ranksieve.io.shards.directory import open_shards
 from ranksieve.io.shards.shards import Shards, Verify
-from ranksieve.io.shards.writer import write_shards
+from ranksieve.io.shards.writing import convert_to_shards, write_shards
 
 __all__ = ["Shards", "Verify", "convert_to_shards", "open_shards", "write_shards"]

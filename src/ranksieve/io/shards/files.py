@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,13 @@ from ranksieve.io.shards.format import (
     Manifest,
     array_in,
     check_checksum,
-    checksum_in,
-    checksum_of,
+    crc32,
     decode_strings,
     map_file,
 )
 from ranksieve.progress import track
+
+_CHUNK = 2**20
 
 
 class Checks:
@@ -61,7 +63,7 @@ class ShardFiles:
         """Labels."""
         labels = self._read("y", (self._shard.rows,), "float64")
         if not np.isfinite(labels).all():
-            raise DataError(f"{self._path('y')}: is damaged: a label is not finite")
+            raise self._damaged("y", "a label is not finite")
         return labels
 
     @property
@@ -69,7 +71,7 @@ class ShardFiles:
         """Query pointer: rows of query ``q`` are ``query_ptr[q]:query_ptr[q + 1]``."""
         pointer = self._pointer("query_ptr", self._shard.queries, self._shard.rows)
         if np.any(pointer[1:] == pointer[:-1]):
-            raise DataError(f"{self._path('query_ptr')}: is damaged: a query has no rows")
+            raise self._damaged("query_ptr", "a query has no rows")
         return pointer
 
     @property
@@ -79,9 +81,7 @@ class ShardFiles:
             return None
         weights = self._read("query_weights", (self._shard.queries,), "float64")
         if not np.isfinite(weights).all() or np.any(weights < 0):
-            raise DataError(
-                f"{self._path('query_weights')}: is damaged: a weight is negative or not finite"
-            )
+            raise self._damaged("query_weights", "a weight is negative or not finite")
         return weights
 
     @property
@@ -121,6 +121,9 @@ class ShardFiles:
     def _path(self, role: str) -> Path:
         return self._directory / self._shard.files[role].name
 
+    def _damaged(self, role: str, what: str) -> DataError:
+        return DataError(f"{self._path(role)}: is damaged: {what}")
+
     def _map(
         self, role: str, shape: tuple[int | None, ...], *dtypes: str
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -131,10 +134,8 @@ class ShardFiles:
             wanted in (None, found) for wanted, found in zip(shape, array.shape, strict=True)
         )
         if not (fits and array.dtype.name in dtypes and array.flags.aligned):
-            raise DataError(
-                f"{self._path(role)}: is damaged: it has {array.dtype} values of shape "
-                f"{array.shape}, which is not what the manifest says"
-            )
+            found = f"{array.dtype} values of shape {array.shape}"
+            raise self._damaged(role, f"it has {found}, which is not what the manifest says")
         return content, array
 
     def _check(self, role: str, content: np.ndarray) -> None:
@@ -142,7 +143,7 @@ class ShardFiles:
         file = self._shard.files[role]
         if self._checks.checksums:
             self._checks.once(
-                file.name, lambda: check_checksum(self._path(role), checksum_in(content), file)
+                file.name, lambda: check_checksum(self._path(role), crc32(content), file)
             )
 
     def _read(self, role: str, shape: tuple[int | None, ...], *dtypes: str) -> np.ndarray:
@@ -156,9 +157,7 @@ class ShardFiles:
         pointer = self._read(role, (n + 1,), *(dtypes or ("int64",)))
         last = pointer[-1] if end is None else end
         if pointer[0] != 0 or pointer[-1] != last or np.any(pointer[1:] < pointer[:-1]):
-            raise DataError(
-                f"{self._path(role)}: is damaged: it does not lead from 0 to {last} in order"
-            )
+            raise self._damaged(role, f"it does not lead from 0 to {last} in order")
         return pointer
 
     def _map_csr(self) -> Callable[[], Any]:
@@ -170,10 +169,9 @@ class ShardFiles:
         def check_rows() -> None:
             row = first_bad_row(indptr, indices, self._manifest.n_features)
             if row >= 0:
-                raise DataError(
-                    f"{self._path('indices')}: is damaged: the features of row {row} do not "
-                    f"increase from 0 to at most {self._manifest.n_features - 1}"
-                )
+                last = self._manifest.n_features - 1
+                message = f"the features of row {row} do not increase from 0 to at most {last}"
+                raise self._damaged("indices", message)
 
         def check_and_map() -> csr_matrix:
             self._check("data", data_content)
@@ -196,7 +194,7 @@ class ShardFiles:
         try:
             return decode_strings(text, offsets)
         except UnicodeDecodeError as error:
-            raise DataError(f"{self._path(f'{what}s')}: is damaged: {error}") from error
+            raise self._damaged(f"{what}s", str(error)) from error
 
 
 def check_sizes(directory: Path, manifest: Manifest) -> None:
@@ -224,7 +222,9 @@ def verify_files(directory: Path, manifest: Manifest) -> None:
     check_sizes(directory, manifest)
     advance = track("Verifying", sum(file.bytes for file in files))
     for file in files:
-        path = directory / file.name
-        with explain_read_errors(path):
-            checksum = checksum_of(path, advance)
+        path, checksum = directory / file.name, 0
+        with explain_read_errors(path), path.open("rb") as opened:
+            while piece := opened.read(_CHUNK):
+                checksum = zlib.crc32(piece, checksum)
+                advance(len(piece))
         check_checksum(path, checksum, file)

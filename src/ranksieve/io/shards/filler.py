@@ -1,19 +1,34 @@
-"""Fill shards with rows in the order of arrival, without splitting a query."""
+"""Fill shards with rows in the order of arrival, without splitting a query, and write them."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ranksieve.data import Block, DataError, RankingData
-from ranksieve.data.feature_names import are_numbers
-from ranksieve.data.inputs import group_rows, join_documents, widened
+from ranksieve.data import DataError, RankingData
+from ranksieve.data.inputs import are_numbers, group_rows, join_documents, widened
 from ranksieve.data.missing import Missing
-from ranksieve.io.shards.store import ShardStore
+from ranksieve.io.shards.format import (
+    MANIFEST,
+    IdKind,
+    Manifest,
+    StoredFile,
+    StoredShard,
+    as_integers,
+    as_strings,
+    encode_strings,
+    file_name,
+    map_array,
+    write_array,
+    write_through,
+)
+from ranksieve.io.tables import convert_text_ids
 
 
 @dataclass
@@ -45,18 +60,34 @@ class ReturningQueryError(Exception):
     again: int
 
 
+@dataclass
+class _Draft:
+    """A written shard without the parts that are known only at the end of the data."""
+
+    number: int
+    rows: int
+    queries: int
+    width: int
+    doc_kind: IdKind | None
+    files: dict[str, StoredFile] = field(default_factory=dict)
+
+
 class ShardFiller:
-    """Collect rows and pass them to a store, one shard at a time.
+    """Collect rows and write them to a directory, one shard at a time.
 
     A shard ends at the first new query after ``shard_bytes`` are reached, regardless of where
     pieces begin and end. Until then, rows of its queries may arrive in any order; they are grouped
     like those of a :class:`RankingData`. This needs memory for a few shards, and for the id and
     position of every query.
+
+    Some facts are known only at the end: the number of features, whether all ids are integers, and
+    whether there are document ids or weights. :meth:`finish` rewrites earlier shards accordingly,
+    one at a time, and writes query ids.
     """
 
     def __init__(
         self,
-        store: ShardStore,
+        directory: Path,
         *,
         shard_bytes: int,
         dtype: np.dtype[Any],
@@ -73,7 +104,8 @@ class ShardFiller:
         # Query -> position of its first row, for all queries so far, in the order of the shards.
         self.positions: dict[Any, int] = {}
         self._heaviest = 0.0
-        self._store = store
+        self._directory = directory
+        self._drafts: list[_Draft] = []
         self.shard_bytes = shard_bytes  # minimum size of every shard except the last
         self._begin_shard()
 
@@ -136,25 +168,88 @@ class ShardFiller:
             doc_ids = None if doc_ids is None else doc_ids[order]
         if self.missing is not None:
             X = self.missing.applied_to(X, query_ptr)
-        weights = None
+        stored_documents, kind = _as_ids(doc_ids)
+        draft = _Draft(len(self._drafts), len(y), len(query_ptr) - 1, X.shape[1], kind)
+        self._drafts.append(draft)
+        self._write_matrix(draft, X)
+        self._write(draft, "y", y)
+        self._write(draft, "query_ptr", query_ptr)
+        weights = np.array([1.0 if weight is None else weight for weight in self._weights])
+        self._heaviest = max(self._heaviest, weights.max())
         if any(weight is not None for weight in self._weights):
-            weights = np.array([1.0 if weight is None else weight for weight in self._weights])
-        self._heaviest = max(self._heaviest, 1.0 if weights is None else weights.max())
-        self._store.write(Block(X, y, query_ptr, query_weights=weights), doc_ids)
+            self._write(draft, "query_weights", weights)
+        self._write_ids(draft, "doc_id", stored_documents)
         self._begin_shard()
 
-    def finish(self, names: list[str] | None, query_ids: np.ndarray | list[str]) -> None:
-        """Write the last shard and the manifest."""
+    def finish(self, names: list[str] | None, *, ids_are_text: bool = False) -> None:
+        """Write the last shard, give all shards the same width and ids, and write the manifest.
+
+        Query ids that were read as text become integers if all of them look like integers.
+        """
         self.flush()
         if self._heaviest == 0:
             raise DataError("sample_weight must not be 0 for all queries")
-        self._store.finish(
+        queries = list(self.positions)
+        if ids_are_text:
+            queries = convert_text_ids(np.array(queries, dtype=object)).tolist()
+        query_ids, query_kind = _as_ids(queries)
+        if query_kind == "str":
+            _check_distinct(queries, query_ids)
+        kinds = {draft.doc_kind for draft in self._drafts}
+        doc_kind = kinds.pop() if len(kinds) == 1 else "str"
+        weighted = any("query_weights" in draft.files for draft in self._drafts)
+        first = 0
+        for draft in self._drafts:
+            if not self.is_sparse and draft.width < self.width:
+                self._write(draft, "X", widened(self._written(draft, "X"), self.width))
+            if draft.doc_kind != doc_kind:
+                known = draft.doc_kind is not None
+                texts = as_strings(self._written(draft, "doc_ids")) if known else [""] * draft.rows
+                self._write_ids(draft, "doc_id", texts)
+            if weighted and "query_weights" not in draft.files:
+                self._write(draft, "query_weights", np.ones(draft.queries))
+            self._write_ids(draft, "query_id", query_ids[first : first + draft.queries])
+            first += draft.queries
+        manifest = Manifest(
+            data_id=uuid.uuid4().hex,
+            n_rows=sum(draft.rows for draft in self._drafts),
+            n_queries=first,
             n_features=self.width,
-            dtype=self.dtype,
+            dtype=self.dtype.name,
             sparse=self.is_sparse,
             feature_names=None if names is None or are_numbers(names) else names,
-            query_ids=query_ids,
+            query_ids=query_kind,
+            doc_ids=doc_kind,
+            weights=weighted,
+            shards=[StoredShard(draft.rows, draft.queries, draft.files) for draft in self._drafts],
         )
+        write_through(self._directory / MANIFEST, manifest.to_json().encode())
+
+    def _write_matrix(self, draft: _Draft, X: Any) -> None:
+        if not self.is_sparse:
+            self._write(draft, "X", X)
+            return
+        X.sum_duplicates()  # also sorts, which readers of read-only maps cannot do
+        # The same type for both, because scipy would otherwise convert and copy one of them.
+        index = sparse.get_index_dtype(maxval=max(X.nnz, X.shape[1]))
+        self._write(draft, "data", X.data)
+        self._write(draft, "indices", X.indices.astype(index, copy=False))
+        self._write(draft, "indptr", X.indptr.astype(index, copy=False))
+
+    def _write_ids(self, draft: _Draft, what: str, ids: np.ndarray | list[str] | None) -> None:
+        if isinstance(ids, list):
+            text, offsets = encode_strings(ids)
+            self._write(draft, f"{what}s", text)
+            self._write(draft, f"{what}_offsets", offsets)
+        elif ids is not None:
+            self._write(draft, f"{what}s", ids)
+
+    def _write(self, draft: _Draft, role: str, array: np.ndarray) -> None:
+        path = self._directory / file_name(draft.number, role)
+        draft.files[role] = write_array(path, array)
+
+    def _written(self, draft: _Draft, role: str) -> np.ndarray:
+        return map_array(self._directory / draft.files[role].name)
 
     def _to_stored_type(self, X: Any) -> Any:
         if self.is_sparse and not sparse.issparse(X):
@@ -196,3 +291,20 @@ class ShardFiller:
             joined[end - len(part) : end, : part.shape[1]] = part
             end -= len(part)
         return joined
+
+
+def _as_ids(ids: np.ndarray | list[Any] | None) -> tuple[Any, Any]:
+    """Ids as they are stored, integers or a list of texts, and which of these they are."""
+    if ids is None:
+        return None, None
+    integers = as_integers(ids)
+    return (as_strings(ids), "str") if integers is None else (integers, "int")
+
+
+def _check_distinct(queries: list[Any], texts: list[str]) -> None:
+    """Raise a DataError if two queries have the same id as text."""
+    query_of: dict[str, Any] = {}
+    for query, text in zip(queries, texts, strict=True):
+        if text in query_of:
+            raise DataError(f"queries {query_of[text]!r} and {query!r} have the same id as text")
+        query_of[text] = query

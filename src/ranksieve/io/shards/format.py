@@ -7,7 +7,6 @@ import math
 import os
 import re
 import zlib
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from io import BytesIO
 from itertools import pairwise
@@ -28,7 +27,6 @@ CHECKSUM = "crc32"
 IdKind = Literal["int", "str"]
 
 _FILE_NAME = re.compile(r"[0-9]{6,}\.[A-Za-z_]+\.npy")
-_CHUNK = 2**20
 _LONGEST_HEADER = 1024
 # Only headers that numpy writes for shards are accepted; its reader would accept any literal.
 _HEADER = re.compile(
@@ -231,26 +229,11 @@ def map_array(path: Path) -> np.ndarray:
 # Checksums
 
 
-def checksum_of(path: Path, advance: Callable[[int], None]) -> str:
-    """Compute the checksum of a file, calling ``advance`` with the number of bytes read."""
-    checksum = 0
-    with path.open("rb") as file:
-        while piece := file.read(_CHUNK):
-            checksum = zlib.crc32(piece, checksum)
-            advance(len(piece))
-    return f"{checksum:08x}"
-
-
-def checksum_in(content: np.ndarray) -> str:
-    """Compute the checksum of the bytes of a file."""
-    return f"{crc32(content):08x}"
-
-
-def check_checksum(path: Path, found: str, file: StoredFile) -> None:
-    """Raise a DataError if a file's checksum differs from the manifest's."""
-    if found != file.checksum:
+def check_checksum(path: Path, found: int, file: StoredFile) -> None:
+    """Raise a DataError if the CRC-32 of a file differs from the manifest's."""
+    if f"{found:08x}" != file.checksum:
         raise DataError(
-            f"{path}: is damaged: its checksum is {found}, but {file.checksum} was written; "
+            f"{path}: is damaged: its checksum is {found:08x}, but {file.checksum} was written; "
             "write the shards again"
         )
 

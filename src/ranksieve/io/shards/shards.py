@@ -10,8 +10,14 @@ import numpy as np
 from scipy.sparse import csr_matrix, get_index_dtype, vstack
 
 from ranksieve.data import Block, DataError, RankingData
-from ranksieve.data.feature_names import default_names, numbers
-from ranksieve.data.inputs import as_weights, check_query_weights, take_columns
+from ranksieve.data.inputs import (
+    are_numbers,
+    as_weights,
+    check_query_weights,
+    default_names,
+    numbers,
+    take_columns,
+)
 from ranksieve.data.missing import Missing, count_missing
 from ranksieve.io.shards.files import Checks, ShardFiles, verify_files
 from ranksieve.io.shards.format import Manifest
@@ -25,42 +31,20 @@ class Shards:
 
     Every shard is a :class:`Block`: a run of whole queries, whose feature values are mapped into
     memory when they are used. Shards cannot be used after :meth:`close`.
-
-    Attributes
-    ----------
-    path : Path
-        Directory, as an absolute path.
-    client : distributed.Client or None
-        Dask cluster given to :func:`open_shards`.
-    columns : int array or None
-        Features that :meth:`take_features` has kept, as 0-based indices; None for all.
-    missing : Missing or None
-        How to treat missing values; see :meth:`with_missing`.
-    keeps_missing : bool
-        Whether NaN is accepted as a missing value.
-    checks : Checks
-        Checks of the files that were already done.
-    given_weights : tuple of one array or None, or None
-        Weights of queries set by :meth:`with_weights`; None for those in the files.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        manifest: Manifest,
-        client: Any = None,
-        columns: np.ndarray | None = None,
-        *,
-        checks: Checks,
-    ) -> None:
-        self.path = path
-        self.client = client
-        self.columns = columns
-        self.missing: Missing | None = None
-        self.keeps_missing = False
-        self.checks = checks
+    def __init__(self, path: Path, manifest: Manifest, client: Any, checks: Checks) -> None:
+        self.path = path  # of the directory, absolute
+        self.client = client  # of a Dask cluster, or None
+        self.columns: np.ndarray | None = None  # features kept by take_features; None for all
+        self.missing: Missing | None = None  # how to treat missing values
+        self.keeps_missing = False  # whether NaN is accepted as a missing value
+        self.checks = checks  # of the files, that were already done
+        # Weights of queries set by with_weights, or no weights; None for those in the files.
         self.given_weights: tuple[np.ndarray | None] | None = None
         self._manifest: Manifest | None = manifest
+        names = manifest.feature_names
+        self._names = None if names is None else np.array(names, dtype=object)
         self._first_rows = [0, *np.cumsum([s.rows for s in manifest.shards]).tolist()]
         self._first_queries = [0, *np.cumsum([s.queries for s in manifest.shards]).tolist()]
 
@@ -115,31 +99,13 @@ class Shards:
     @property
     def feature_names(self) -> np.ndarray:
         """Names of the features; object array of shape (features,)."""
-        names = self._names
-        return default_names(self.n_features) if names is None else names
+        n_features = self.n_features  # raises an error if the shards are closed
+        return default_names(n_features) if self._names is None else self._names
 
     @property
     def has_feature_names(self) -> bool:
         """Whether features have names other than their numbers."""
         return self._names is not None
-
-    @property
-    def _names(self) -> np.ndarray | None:
-        names = self._all_names
-        if self.columns is None:
-            return names
-        if names is not None:
-            return names[self.columns]
-        is_start = np.array_equal(self.columns, np.arange(self.n_features))
-        return None if is_start else numbers(self.columns)
-
-    @property
-    def _all_names(self) -> np.ndarray | None:
-        names = self._open_manifest.feature_names
-        if self.missing is not None and self.missing.indicated:
-            stored = default_names(self._open_manifest.n_features) if names is None else names
-            return self.missing.names(stored)
-        return None if names is None else np.array(names, dtype=object)
 
     @property
     def query_ids(self) -> np.ndarray:
@@ -161,8 +127,12 @@ class Shards:
         The files do not change. Blocks of the new shards are not mapped: their features are copied
         at every use. To use them often, write shards with only these features.
         """
+        chosen = np.asarray(features)
         columns = np.arange(self._n_all_features) if self.columns is None else self.columns
-        return self._copy_with(columns=columns[np.asarray(features)])
+        names = numbers(columns[chosen]) if self._names is None else self._names[chosen]
+        return self._copy_with(
+            columns=columns[chosen], _names=None if are_numbers(names) else names
+        )
 
     def with_missing(self, missing: str | Missing) -> Shards:
         """Return shards that treat missing values (NaN) as in :class:`ranksieve.Missing`.
@@ -179,7 +149,8 @@ class Shards:
         how = Missing(missing) if isinstance(missing, str) else missing
         how = how.learned(self._count_missing)
         how.check_fits(self.n_features)
-        return self._copy_with(missing=how, keeps_missing=how.keeps)
+        names = how.names(self.feature_names) if how.indicated else self._names
+        return self._copy_with(missing=how, keeps_missing=how.keeps, _names=names)
 
     def refusing_missing(self) -> Shards:
         """Return the same shards with NaN as an error, for methods without missing values."""

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import HasMethods
 from ranksieve.base import Choices
 from ranksieve.base.choices import feature_indices
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.feature_names import default_names
+from ranksieve.data.inputs import default_names
 from ranksieve.data.fitted import SCALE_FIRST
 from ranksieve.engine import Source, in_memory
 from ranksieve.engine.memo import shared
