@@ -18,7 +18,6 @@ import typer
 from ranksieve.cli.data import convert, evaluate, inspect
 from ranksieve.cli.export import export
 from ranksieve.cli.models import predict, train
-from ranksieve.cli.option_groups import with_option_groups
 from ranksieve.cli.quick_start import import_quickly
 from ranksieve.cli.recommend import check, recommend
 from ranksieve.cli.reproduce import reproduce
@@ -38,7 +37,7 @@ for _command in (
     recommend, check, compare, report, inspect, select, train, predict, export, evaluate, convert,
     reproduce,
 ):  # fmt: skip
-    app.command()(with_option_groups(_command))
+    app.command()(_command)
 
 
 def main(arguments: list[str] | None = None) -> None:

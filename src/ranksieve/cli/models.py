@@ -4,24 +4,11 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ranksieve.cli.option_groups import Reading
-from ranksieve.cli.options import (
-    DATA,
-    ConventionName,
-    DaskAddress,
-    DaskWorkers,
-    Demo,
-    Format,
-    RankerParameters,
-    Seed,
-    Settings,
-    Verify,
-    option,
-)
+from ranksieve.cli.options import Reading, argument, command, option
 from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
 from ranksieve.cli.sources import (
@@ -31,6 +18,7 @@ from ranksieve.cli.sources import (
     open_training_data,
     open_validation_data,
 )
+from ranksieve.report.formats import FormatName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,54 +33,43 @@ if TYPE_CHECKING:
 _MEASURES = ("map", "ndcg@10")
 
 
+@command(
+    name=option(
+        "NAME: Ranker (--rankers lists them), or MODULE:OBJECT for a class or an object of your "
+        "own code.",
+        "--ranker",
+    ),
+    selected=option(
+        "FILE: Train only on the features that select --out wrote to this file. Default: all "
+        "features.",
+        "--selection",
+    ),
+    evaluate_on=option(
+        "FILE: Held-out data: rankers use it to stop early or to choose a model, and are evaluated "
+        "on it. Default: none.",
+        "--eval",
+    ),
+    out="FILE: Write the model to this file as JSON, for predict and export. Default: only "
+    "evaluate it.",
+    rankers="List the rankers and exit.",
+)
 def train(
-    data: Annotated[list[Path] | None, DATA] = None,
-    demo: Demo = False,
-    name: Annotated[
-        str,
-        option(
-            "NAME",
-            "Ranker (--rankers lists them), or MODULE:OBJECT for a class or an object of your own "
-            "code.",
-            "--ranker",
-        ),
-    ] = "ranksvm",
-    selected: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Train only on the features that select --out wrote to this file. Default: all "
-            "features.",
-            "--selection",
-        ),
-    ] = None,
-    evaluate_on: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Held-out data: rankers use it to stop early or to choose a model, and are evaluated "
-            "on it. Default: none.",
-            "--eval",
-        ),
-    ] = None,
-    settings: Settings = None,
-    parameters: RankerParameters = None,
-    seed: Seed = None,
-    out: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Write the model to this file as JSON, for predict and export. Default: only evaluate "
-            "it.",
-        ),
-    ] = None,
-    convention: ConventionName = "standard",
+    data: list[Path] | None = None,
+    demo: bool = False,
+    name: str = "ranksvm",
+    selected: Path | None = None,
+    evaluate_on: Path | None = None,
+    settings: list[str] | None = None,
+    parameters: Path | None = None,
+    seed: int | None = None,
+    out: Path | None = None,
+    convention: str = "standard",
     reading: Reading = Reading(),
-    dask: DaskAddress = None,
-    workers: DaskWorkers = None,
-    verify: Verify = None,
-    form: Format = "terminal",
-    rankers: Annotated[bool, typer.Option("--rankers", help="List the rankers and exit.")] = False,
+    dask: str | None = None,
+    workers: int | None = None,
+    verify: bool | None = None,
+    form: FormatName = "terminal",
+    rankers: bool = False,
 ) -> None:
     """Train a ranker on all or selected features, and evaluate it.
 
@@ -151,21 +128,15 @@ def train(
     show_sheets([sheet], form)
 
 
+@command(
+    model=argument(
+        "MODEL: Model that train --out or recommend wrote, or a model file of LightGBM (text) or "
+        "XGBoost (JSON), such as export --to lightgbm or xgboost writes."
+    ),
+    out="FILE: Write the scores to this file (also .gz, .zst). Default: print them.",
+)
 def predict(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL",
-            help="Model that train --out or recommend wrote, or a model file of LightGBM (text) or "
-            "XGBoost (JSON), such as export --to lightgbm or xgboost writes.",
-        ),
-    ],
-    data: Annotated[list[Path], DATA],
-    out: Annotated[
-        Path | None,
-        option("FILE", "Write the scores to this file (also .gz, .zst). Default: print them."),
-    ] = None,
-    reading: Reading = Reading(),
+    model: Path, data: list[Path], out: Path | None = None, reading: Reading = Reading()
 ) -> None:
     """Score documents with a trained ranker.
 

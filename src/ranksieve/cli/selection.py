@@ -5,30 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from ranksieve.cli.option_groups import Reading
-from ranksieve.cli.options import (
-    DATA,
-    Budget,
-    Costs,
-    DaskAddress,
-    DaskWorkers,
-    Demo,
-    Exclude,
-    Format,
-    GroupCosts,
-    Groups,
-    Include,
-    RankerParameters,
-    Seed,
-    Settings,
-    Verify,
-    option,
-    show_result,
-)
+from ranksieve.cli.options import Reading, command, option, show_result
 from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.settings import (
     allow_own_code,
@@ -40,97 +21,66 @@ from ranksieve.cli.settings import (
     read_costs,
 )
 from ranksieve.cli.sources import check_output, open_training_data, open_validation_data
+from ranksieve.report.formats import FormatName
 
 if TYPE_CHECKING:
     from ranksieve.base import RankSelector
     from ranksieve.rankers.base import Ranker
     from ranksieve.registry import Method
 
-_Method = Annotated[
-    str | None,
-    option(
-        "NAME",
-        "Selection method (--methods lists them), or MODULE:OBJECT for a class or an object of "
-        "your own code. Default: sized-trees, which suits boosted trees; cegb with --costs, "
-        "greedy-rankrls with --budget.",
-    ),
-]
-_Number = Annotated[
-    str | None,
-    option(
-        "K",
-        "Number of features (or groups, see --count) to select: an integer, a fraction below 1, "
-        "or a rule such as best or eigengap for methods that can choose the number. "
-        "Default: that of the method; with --budget, best.",
+
+@command(
+    method="NAME: Selection method (--methods lists them), or MODULE:OBJECT for a class or an "
+    "object of your own code. Default: sized-trees, which suits boosted trees; cegb with --costs, "
+    "greedy-rankrls with --budget.",
+    k=option(
+        "K: Number of features (or groups, see --count) to select: an integer, a fraction below 1, "
+        "or a rule such as best or eigengap for methods that can choose the number. Default: that "
+        "of the method; with --budget, best.",
         "-k",
     ),
-]
-_HeldOut = Annotated[
-    Path | None,
-    option(
-        "FILE",
-        "Held-out data, for methods that use it. Default: these methods hold out some of the "
+    count="Whether -k counts features or groups (see --groups). Default: features.",
+    evaluate_on=option(
+        "FILE: Held-out data, for methods that use it. Default: these methods hold out some of the "
         "training queries.",
         "--eval",
     ),
-]
-_Ranker = Annotated[
-    str | None,
-    option(
-        "NAME",
-        "Ranker that a wrapper method trains (train --rankers lists them), or MODULE:OBJECT. "
-        "Default: that of the method.",
-    ),
-]
-_RankerSettings = Annotated[
-    list[str] | None,
-    option(
-        "NAME=VALUE",
-        "Set a parameter of the --ranker. May be repeated. Default: the ranker's defaults.",
+    ranker="NAME: Ranker that a wrapper method trains (train --rankers lists them), or "
+    "MODULE:OBJECT. Default: that of the method.",
+    ranker_settings=option(
+        "NAME=VALUE: Set a parameter of the --ranker. May be repeated. Default: the ranker's "
+        "defaults.",
         "--ranker-param",
     ),
-]
-_Out = Annotated[
-    Path | None,
-    option(
-        "FILE",
-        "Write the selection to this file as JSON, for convert and train. Default: only print it.",
-    ),
-]
-_Count = Annotated[
-    Literal["features", "groups"] | None,
-    typer.Option(help="Whether -k counts features or groups (see --groups). Default: features."),
-]
-_ListMethods = Annotated[
-    bool, typer.Option("--methods", help="List the selection methods and exit.")
-]
-
-
+    out="FILE: Write the selection to this file as JSON, for convert and train. Default: only "
+    "print it.",
+    methods="List the selection methods and exit.",
+)
 def select(
-    data: Annotated[list[Path] | None, DATA] = None,
-    demo: Demo = False,
-    method: _Method = None,
-    k: _Number = None,
-    include: Include = None,
-    exclude: Exclude = None,
-    groups: Groups = None,
-    count: _Count = None,
-    costs: Costs = None,
-    group_costs: GroupCosts = None,
-    budget: Budget = None,
-    evaluate_on: _HeldOut = None,
-    settings: Settings = None,
-    ranker: _Ranker = None,
-    ranker_settings: _RankerSettings = None,
-    parameters: RankerParameters = None,
-    seed: Seed = None,
-    out: _Out = None,
+    data: list[Path] | None = None,
+    demo: bool = False,
+    method: str | None = None,
+    k: str | None = None,
+    include: list[str] | None = None,
+    exclude: list[str] | None = None,
+    groups: Path | None = None,
+    count: Literal["features", "groups"] | None = None,
+    costs: Path | None = None,
+    group_costs: Path | None = None,
+    budget: float | None = None,
+    evaluate_on: Path | None = None,
+    settings: list[str] | None = None,
+    ranker: str | None = None,
+    ranker_settings: list[str] | None = None,
+    parameters: Path | None = None,
+    seed: int | None = None,
+    out: Path | None = None,
     reading: Reading = Reading(),
-    dask: DaskAddress = None,
-    workers: DaskWorkers = None,
-    verify: Verify = None,
-    form: Format = "terminal",
-    methods: _ListMethods = False,
+    dask: str | None = None,
+    workers: int | None = None,
+    verify: bool | None = None,
+    form: FormatName = "terminal",
+    methods: bool = False,
 ) -> None:
     """Select the features that matter, best first.
 

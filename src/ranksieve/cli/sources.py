@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from ranksieve.cli.option_groups import Reading, ReadingRows, Splitting
+    from ranksieve.cli.options import Reading, ReadingRows, Splitting
     from ranksieve.data.missing import Missing
     from ranksieve.engine import Source
     from ranksieve.io.selection import Selection
