@@ -57,8 +57,8 @@ def export(
     Search engines get only the features that the model uses. Nothing is written unless the model
     can run on the target and, with --verify, ranks documents in the same order.
     """
-    from ranksieve.export import TARGETS, export_model
-    from ranksieve.export.targets.registry import find_target
+    from ranksieve.export import export_model
+    from ranksieve.export.targets import TARGETS, find_target
     from ranksieve.export.verifying import measure
     from ranksieve.rankers import load_model
     from ranksieve.report.formats.terminal import show_sheets

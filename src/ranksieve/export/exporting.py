@@ -17,7 +17,7 @@ from ranksieve.engine import in_memory
 from ranksieve.export.feature_sets import FeatureSet, read_feature_set
 from ranksieve.export.forms import LinearModel, TreeEnsemble
 from ranksieve.export.reading import Trained, read_trained
-from ranksieve.export.targets.registry import find_target
+from ranksieve.export.targets import find_target
 from ranksieve.export.targets.target import Artifact, Job, MissingRule, Target
 from ranksieve.export.verifying import (
     MEASURE,

@@ -196,6 +196,26 @@ class TreeBuilder:
             return self.add_leaf(value)
         return self.add_split(feature, threshold, missing_left, self.copy(left), self.copy(right))
 
+    def add_tree(self, root: Any, read: Callable[[Any], Any]) -> None:
+        """Add a tree in any form, however deep.
+
+        ``read`` takes a node and returns the value of a leaf, or a tuple: the feature, the
+        threshold and the side of missing values of a split, and its left and right node.
+        """
+        built: list[int] = []
+        waiting: list[tuple[Any, tuple[Any, ...]]] = [(root, ())]
+        while waiting:
+            node, decision = waiting.pop()
+            if decision:  # the nodes below it have been added
+                right, left = built.pop(), built.pop()
+                built.append(self.add_split(*decision, left, right))
+            elif isinstance(found := read(node), tuple):
+                *decision, left, right = found
+                waiting += [(node, tuple(decision)), (right, ()), (left, ())]
+            else:
+                built.append(self.add_leaf(found))
+        self.end_tree(built.pop())
+
     def end_tree(self, root: int) -> None:
         """Make a node the root of the next tree."""
         self._roots.append(root)

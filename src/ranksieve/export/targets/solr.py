@@ -140,10 +140,18 @@ class Solr(Target):
         if params.get("isNullSameAsZero", True):
             rows = zero_for_missing(rows)
         columns = {feature["name"]: column for column, feature in enumerate(model["features"])}
+
+        def read(node: dict[str, Any]) -> Any:
+            if "feature" not in node:
+                return np.float32(node["value"])
+            threshold = float(add_in_single(np.float32(node["threshold"]), SLACK))
+            goes_left = node.get("missing") == "left"
+            return columns[node["feature"]], threshold, goes_left, node["left"], node["right"]
+
         builder = TreeBuilder()
         for tree in params["trees"]:
             assert np.float32(tree["weight"]) == 1
-            builder.end_tree(_add_node(builder, tree["root"], columns))
+            builder.add_tree(tree["root"], read)
         return builder.build_in_single(len(order)).sums(rows, np.float32)
 
 
@@ -156,12 +164,3 @@ def _refuse(job: Job, nodes: np.ndarray) -> None:
         f"{example!r}: multiply {quote_some(features)} by a large number in training and in "
         f"Solr{instead}"
     )
-
-
-def _add_node(builder: TreeBuilder, node: dict[str, Any], columns: dict[str, int]) -> int:
-    if "feature" not in node:
-        return builder.add_leaf(np.float32(node["value"]))
-    left, right = (_add_node(builder, node[side], columns) for side in ("left", "right"))
-    threshold = add_in_single(np.float32(node["threshold"]), SLACK)
-    goes_left = node.get("missing") == "left"
-    return builder.add_split(columns[node["feature"]], float(threshold), goes_left, left, right)

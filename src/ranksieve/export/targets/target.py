@@ -18,7 +18,7 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.export.feature_sets import FeatureSet, Kind
-from ranksieve.export.forms import DOUBLE, LinearModel, Model, TreeBuilder, TreeEnsemble
+from ranksieve.export.forms import DOUBLE, LinearModel, Model, TreeEnsemble
 from ranksieve.export.reading import Trained
 from ranksieve.text import quantity
 
@@ -97,13 +97,7 @@ class Target(ABC):
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
         """Score rows with the files of a directory, in the arithmetic of the target.
 
-        Parameters
-        ----------
-        directory : Path
-        X : array of shape (rows, features)
-            Values of the features; NaN if missing.
-        names : list of str
-            Names of the columns.
+        ``X`` has the values of the features, NaN if missing, and ``names`` those of its columns.
         """
 
 
@@ -144,26 +138,6 @@ def to_preorder(trees: TreeEnsemble) -> Preorder:
             if feature[node] >= 0:
                 waiting += [(right[node], row), (left[node], -1)]
     return table
-
-
-def from_preorder(table: Preorder, n_features: int, *, sums_in_single: bool) -> TreeEnsemble:
-    """Convert a table of :func:`to_preorder` back to trees."""
-    builder = TreeBuilder()
-    built = [0] * len(table.feature)
-    for node in reversed(range(len(built))):
-        if table.feature[node] < 0:
-            built[node] = builder.add_leaf(table.number[node])
-            continue
-        built[node] = builder.add_split(
-            table.feature[node],
-            table.number[node],
-            bool(table.missing_left[node]),
-            built[node + 1],
-            built[node + table.skip[node]],
-        )
-    for root in table.roots:
-        builder.end_tree(built[root])
-    return builder.build(n_features, sums_in_single=sums_in_single)
 
 
 def to_json(value: Any) -> str:

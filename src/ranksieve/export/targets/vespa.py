@@ -136,7 +136,7 @@ class Vespa(Target):
         order = [known.index(name) for name in dump["feature_names"]]
         builder = TreeBuilder()
         for tree in dump["tree_info"]:
-            builder.end_tree(_add_node(builder, tree["tree_structure"]))
+            builder.add_tree(tree["tree_structure"], _read_node)
         return builder.build_in_single(len(order)).sums(rows[:, order], np.float32, strict=True)
 
 
@@ -152,12 +152,11 @@ def _evaluate_sum(profile: str, rows: np.ndarray, names: list[str]) -> np.ndarra
     return add_up(np.stack(parts, axis=1), np.float64)
 
 
-def _add_node(builder: TreeBuilder, node: dict[str, Any]) -> int:
+def _read_node(node: dict[str, Any]) -> Any:
     if "leaf_value" in node:
-        return builder.add_leaf(node["leaf_value"])
-    left, right = (_add_node(builder, node[f"{side}_child"]) for side in ("left", "right"))
-    threshold = np.float32(node["threshold"])
-    return builder.add_split(node["split_feature"], threshold, node["default_left"], left, right)
+        return node["leaf_value"]
+    decision = node["split_feature"], np.float32(node["threshold"]), node["default_left"]
+    return *decision, node["left_child"], node["right_child"]
 
 
 def _term(name: str) -> str:
