@@ -9,6 +9,7 @@ import typer
 
 from ranksieve.cli.options import (
     SHARED,
+    Cluster,
     Reading,
     ReadingRows,
     argument,
@@ -40,8 +41,7 @@ def inspect(
     measure: str = "ndcg@10",
     convention: str = "standard",
     reading: Reading = Reading(),
-    dask: str | None = None,
-    workers: int | None = None,
+    cluster: Cluster = Cluster(),
     verify: bool | None = None,
     html: Path | None = None,
     form: FormatName = "terminal",
@@ -61,7 +61,7 @@ def inspect(
     )
     with (
         progress_bar(),
-        open_training_data(data, demo, dask, workers, verify, **read_options) as source,
+        open_training_data(data, demo, cluster, verify, **read_options) as source,
     ):
         wait_for_kernels()
         inspection = inspect_source(source, measure, convention)

@@ -8,50 +8,18 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ranksieve.text import on_one_line
 
-
-def is_lack_of_memory(error: Exception) -> bool:
-    """Whether an error means that memory ran out, including errors of threads and C++."""
-    messages = ("can't start new thread", "std::bad_alloc")
-    return isinstance(error, MemoryError) or any(text in str(error) for text in messages)
-
-
-class Terminated(KeyboardInterrupt):
-    """The program received SIGTERM, which batch systems send."""
+if TYPE_CHECKING:
+    from ranksieve.cli.options import Cluster
 
 
 @contextmanager
-def silence_dask_logs() -> Iterator[None]:
-    """Context manager that silences Dask's logs of broken connections; errors are still raised."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)  # not after an error, because some logs come late
-
-
-@contextmanager
-def treat_sigterm_as_interrupt() -> Iterator[None]:
-    """Context manager in which SIGTERM ends the program like Ctrl-C."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals arrive only in the main thread
-        return
-
-    def stop(*_: Any) -> NoReturn:
-        raise Terminated
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def resumable(out: Path, dask: str | None, workers: int | None) -> Iterator[Any]:
+def resumable(out: Path, cluster: Cluster) -> Iterator[Any]:
     """Context manager for work whose finished parts are kept; yields the Dask client, if any.
 
     On a signal, or if memory runs out, the program ends with a message how to resume.
@@ -60,20 +28,18 @@ def resumable(out: Path, dask: str | None, workers: int | None) -> Iterator[Any]
     from ranksieve.progress import progress_bar
 
     try:
-        with treat_sigterm_as_interrupt(), progress_bar(), ExitStack() as stack:
-            client = None
-            if dask is not None or workers is not None:
-                from ranksieve.engine.dask import connect
-
-                stack.enter_context(silence_dask_logs())
-                client = stack.enter_context(connect(dask, workers))
-            yield client
+        with _sigterm_as_interrupt(), progress_bar():
+            if cluster.is_named:
+                logging.disable(logging.CRITICAL)  # of broken connections; errors are still raised
+            with cluster.connect() as client:
+                yield client
+            if cluster.is_named:
+                logging.disable(logging.NOTSET)  # not after an error, because some logs come late
     except KeyboardInterrupt as stopped:
-        exit_with_resume_message(
-            out, signal.SIGTERM if isinstance(stopped, Terminated) else signal.SIGINT
-        )
+        is_sigterm = signal.SIGTERM in stopped.args
+        _exit_with_resume_message(out, signal.SIGTERM if is_sigterm else signal.SIGINT)
     except Exception as error:
-        if not is_lack_of_memory(error):
+        if not _is_lack_of_memory(error):
             raise
         raise DataError(
             f"out of memory ({error or 'no more is available'}); finished work is kept in {out}: "
@@ -81,7 +47,30 @@ def resumable(out: Path, dask: str | None, workers: int | None) -> Iterator[Any]
         ) from None
 
 
-def exit_with_resume_message(out: Path, reason: signal.Signals) -> NoReturn:
+@contextmanager
+def _sigterm_as_interrupt() -> Iterator[None]:
+    """Context manager in which SIGTERM, which batch systems send, ends the program like Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals arrive only in the main thread
+        return
+
+    def stop(*_: Any) -> NoReturn:
+        raise KeyboardInterrupt(signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _is_lack_of_memory(error: Exception) -> bool:
+    """Whether an error means that memory ran out, including errors of threads and C++."""
+    messages = ("can't start new thread", "std::bad_alloc")
+    return isinstance(error, MemoryError) or any(text in str(error) for text in messages)
+
+
+def _exit_with_resume_message(out: Path, reason: signal.Signals) -> NoReturn:
     """End the program immediately, without waiting for threads, and print how to resume."""
     kept = on_one_line(str(out))
     sys.stderr.write(

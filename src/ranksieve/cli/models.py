@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ranksieve.cli.options import Reading, argument, command, option
+from ranksieve.cli.options import Cluster, Reading, argument, command, option
 from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
 from ranksieve.cli.sources import (
@@ -65,8 +65,7 @@ def train(
     out: Path | None = None,
     convention: str = "standard",
     reading: Reading = Reading(),
-    dask: str | None = None,
-    workers: int | None = None,
+    cluster: Cluster = Cluster(),
     verify: bool | None = None,
     form: FormatName = "terminal",
     rankers: bool = False,
@@ -106,7 +105,7 @@ def train(
     )
     with progress_bar(), ExitStack() as stack:
         source = stack.enter_context(
-            open_training_data(data, demo, dask, workers, verify, **read_options)
+            open_training_data(data, demo, cluster, verify, **read_options)
         )
         parts = {title_of(data): source}
         if evaluate_on is not None:

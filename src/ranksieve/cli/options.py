@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
@@ -28,18 +29,19 @@ def option(text: str, *names: str, **limits: Any) -> Any:
 
     Without ``names`` it has the name of the command's parameter; ``limits`` are those of typer.
     """
-    return typer.Option(*names, **_describe(text), **limits)
+    metavar, text = _divide(text)
+    return typer.Option(*names, metavar=metavar, help=text, **limits)
 
 
 def argument(text: str) -> Any:
     """Make an argument from a text ``METAVAR: help``."""
-    return typer.Argument(**_describe(text))
+    metavar, text = _divide(text)
+    return typer.Argument(metavar=metavar, help=text)
 
 
-def _describe(text: str) -> dict[str, Any]:
+def _divide(text: str) -> tuple[str | None, str]:
     metavar, colon, rest = text.partition(": ")
-    has_metavar = bool(colon) and metavar.isupper()
-    return {"metavar": metavar, "help": rest} if has_metavar else {"help": text}
+    return (metavar, rest) if colon and metavar.isupper() else (None, text)
 
 
 def command(**own: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -51,7 +53,7 @@ def command(**own: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
     def make(function: Callable[..., None]) -> Callable[..., None]:
         kinds = get_type_hints(function)
-        groups = {name: kind for name, kind in kinds.items() if is_dataclass(kind)}
+        groups: dict[str, Any] = {name: kind for name, kind in kinds.items() if is_dataclass(kind)}
         parameters = list(_parameters_of(function, SHARED | own))
 
         @wraps(function)
@@ -234,6 +236,30 @@ class Splitting:
                 raise typer.BadParameter("use either --split-column or --time-column, not both")
             return SplitByTime(self.time_column, self.test_queries_after)
         return None if self.split_column is None else SplitByColumn(self.split_column)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The Dask cluster to run on; by default none, but this process."""
+
+    dask: str | None = None
+    workers: int | None = None
+
+    @property
+    def is_named(self) -> bool:
+        """Whether there is one."""
+        return self.dask is not None or self.workers is not None
+
+    @contextmanager
+    def connect(self) -> Iterator[Any]:
+        """Context manager that yields the client of the cluster, or None."""
+        if not self.is_named:
+            yield None
+            return
+        from ranksieve.engine.dask import connect
+
+        with connect(self.dask, self.workers) as client:
+            yield client
 
 
 def _split(texts: list[str] | None) -> list[str]:

@@ -137,7 +137,7 @@ class _Loader(SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         kind = _LazyClasses if self.name == "lightgbm.compat" else _LazyModule
-        unused = [
+        unused: list[ModuleType] = [
             kind(name)
             for name in _UNUSED.get(self.name, ())
             if name not in sys.modules and find_spec(name.partition(".")[0])

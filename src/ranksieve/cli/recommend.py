@@ -10,6 +10,7 @@ import typer
 
 from ranksieve.cli.interruption import resumable
 from ranksieve.cli.options import (
+    Cluster,
     Reading,
     ReadingRows,
     Splitting,
@@ -86,8 +87,7 @@ def recommend(
     form: FormatName = "terminal",
     splitting: Splitting = Splitting(),
     reading: Reading = Reading(),
-    dask: str | None = None,
-    workers: int | None = None,
+    cluster: Cluster = Cluster(),
 ) -> None:
     """Recommend the cheapest features that are shown to be enough.
 
@@ -120,7 +120,7 @@ def recommend(
         "time": time and _seconds(time),
     }
     wanted |= {name: value for name, value in given.items() if value is not None}
-    with resumable(out, dask, workers) as client:
+    with resumable(out, cluster) as client:
         answer = run(
             source,
             measure=measure,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from ranksieve.cli.options import Reading, command, option, show_result
+from ranksieve.cli.options import Cluster, Reading, command, option, show_result
 from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.settings import (
     allow_own_code,
-    check_takes_costs,
     choice_parameters,
     explain_errors,
     parameters_of,
@@ -25,7 +25,6 @@ from ranksieve.report.formats import FormatName
 
 if TYPE_CHECKING:
     from ranksieve.base import RankSelector
-    from ranksieve.rankers.base import Ranker
     from ranksieve.registry import Method
 
 
@@ -76,8 +75,7 @@ def select(
     seed: int | None = None,
     out: Path | None = None,
     reading: Reading = Reading(),
-    dask: str | None = None,
-    workers: int | None = None,
+    cluster: Cluster = Cluster(),
     verify: bool | None = None,
     form: FormatName = "terminal",
     methods: bool = False,
@@ -89,6 +87,7 @@ def select(
     from ranksieve.datasets.opening import title_of
     from ranksieve.io.selection import write_selection
     from ranksieve.progress import progress_bar
+    from ranksieve.rankers.registry import RANKERS
     from ranksieve.report.formats.terminal import show_sheets
     from ranksieve.report.sheets.registry import registry_sheet
     from ranksieve.report.sheets.selection import Counted, selection_sheet
@@ -108,17 +107,22 @@ def select(
     from_options |= {name: value for name, value in paid.items() if value is not None}
     selector = _make_selector(chosen, k, from_settings, from_options)
     if ranker is not None:
-        inside = _make_ranker(chosen, ranker, ranker_settings or [], parameters)
-        selector.set_params(ranker=inside)
+        _check_able(
+            chosen, lambda m: "ranker" in m.defaults, "takes no ranker", "ranker", "take one"
+        )
+        inside = RANKERS.find(ranker)
+        own = ranker_parameters(inside, ranker_settings or [], None, parameters)
+        selector.set_params(ranker=inside.make(**own))
     elif ranker_settings or parameters:
         raise typer.BadParameter("--ranker-param and --ranker-params need --ranker")
     if evaluate_on is not None:
-        _check_held_out(chosen)
+        lacks = "does not use held-out data"
+        _check_able(chosen, lambda m: m.uses_held_out_data, lacks, "eval", "use it")
     check_output(out, data, evaluate_on, groups, costs, group_costs, parameters)
     wait_for_kernels = _rehearse(chosen, selector, from_settings, is_reading=bool(data))
     with progress_bar(), ExitStack() as stack:
         read_options = reading.read_options | {"missing": reading.missing}
-        opened = open_training_data(data, demo, dask, workers, verify, **read_options)
+        opened = open_training_data(data, demo, cluster, verify, **read_options)
         source = stack.enter_context(opened)
         held_out: dict[str, Any] = {}
         if evaluate_on is not None:
@@ -170,7 +174,8 @@ def _make_selector(
     """Make a selector with the parameters of --param and those of other options."""
     from ranksieve.selectors.registry import SELECTORS, make_method
 
-    check_takes_costs(SELECTORS, method, from_options)
+    for name in from_options.keys() & {"costs", "budget"}:
+        _check_able(method, methodcaller("accepts", name), f"takes no {name}", name, "take it")
     for name in from_options:
         if name in from_settings:
             raise ValueError(f"{name} is given twice, by --{name} and by --param {name}")
@@ -182,30 +187,17 @@ def _make_selector(
     )
 
 
-def _make_ranker(method: Method, name: str, settings: list[str], file: Path | None) -> Ranker:
-    """Make the ranker inside a method."""
-    from ranksieve.rankers.registry import RANKERS
+def _check_able(
+    method: Method, is_able: Callable[[Method], bool], lacks: str, option: str, able: str
+) -> None:
+    """Raise a ValueError that lists the able methods unless this is one."""
     from ranksieve.selectors.registry import SELECTORS
 
-    if "ranker" not in method.defaults:
-        able = [other for other, known in SELECTORS.items() if "ranker" in known.defaults]
+    if not is_able(method):
+        names = [name for name, known in SELECTORS.items() if is_able(known)]
         raise ValueError(
-            f"method {method.name!r} takes no ranker: leave out --ranker; methods that take one "
-            f"are {', '.join(able)}"
-        )
-    inside = RANKERS.find(name)
-    return inside.make(**ranker_parameters(inside, settings, None, file))
-
-
-def _check_held_out(method: Method) -> None:
-    """Raise a ValueError if the method does not use held-out data."""
-    from ranksieve.selectors.registry import SELECTORS
-
-    if not method.uses_held_out_data:
-        able = [name for name, known in SELECTORS.items() if known.uses_held_out_data]
-        raise ValueError(
-            f"method {method.name!r} does not use held-out data: leave out --eval; methods that "
-            f"use it are {', '.join(able)}"
+            f"method {method.name!r} {lacks}: leave out --{option}; methods that {able} are "
+            f"{', '.join(names)}"
         )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from ranksieve.cli.options import Reading, ReadingRows, Splitting
+    from ranksieve.cli.options import Cluster, Reading, ReadingRows, Splitting
     from ranksieve.data.missing import Missing
     from ranksieve.engine import Source
     from ranksieve.io.selection import Selection
@@ -52,8 +52,7 @@ def show_notes_on_stderr() -> Iterator[None]:
 def open_training_data(
     paths: list[Path] | None,
     demo: bool,
-    dask: str | None,
-    workers: int | None,
+    cluster: Cluster,
     verify: bool | None,
     missing: str | Missing | None = None,
     **read_options: Any,
@@ -63,17 +62,13 @@ def open_training_data(
 
     if demo == bool(paths):
         raise typer.BadParameter("name a file, or use --demo")
-    with ExitStack() as stack:
-        client = None
-        if dask is not None or workers is not None:
-            _check_shards(paths)
-            from ranksieve.engine.dask import connect
-
-            client = stack.enter_context(connect(dask, workers))
-        opened = open_source(
-            paths or None, client=client, verify=_verify_mode(verify), **read_options
-        )
-        source = stack.enter_context(opened)
+    if cluster.is_named:
+        _check_shards(paths)
+    mode = _verify_mode(verify)
+    with (
+        cluster.connect() as client,
+        open_source(paths or None, client=client, verify=mode, **read_options) as source,
+    ):
         yield source if missing is None else source.with_missing(missing)
 
 

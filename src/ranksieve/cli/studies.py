@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from ranksieve.cli.interruption import resumable
-from ranksieve.cli.options import Reading, Splitting, argument, command, option
+from ranksieve.cli.options import Cluster, Reading, Splitting, argument, command, option
 from ranksieve.cli.settings import allow_own_code, choice_parameters
 from ranksieve.text import on_one_line
 
@@ -117,8 +117,7 @@ def compare(
     no_figures: bool = False,
     splitting: Splitting = Splitting(),
     reading: Reading = Reading(),
-    dask: str | None = None,
-    workers: int | None = None,
+    cluster: Cluster = Cluster(),
 ) -> None:
     """Compare selectors, and test which differences are significant.
 
@@ -142,7 +141,7 @@ def compare(
     if source is None:
         wanted.setdefault("scale", "min-max")  # features of the demo are not scaled
         wanted.setdefault("seeds", 3)  # to keep the demo short
-    _compare(source, out, wanted, no_figures, dask, workers)
+    _compare(source, out, wanted, no_figures, cluster)
 
 
 @command(directory=argument("DIR: Directory that compare --out or recommend --out wrote."))
@@ -178,8 +177,7 @@ def _compare(
     out: Path,
     wanted: dict[str, Any],
     no_figures: bool,
-    dask: str | None,
-    workers: int | None,
+    cluster: Cluster,
 ) -> None:
     from ranksieve.report.study import (
         show_report,
@@ -189,7 +187,7 @@ def _compare(
     )
     from ranksieve.study import Study
 
-    with resumable(out, dask, workers) as client:
+    with resumable(out, cluster) as client:
         study = Study(source, out=out, **wanted)
         result = study.run(client)
         write_data_facts(study, result, out)

@@ -203,15 +203,15 @@ class TreeBuilder:
         threshold and the side of missing values of a split, and its left and right node.
         """
         built: list[int] = []
-        waiting: list[tuple[Any, tuple[Any, ...]]] = [(root, ())]
+        waiting: list[tuple[Any, Any]] = [(root, None)]
         while waiting:
             node, decision = waiting.pop()
-            if decision:  # the nodes below it have been added
+            if decision is not None:  # the nodes below it have been added
+                feature, threshold, missing_left = decision
                 right, left = built.pop(), built.pop()
-                built.append(self.add_split(*decision, left, right))
+                built.append(self.add_split(feature, threshold, missing_left, left, right))
             elif isinstance(found := read(node), tuple):
-                *decision, left, right = found
-                waiting += [(node, tuple(decision)), (right, ()), (left, ())]
+                waiting += [(node, found[:3]), (found[4], None), (found[3], None)]
             else:
                 built.append(self.add_leaf(found))
         self.end_tree(built.pop())

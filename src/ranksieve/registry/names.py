@@ -14,8 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from ranksieve.registry.foreign import copy_unfitted, make_from_record
-from ranksieve.registry.method import Method
-from ranksieve.registry.own import OwnMethod
+from ranksieve.registry.method import Method, OwnMethod
 from ranksieve.registry.own_code import class_path, import_object
 from ranksieve.text import nearest_name
 
