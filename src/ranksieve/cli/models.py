@@ -21,11 +21,8 @@ from ranksieve.cli.sources import (
 from ranksieve.report.formats import FormatName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     import numpy as np
 
-    from ranksieve.data import Block
     from ranksieve.engine import Source
     from ranksieve.io.selection import Selection
     from ranksieve.rankers.base import Ranker
@@ -210,16 +207,10 @@ def _selected_parts(parts: dict[str, Source], selection: Selection) -> dict[str,
 
 def _check_labels(source: Source, convention: str) -> None:
     """Raise a DataError before the training if the measures are not defined for the labels."""
-    from ranksieve.data import RankingData
-    from ranksieve.engine import whole_block
     from ranksieve.metrics import parse_measure
+    from ranksieve.rankers.lightgbm_data import blocks_of
 
-    blocks: Iterable[Block]
-    if isinstance(source, RankingData):
-        blocks = [whole_block(source)]
-    else:
-        blocks = map(source.block, range(source.n_shards))
-    for block in blocks:
+    for block in blocks_of(source):
         for name in _measures(convention):
             parse_measure(name).prepare(block.y, block.query_ptr, convention)
 
@@ -231,16 +222,12 @@ def _measure(ranker: Ranker, source: Source, convention: str) -> dict[str, float
     from ranksieve.data import RankingData
     from ranksieve.metrics import evaluate
 
-    def pieces() -> Iterator[RankingData]:
-        if isinstance(source, RankingData):
-            yield source
-        else:
-            yield from map(source.read_shard, range(source.n_shards))
-
+    is_whole = isinstance(source, RankingData)
+    pieces = [source] if is_whole else map(source.read_shard, range(source.n_shards))
     measures = _measures(convention)
     values = [
         evaluate(p.y, ranker.predict(p), p.qid, measures, convention, doc_ids=p.doc_ids).per_query
-        for p in pieces()
+        for p in pieces
     ]
     weights = source.query_weights
     return {

@@ -8,7 +8,6 @@ from typing import Any
 
 import typer
 
-from ranksieve.cli.interruption import resumable
 from ranksieve.cli.options import (
     Cluster,
     Reading,
@@ -20,6 +19,7 @@ from ranksieve.cli.options import (
     show_result,
 )
 from ranksieve.cli.quick_start import rehearse
+from ranksieve.cli.resumable import resumable, take_source
 from ranksieve.report.formats import FormatName
 
 
@@ -186,7 +186,6 @@ def _source(
 
     Files that are not tables have no columns to drop, so their features are dropped instead.
     """
-    from ranksieve.cli.sources import take_source
     from ranksieve.datasets.opening import are_table_files, paths_of
 
     drop = reading.drop or []

@@ -8,8 +8,8 @@ from typing import Any
 
 import typer
 
-from ranksieve.cli.interruption import resumable
 from ranksieve.cli.options import Cluster, Reading, Splitting, argument, command, option
+from ranksieve.cli.resumable import resumable, take_source
 from ranksieve.cli.settings import allow_own_code, choice_parameters
 from ranksieve.text import on_one_line
 
@@ -125,7 +125,6 @@ def compare(
     validation queries, and test queries are used once. Finished work is kept in --out: the same
     command resumes, and you can add selectors, rankers or numbers of features.
     """
-    from ranksieve.cli.sources import take_source
     from ranksieve.study.plan_files import read_settings
 
     wanted = read_settings(plan) if plan is not None else {}

@@ -281,8 +281,7 @@ def _write(artifact: Artifact, directory: Path) -> list[Path]:
         path = directory / name
         make_directory(path.parent)
         with replace_on_success(path) as temporary:
-            raw = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
-            temporary.write_bytes(raw)
+            temporary.write_bytes(content)
         paths.append(path)
     return paths
 

@@ -15,8 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from ranksieve.data import DataError
+
 SINGLE = 2.0**-24  # relative error of one rounding to float32
 DOUBLE = 2.0**-53
+_DEEPEST = 200
 _CHUNK = 2**20  # rows x trees to evaluate at a time
 
 
@@ -74,6 +77,21 @@ class TreeEnsemble:
         columns = np.full(self.n_features + 1, -1)  # the last entry is for leaves, -1
         columns[features] = np.arange(len(features))
         return replace(self, feature=columns[self.feature], n_features=len(features))
+
+    def nested(self, leaf: Callable[[int], Any], split: Callable[..., Any]) -> list[Any]:
+        """Return nested values, made by ``leaf(node)`` and ``split(node, left, right)``."""
+        if self.depth > _DEEPEST:
+            raise DataError(
+                f"a tree has {self.depth} levels of splits, but engines read at most {_DEEPEST}: "
+                "train with a smaller max_depth"
+            )
+        built: list[Any] = [None] * len(self.feature)
+        for node in range(len(built)):  # children come first
+            if self.feature[node] < 0:
+                built[node] = leaf(node)
+            else:
+                built[node] = split(node, built[self.left[node]], built[self.right[node]])
+        return [built[root] for root in self.roots.tolist()]
 
     def leaf_values(self, X: np.ndarray, *, strict: bool = False) -> np.ndarray:
         """Return the leaf value of each row in each tree, an array of shape (rows, trees).

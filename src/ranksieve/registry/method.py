@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any
 
 from ranksieve.registry.foreign import (
-    changed_from,
+    changes,
     copy_of,
-    default_of,
+    defaults_of,
     fit_parameters,
     make_from_record,
     parameters_of,
@@ -24,30 +24,17 @@ _SEEDED_BY_THEMSELVES = ("lightgbm", "xgboost", "catboost")  # their default see
 
 @dataclass(frozen=True)
 class Method:
-    """A published name of a selector or ranker, as its class declares it in ``methods``.
+    """A published name of a selector or ranker, as its class declares it in ``methods``."""
 
-    Attributes
-    ----------
-    name : str
-        Name in lower case, as on the command line.
-    description : str
-        One line that says how it works.
-    preset : mapping
-        Parameters that turn the class into this method.
-    grid : mapping
-        Parameter -> values to tune it over on validation data, except for the number of features.
-    draws : bool
-        False if ``random_state`` has no effect when held-out queries are given, unless other
-        parameters make it random.
-    trial : mapping
-        Parameters that make it quick, for checks of every method on small data.
-    """
-
-    name: str
-    description: str
-    preset: Mapping[str, Any] = field(default_factory=dict)
+    name: str  # in lower case, as on the command line
+    description: str  # one line that says how it works
+    preset: Mapping[str, Any] = field(default_factory=dict)  # turns the class into this method
+    # Parameter -> values to tune it over on validation data, except for the number of features.
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    # False if ``random_state`` has no effect when held-out queries are given, unless other
+    # parameters make it random.
     draws: bool = True
+    # Parameters that make it quick, for checks of every method on small data.
     trial: Mapping[str, Any] = field(default_factory=dict)
     _kind: type[Any] | None = None
 
@@ -198,18 +185,6 @@ class OwnMethod(Method):
     # ``nested``. If it has a version, nothing is imported until an estimator is made.
     recorded: Mapping[str, Any] = field(default_factory=dict)
 
-    @classmethod
-    def of_record(cls, name: str, record: Mapping[str, Any], adapter: type[Any]) -> OwnMethod:
-        """Make a method from its record in a plan file, without importing its class."""
-        return cls(
-            name,
-            record["class"],
-            preset=record.get("parameters", {}),
-            grid=record.get("grid", {}),
-            recorded=record,
-            _kind=adapter,
-        )
-
     @property
     def is_recorded(self) -> bool:
         """Whether the method comes from a record, and nothing has been imported for it."""
@@ -250,7 +225,7 @@ class OwnMethod(Method):
         for name, value in deep.items():
             owner, _, last = name.rpartition("__")
             if last == "random_state" and not _has_own_seed(deep.get(owner) if owner else own):
-                is_default = not owner and value == default_of(type(own), "random_state")
+                is_default = not owner and value == defaults_of(type(own)).get(name)
                 found += [name] if value is None or is_default else []
         return found
 
@@ -326,7 +301,7 @@ class OwnMethod(Method):
         own = estimator.estimator if isinstance(estimator, self.kind) else estimator
         outer = {name: getattr(estimator, name) for name in self._outer}
         changed = {name: value for name, value in outer.items() if value != self._outer[name]}
-        return changed_from(self.prototype, own) | changed
+        return changes(parameters_of(self.prototype), parameters_of(own)) | changed
 
 
 def _has_own_seed(estimator: Any) -> bool:

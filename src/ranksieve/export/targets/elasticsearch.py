@@ -16,15 +16,7 @@ import numpy as np
 from ranksieve.export.forms import SINGLE, TreeBuilder
 from ranksieve.export.single_precision import single_thresholds, to_single
 from ranksieve.export.targets.plugin import path_name
-from ranksieve.export.targets.target import (
-    Artifact,
-    Job,
-    Target,
-    clash_notes,
-    listed,
-    read_json,
-    to_json,
-)
+from ranksieve.export.targets.target import Artifact, Job, Target, listed, read_json
 
 _README = """# A model for the built-in learning to rank of Elasticsearch (8.12 and later)
 
@@ -92,8 +84,8 @@ class Elasticsearch(Target):
             extracted=listed(extracted),
             fields=listed([name for name in job.names if name not in extracted]),
         )
-        notes = clash_notes(job, clashes)
-        return Artifact({"model.json": to_json(document), "README.md": readme}, notes)
+        notes = job.clash_notes(clashes)
+        return Artifact({"model.json": document, "README.md": readme}, notes)
 
     def _extractors(self, job: Job) -> list[Any]:
         """Return the needed extractors of the user, with the default score set by the rule."""

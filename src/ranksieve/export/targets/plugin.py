@@ -20,16 +20,7 @@ from ranksieve.export.single_precision import (
     to_single,
     weighted_sums,
 )
-from ranksieve.export.targets.target import (
-    Artifact,
-    Job,
-    Target,
-    clash_notes,
-    listed,
-    nested,
-    read_json,
-    to_json,
-)
+from ranksieve.export.targets.target import Artifact, Job, Target, listed, read_json
 
 _README = """# A model for the learning-to-rank plugin of {engine}
 
@@ -84,11 +75,11 @@ class _Plugin(Target):
             kind, (definition, notes) = "model/xgboost+json", self._trees(job)
             rule = self._rule(job)
         model = {"model": {"name": job.name, "model": {"type": kind, "definition": definition}}}
-        files: dict[str, str | bytes] = {"model.json": to_json(model)}
+        files: dict[str, Any] = {"model.json": model}
         set_name, upload = path_name(job.name), _EXISTING
         if job.feature_set is not None:
             entries = list(job.feature_set.prune(job.names).values())
-            files["featureset.json"] = to_json({"featureset": {"features": entries}})
+            files["featureset.json"] = {"featureset": {"features": entries}}
             upload = _UPLOAD
             if job.feature_set.name:
                 set_name = path_name(f"{job.feature_set.name}_pruned")
@@ -128,8 +119,8 @@ class _Plugin(Target):
                 "children": [left, right],
             }
 
-        definition = self._definition(nested(trees, leaf, split), job)
-        return json.dumps(definition, allow_nan=False), clash_notes(job, thresholds.clashes)
+        definition = self._definition(trees.nested(leaf, split), job)
+        return json.dumps(definition, allow_nan=False), job.clash_notes(thresholds.clashes)
 
     def _definition(self, roots: list[Any], job: Job) -> Any:
         return roots

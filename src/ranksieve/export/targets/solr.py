@@ -21,16 +21,7 @@ from ranksieve.export.single_precision import (
     to_single,
     weighted_sums,
 )
-from ranksieve.export.targets.target import (
-    Artifact,
-    Job,
-    Target,
-    clash_notes,
-    listed,
-    nested,
-    read_json,
-    to_json,
-)
+from ranksieve.export.targets.target import Artifact, Job, Target, listed, read_json
 from ranksieve.text import on_one_line
 
 SLACK = np.float32(1e-6)
@@ -79,9 +70,9 @@ class Solr(Target):
             "features": [{"name": name} for name in job.names],
             "params": params,
         }
-        files: dict[str, str | bytes] = {}
+        files: dict[str, Any] = {}
         if job.feature_set is not None:
-            files["features.json"] = to_json(list(job.feature_set.prune(job.names).values()))
+            files["features.json"] = list(job.feature_set.prune(job.names).values())
             if job.feature_set.name:
                 model["store"] = job.feature_set.name
         rule = (
@@ -92,7 +83,7 @@ class Solr(Target):
             "whose trees support isNullSameAsZero, and features with the default NaN."
         )
         files |= {
-            "model.json": to_json(model),
+            "model.json": model,
             "README.md": _README.format(
                 name=on_one_line(job.name),
                 features_call="" if job.feature_set is None else _FEATURES_CALL,
@@ -123,11 +114,11 @@ class Solr(Target):
                 "right": right,
             }
 
-        roots = nested(trees, lambda node: {"value": str(values[node])}, split)
+        roots = trees.nested(lambda node: {"value": str(values[node])}, split)
         params: dict[str, Any] = {"trees": [{"weight": "1", "root": root} for root in roots]}
         if keeps_nan:
             params["isNullSameAsZero"] = False
-        return params, clash_notes(job, thresholds.clashes)
+        return params, job.clash_notes(thresholds.clashes)
 
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
         """Score rows in float32, as Solr does."""

@@ -17,16 +17,7 @@ import numpy as np
 from ranksieve.export.forms import SINGLE, LinearModel, TreeBuilder, add_up, zero_for_missing
 from ranksieve.export.single_precision import next_above, single_thresholds, to_single
 from ranksieve.export.targets.c import c_name
-from ranksieve.export.targets.target import (
-    Artifact,
-    Job,
-    Target,
-    clash_notes,
-    distinct,
-    nested,
-    read_json,
-    to_json,
-)
+from ranksieve.export.targets.target import Artifact, Job, Target, distinct, read_json
 
 # Matches Vespa's built-in rank features, such as bm25(title) or fieldMatch(title).completeness.
 _RANK_FEATURE = re.compile(r"[A-Za-z]\w*\([\w., \"-]*\)(\.[\w.]+)?", re.ASCII)
@@ -59,7 +50,7 @@ class Vespa(Target):
         names = _vespa_names(job.names)
         profile = c_name(job.name)
         notes: list[str] = []
-        files: dict[str, str | bytes] = {}
+        files: dict[str, Any] = {}
         if isinstance(job.model, LinearModel):
             terms = zip(job.model.weights.tolist(), map(_term, names), strict=True)
             expression = " + ".join(
@@ -68,7 +59,7 @@ class Vespa(Target):
             instruction = ""
         else:
             dump, notes = self._dump(job, names)
-            files[f"models/{profile}.json"] = to_json(dump)
+            files[f"models/{profile}.json"] = dump
             expression = f'lightgbm("{profile}.json")'
             instruction = f"Put `models/{profile}.json` into `models/` of the application package. "
         functions = "".join(
@@ -111,7 +102,7 @@ class Vespa(Target):
                 "right_child": right,
             }
 
-        roots = nested(trees, lambda node: {"leaf_value": values[node]}, split)
+        roots = trees.nested(lambda node: {"leaf_value": values[node]}, split)
         dump = {
             "name": "tree",
             "version": "v4",
@@ -123,7 +114,7 @@ class Vespa(Target):
             ],
             "pandas_categorical": [],
         }
-        return dump, clash_notes(job, thresholds.clashes)
+        return dump, job.clash_notes(thresholds.clashes)
 
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
         """Score rows with trees in float32, or with a ranking expression in float64."""

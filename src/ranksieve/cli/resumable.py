@@ -1,4 +1,4 @@
-"""End a long command early: by a signal, or for lack of memory."""
+"""What commands with long work share: the data that they take, and how they end early."""
 
 from __future__ import annotations
 
@@ -12,10 +12,42 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import typer
+
 from ranksieve.text import on_one_line
 
 if TYPE_CHECKING:
-    from ranksieve.cli.options import Cluster
+    from ranksieve.cli.options import Cluster, Reading, Splitting
+
+
+def take_source(
+    wanted: dict[str, Any], data: list[Path] | None, splitting: Splitting, reading: Reading
+) -> Any:
+    """Take the data from the settings of a plan file, and add how to read and divide it.
+
+    Options take precedence over the plan file. Returns data for a study: None, paths, or
+    a tuple of training, validation and test data.
+    """
+    from ranksieve.data.columns import Columns
+
+    named = {name: wanted.pop(name, None) for name in ("data", "vali", "test")}
+    data = data or named["data"]
+    vali, test = splitting.vali or named["vali"], splitting.test or named["test"]
+    if test and not data:
+        raise typer.BadParameter("--test needs data to train on")
+    if vali and not test:
+        raise typer.BadParameter("--vali needs data to test on: add --test")
+    given = {
+        "split": splitting.rule,
+        "pool": splitting.pool or None,
+        "columns": reading.columns or None,
+    }
+    if reading.columns and "columns" in wanted:
+        columns_given = wanted["columns"].as_dict() | reading.columns.as_dict()
+        given["columns"] = Columns.from_dict(columns_given)
+    wanted |= {name: value for name, value in given.items() if value is not None}
+    wanted["read_options"] = {"n_features": reading.n_features, "zero_based": reading.zero_based}
+    return (data, vali, test) if test else data
 
 
 @contextmanager
