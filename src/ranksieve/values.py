@@ -32,15 +32,9 @@ class ParameterValue:
 
     @classmethod
     def of(cls, given: Any, default: Any = None) -> Self:
-        """Make a value from what a user gives.
+        """Make a value from what a user gives: a value, a mapping of some parts, or the first part.
 
-        Parameters
-        ----------
-        given : value, mapping or anything else
-            A value is returned unchanged. A mapping has some of the parts. Anything else is the
-            first part.
-        default : value or its first part, optional
-            Provides the parts that are not given.
+        ``default``, a value or its first part, provides the parts that are not given.
         """
         if isinstance(given, cls):
             return given
@@ -100,13 +94,8 @@ def check_boolean(name: str, value: Any) -> None:
 def plain_value(value: Any, otherwise: Callable[[Any], Any], depth: int = _DEEPEST) -> Any:
     """Return a parameter as JSON values from which the same method can be made again.
 
-    Parameters
-    ----------
-    value : parameter
-    otherwise : callable
-        Called with any value that has no such form; returns a replacement or raises an error.
-    depth : int
-        Largest number of levels of nested lists.
+    ``otherwise`` is called with any value that has no such form, or is nested more deeply than
+    ``depth``; it returns a replacement or raises an error.
     """
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()

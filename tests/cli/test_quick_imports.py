@@ -82,7 +82,26 @@ assert sklearn.feature_selection.SelectKBest is SelectKBest
 assert repr(pickle.loads(pickle.dumps(GAS(c=0.5)))) == "GAS(c=0.5)"
 """
 
-ALONE = [PANDAS, NARWHALS, SCIPY_STATS, FEATURE_SELECTION]
+LIGHTGBM = """
+import lightgbm
+assert not {"pandas", "sklearn.model_selection", "sklearn.preprocessing"} & set(sys.modules)
+import numpy as np
+ranker = lightgbm.LGBMRanker(n_estimators=1, min_child_samples=1, verbose=-1)
+ranker.fit(np.arange(8.0).reshape(4, 2), [0, 1, 0, 1], group=[4])
+assert "pandas" not in sys.modules
+assert set(ranker.booster_.trees_to_dataframe()["tree_index"]) == {0}
+import pandas
+X = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": pandas.Categorical(["x", "y", "x"])})
+trees = lightgbm.LGBMRegressor(n_estimators=1, verbose=-1).fit(X, [0, 1, 1])
+assert trees.feature_name_ == ["a", "b"]
+assert lightgbm.Dataset(X, pandas.Series([0, 1, 1])).construct().get_label().tolist() == [0, 1, 1]
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.preprocessing import LabelEncoder, MinMaxScaler
+assert lightgbm.compat._LGBMGroupKFold is GroupKFold and lightgbm.compat.SKLEARN_INSTALLED
+assert lightgbm.compat._LGBMLabelEncoder is LabelEncoder
+"""
+
+ALONE = [LIGHTGBM, PANDAS, NARWHALS, SCIPY_STATS, FEATURE_SELECTION]
 
 # Each in a copy of the process, so that none finds what another has imported.
 EACH_ALONE = f"""

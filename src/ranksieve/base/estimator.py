@@ -214,13 +214,8 @@ def as_source(
     """Open held-out data; raise a DataError unless it has the features of the training data.
 
     Its missing values are treated as those of the training data, unless it declares otherwise.
-
-    Parameters
-    ----------
-    eval_set : tuple (X, y, qid), RankingData, opened shards, list [(X, y)] or None
-    training : RankingData or opened shards
-    eval_qid, eval_group : list of one array, or array, optional
-        For a pair (X, y): the query of each row, or the number of rows of each query.
+    ``eval_set`` is a tuple (X, y, qid), a RankingData, shards, or a list of one pair (X, y), with
+    the query of each row (``eval_qid``) or the number of rows of each query (``eval_group``).
     """
     if eval_set is None:
         for name, given in (("eval_qid", eval_qid), ("eval_group", eval_group)):

@@ -212,14 +212,8 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> Any:
         """Return features in the order of selection; may set further attributes.
 
-        Parameters
-        ----------
-        source : RankingData or opened shards
-            Training data without the excluded features.
-        choices : Choices
-            Number of features to choose, included features, and groups.
-        **held_out
-            Further arguments of ``fit``; an ``eval_set`` is a source like ``source``.
+        ``source`` is the training data without the excluded features, and ``held_out`` are further
+        arguments of ``fit``, in which an ``eval_set`` is a source like ``source``.
         """
 
     def reasons(self) -> list[str]:

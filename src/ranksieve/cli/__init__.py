@@ -6,9 +6,11 @@ Only what ``--help`` needs is imported at the top; each command imports what it 
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
@@ -18,12 +20,10 @@ import typer
 from ranksieve.cli.data import convert, evaluate, inspect
 from ranksieve.cli.export import export
 from ranksieve.cli.models import predict, train
-from ranksieve.cli.option_groups import with_option_groups
 from ranksieve.cli.quick_start import import_quickly
 from ranksieve.cli.recommend import check, recommend
 from ranksieve.cli.reproduce import reproduce
 from ranksieve.cli.selection import select
-from ranksieve.cli.sources import show_notes_on_stderr
 from ranksieve.cli.studies import compare, report
 from ranksieve.text import printable
 
@@ -38,7 +38,7 @@ for _command in (
     recommend, check, compare, report, inspect, select, train, predict, export, evaluate, convert,
     reproduce,
 ):  # fmt: skip
-    app.command()(with_option_groups(_command))
+    app.command()(_command)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> None:
     # Imports and compilation make many objects that stay: looking through them takes a twentieth.
     gc.set_threshold(100_000, 20, 20)
     try:
-        with show_notes_on_stderr():
+        with _show_notes_on_stderr():
             given = sys.argv[1:] if arguments is None else arguments
             try:
                 _program()(given, prog_name="ranksieve", obj=["ranksieve", *given])
@@ -70,6 +70,34 @@ def main(arguments: list[str] | None = None) -> None:
             _discard_output()
             _fail(error.strerror)
         _fail(f"{os.fsdecode(error.filename)}: {error.strerror}")
+
+
+class _Notes(logging.Handler):
+    """Prints notes of the library, such as the roles of columns; each note once."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self._seen: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if text not in self._seen:
+            self._seen.add(text)
+            typer.echo(text, err=True)
+
+
+@contextmanager
+def _show_notes_on_stderr() -> Iterator[None]:
+    """Context manager that prints notes of the library."""
+    log, notes = logging.getLogger("ranksieve"), _Notes()
+    before = log.level
+    log.addHandler(notes)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(notes)
+        log.setLevel(before)
 
 
 @cache  # for programs that run several commands

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from ranksieve.cli.option_groups import Reading, ReadingRows
 from ranksieve.cli.options import (
-    DATA,
-    ConventionName,
-    DaskAddress,
-    DaskWorkers,
-    Demo,
-    Format,
-    Verify,
+    SHARED,
+    Cluster,
+    Reading,
+    ReadingRows,
+    argument,
+    command,
     option,
     show_result,
 )
 from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.sources import check_output, missing_policy, open_training_data
+from ranksieve.report.formats import FormatName
 from ranksieve.text import on_one_line, printable, quantity
 
 if TYPE_CHECKING:
@@ -29,24 +28,23 @@ if TYPE_CHECKING:
     from ranksieve.io.selection import Selection
 
 
+@command(
+    top=option("N: Number of best features to list.", min=1),
+    measure="M: Measure of how well each feature ranks on its own (see evaluate --help).",
+    html="FILE: Also write an HTML page with charts to this file. Default: no page.",
+)
 def inspect(
     context: typer.Context,
-    data: Annotated[list[Path] | None, DATA] = None,
-    demo: Demo = False,
-    top: Annotated[int, option("N", "Number of best features to list.", min=1)] = 10,
-    measure: Annotated[
-        str, option("M", "Measure of how well each feature ranks on its own (see evaluate --help).")
-    ] = "ndcg@10",
-    convention: ConventionName = "standard",
+    data: list[Path] | None = None,
+    demo: bool = False,
+    top: int = 10,
+    measure: str = "ndcg@10",
+    convention: str = "standard",
     reading: Reading = Reading(),
-    dask: DaskAddress = None,
-    workers: DaskWorkers = None,
-    verify: Verify = None,
-    html: Annotated[
-        Path | None,
-        option("FILE", "Also write an HTML page with charts to this file. Default: no page."),
-    ] = None,
-    form: Format = "terminal",
+    cluster: Cluster = Cluster(),
+    verify: bool | None = None,
+    html: Path | None = None,
+    form: FormatName = "terminal",
 ) -> None:
     """Describe data: size, labels, useless and best features."""
     import json
@@ -63,7 +61,7 @@ def inspect(
     )
     with (
         progress_bar(),
-        open_training_data(data, demo, dask, workers, verify, **read_options) as source,
+        open_training_data(data, demo, cluster, verify, **read_options) as source,
     ):
         wait_for_kernels()
         inspection = inspect_source(source, measure, convention)
@@ -78,68 +76,40 @@ def inspect(
         typer.echo(f"\nThe page is in {on_one_line(str(html))}")
 
 
+@command(
+    sources=SHARED["data"],
+    destination=argument(
+        "DESTINATION: Where to write: a Parquet file if the name ends in .parquet; a directory of "
+        "shards if it ends in .shards or has no suffix; otherwise LETOR text (also .gz, .zst)."
+    ),
+    selected=option(
+        "FILE: Keep only the features that select --out wrote to this file, in the order of the "
+        "data. Default: all features.",
+        "--selection",
+    ),
+    scale="HOW: Scale features within each query: none, min-max or standard. Text and Parquet "
+    "only.",
+    sparse="Do not write zeros: sparse text or CSR shards. Default: write all values.",
+    dtype="TYPE: Type of the feature values: float64 or float32. Default: that of the shards or "
+    "Parquet files that are converted, and float64 for text.",
+    overwrite="Replace existing shards. Default: stop with an error.",
+    judgments="FILE: Read JSON responses of Elasticsearch, OpenSearch or Solr with logged "
+    "features, and join them with these judgments: TREC qrels, or CSV with query, document and "
+    "grade. --qid and --doc-id then name fields of the responses, such as search.id and "
+    "_source.sku. Default: the sources are not feature logs.",
+    unjudged="With --judgments: drop logged documents without a judgment, or give them grade 0.",
+)
 def convert(
-    sources: Annotated[list[Path], DATA],
-    destination: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DESTINATION",
-            help="Where to write: a Parquet file if the name ends in .parquet; a directory of "
-            "shards if it ends in .shards or has no suffix; otherwise LETOR text (also .gz, .zst).",
-        ),
-    ],
-    selected: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Keep only the features that select --out wrote to this file, in the order of "
-            "the data. Default: all features.",
-            "--selection",
-        ),
-    ] = None,
-    scale: Annotated[
-        str,
-        option(
-            "HOW",
-            "Scale features within each query: none, min-max or standard. Text and Parquet only.",
-        ),
-    ] = "none",
+    sources: list[Path],
+    destination: Path,
+    selected: Path | None = None,
+    scale: str = "none",
     reading: Reading = Reading(),
-    sparse: Annotated[
-        bool,
-        typer.Option(
-            "--sparse",
-            help="Do not write zeros: sparse text or CSR shards. Default: write all values.",
-        ),
-    ] = False,
-    dtype: Annotated[
-        str | None,
-        option(
-            "TYPE",
-            "Type of the feature values: float64 or float32. Default: that of the shards or "
-            "Parquet files that are converted, and float64 for text.",
-        ),
-    ] = None,
-    overwrite: Annotated[
-        bool,
-        typer.Option("--overwrite", help="Replace existing shards. Default: stop with an error."),
-    ] = False,
-    judgments: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Read JSON responses of Elasticsearch, OpenSearch or Solr with logged features, and "
-            "join them with these judgments: TREC qrels, or CSV with query, document and grade. "
-            "--qid and --doc-id then name fields of the responses, such as search.id and "
-            "_source.sku. Default: the sources are not feature logs.",
-        ),
-    ] = None,
-    unjudged: Annotated[
-        Literal["drop", "zero"],
-        typer.Option(
-            help="With --judgments: drop logged documents without a judgment, or give them grade 0."
-        ),
-    ] = "drop",
+    sparse: bool = False,
+    dtype: str | None = None,
+    overwrite: bool = False,
+    judgments: Path | None = None,
+    unjudged: Literal["drop", "zero"] = "drop",
 ) -> None:
     """Convert data: LETOR text, Parquet, CSV, shards, feature logs.
 
@@ -261,31 +231,21 @@ def _keep(data: Any, kept: Selection | None, sources: list[Path]) -> Any:
     return data.take_features(kept.columns)
 
 
+@command(
+    data=argument("DATA: Ranking data with labels and query ids."),
+    scores=argument("SCORES: Scores: one per line, in the order of the rows."),
+    measures="M,M,..: Measures, separated by commas: ndcg, map, ap, p, mean-ndcg, err, mrr or "
+    "pairwise-error. @K sets a cutoff, as in ndcg@10.",
+    per_query="Also print the values of each query. Default: only the means.",
+)
 def evaluate(
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Ranking data with labels and query ids.")
-    ],
-    scores: Annotated[
-        Path,
-        typer.Argument(metavar="SCORES", help="Scores: one per line, in the order of the rows."),
-    ],
-    measures: Annotated[
-        str,
-        option(
-            "M,M,..",
-            "Measures, separated by commas: ndcg, map, ap, p, mean-ndcg, err, mrr or "
-            "pairwise-error. @K sets a cutoff, as in ndcg@10.",
-        ),
-    ] = "map,ndcg@10,p@10,mean-ndcg",
-    convention: ConventionName = "standard",
-    per_query: Annotated[
-        bool,
-        typer.Option(
-            "--per-query", help="Also print the values of each query. Default: only the means."
-        ),
-    ] = False,
+    data: Path,
+    scores: Path,
+    measures: str = "map,ndcg@10,p@10,mean-ndcg",
+    convention: str = "standard",
+    per_query: bool = False,
     reading: ReadingRows = ReadingRows(),
-    form: Format = "terminal",
+    form: FormatName = "terminal",
 ) -> None:
     """Evaluate how well scores rank the documents."""
     import json

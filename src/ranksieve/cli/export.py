@@ -4,98 +4,61 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from ranksieve.cli.option_groups import ReadingRows
-from ranksieve.cli.options import Format, option
+from ranksieve.cli.options import ReadingRows, argument, command
 from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.settings import read_costs
 from ranksieve.cli.sources import open_for
+from ranksieve.report.formats import FormatName
 
 
+@command(
+    model=argument(
+        "MODEL: Model that train --out or recommend wrote, or a model file of LightGBM (text) or "
+        "XGBoost (JSON)."
+    ),
+    to="TARGET: Where the model will run; --targets lists the targets. Required.",
+    out="DIR: Directory for the files; created if it does not exist. Required.",
+    missing="RULE: What the target gets for a missing value: nan (no value) or zero. Required for "
+    "search engines if the model was, or may have been, trained on missing values. Default: nan "
+    "for libraries and programs, zero for linear models and engines.",
+    feature_set="FILE: JSON file in which the engine defines all features; the definitions that "
+    "the model needs are written beside the model. Default: none.",
+    verify="DATA: Score this data with the exported files, in the arithmetic of the target, and "
+    "compare that with the model. If the order of documents changes, nothing is written. May be "
+    "repeated. Default: do not verify.",
+    tolerate="Write the files even if the order of documents changes. Default: stop with an error.",
+    name="NAME: Name of the model in the engine. Default: the name of the model file.",
+    costs="FILE: Costs of features, for the list of those to switch off: CSV, TSV or Parquet with "
+    "the columns feature and cost, and group for features that share a cost. Default: none.",
+    group_costs="FILE: Costs of the groups of --costs, paid once: a file with the columns group "
+    "and cost. Default: none.",
+    targets="List the targets and exit.",
+)
 def export(
-    model: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="MODEL",
-            help="Model that train --out or recommend wrote, or a model file of LightGBM (text) or "
-            "XGBoost (JSON).",
-        ),
-    ] = None,
-    to: Annotated[
-        str, option("TARGET", "Where the model will run; --targets lists the targets. Required.")
-    ] = "",
-    out: Annotated[
-        Path | None,
-        option("DIR", "Directory for the files; created if it does not exist. Required."),
-    ] = None,
-    missing: Annotated[
-        str | None,
-        option(
-            "RULE",
-            "What the target gets for a missing value: nan (no value) or zero. Required for "
-            "search engines if the model was, or may have been, trained on missing values. "
-            "Default: nan for libraries and programs, zero for linear models and engines.",
-        ),
-    ] = None,
-    feature_set: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "JSON file in which the engine defines all features; the definitions that the model "
-            "needs are written beside the model. Default: none.",
-        ),
-    ] = None,
-    verify: Annotated[
-        list[Path] | None,
-        option(
-            "DATA",
-            "Score this data with the exported files, in the arithmetic of the target, and compare "
-            "that with the model. If the order of documents changes, nothing is written. May be "
-            "repeated. Default: do not verify.",
-        ),
-    ] = None,
-    tolerate: Annotated[
-        bool,
-        typer.Option(
-            "--tolerate",
-            help="Write the files even if the order of documents changes. Default: stop with an "
-            "error.",
-        ),
-    ] = False,
-    name: Annotated[
-        str | None,
-        option("NAME", "Name of the model in the engine. Default: the name of the model file."),
-    ] = None,
-    costs: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Costs of features, for the list of those to switch off: CSV, TSV or Parquet with the "
-            "columns feature and cost, and group for features that share a cost. Default: none.",
-        ),
-    ] = None,
-    group_costs: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Costs of the groups of --costs, paid once: a file with the columns group and cost. "
-            "Default: none.",
-        ),
-    ] = None,
+    model: Path | None = None,
+    to: str = "",
+    out: Path | None = None,
+    missing: str | None = None,
+    feature_set: Path | None = None,
+    verify: list[Path] | None = None,
+    tolerate: bool = False,
+    name: str | None = None,
+    costs: Path | None = None,
+    group_costs: Path | None = None,
     reading: ReadingRows = ReadingRows(),
-    form: Format = "terminal",
-    targets: Annotated[bool, typer.Option("--targets", help="List the targets and exit.")] = False,
+    form: FormatName = "terminal",
+    targets: bool = False,
 ) -> None:
     """Write a model for a search engine, a library or a program.
 
     Search engines get only the features that the model uses. Nothing is written unless the model
     can run on the target and, with --verify, ranks documents in the same order.
     """
-    from ranksieve.export import TARGETS, export_model
-    from ranksieve.export.targets.registry import find_target
+    from ranksieve.export import export_model
+    from ranksieve.export.targets import TARGETS, find_target
     from ranksieve.export.verifying import measure
     from ranksieve.rankers import load_model
     from ranksieve.report.formats.terminal import show_sheets

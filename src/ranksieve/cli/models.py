@@ -4,24 +4,11 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ranksieve.cli.option_groups import Reading
-from ranksieve.cli.options import (
-    DATA,
-    ConventionName,
-    DaskAddress,
-    DaskWorkers,
-    Demo,
-    Format,
-    RankerParameters,
-    Seed,
-    Settings,
-    Verify,
-    option,
-)
+from ranksieve.cli.options import Cluster, Reading, argument, command, option
 from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
 from ranksieve.cli.sources import (
@@ -31,13 +18,11 @@ from ranksieve.cli.sources import (
     open_training_data,
     open_validation_data,
 )
+from ranksieve.report.formats import FormatName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     import numpy as np
 
-    from ranksieve.data import Block
     from ranksieve.engine import Source
     from ranksieve.io.selection import Selection
     from ranksieve.rankers.base import Ranker
@@ -45,54 +30,42 @@ if TYPE_CHECKING:
 _MEASURES = ("map", "ndcg@10")
 
 
+@command(
+    name=option(
+        "NAME: Ranker (--rankers lists them), or MODULE:OBJECT for a class or an object of your "
+        "own code.",
+        "--ranker",
+    ),
+    selected=option(
+        "FILE: Train only on the features that select --out wrote to this file. Default: all "
+        "features.",
+        "--selection",
+    ),
+    evaluate_on=option(
+        "FILE: Held-out data: rankers use it to stop early or to choose a model, and are evaluated "
+        "on it. Default: none.",
+        "--eval",
+    ),
+    out="FILE: Write the model to this file as JSON, for predict and export. Default: only "
+    "evaluate it.",
+    rankers="List the rankers and exit.",
+)
 def train(
-    data: Annotated[list[Path] | None, DATA] = None,
-    demo: Demo = False,
-    name: Annotated[
-        str,
-        option(
-            "NAME",
-            "Ranker (--rankers lists them), or MODULE:OBJECT for a class or an object of your own "
-            "code.",
-            "--ranker",
-        ),
-    ] = "ranksvm",
-    selected: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Train only on the features that select --out wrote to this file. Default: all "
-            "features.",
-            "--selection",
-        ),
-    ] = None,
-    evaluate_on: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Held-out data: rankers use it to stop early or to choose a model, and are evaluated "
-            "on it. Default: none.",
-            "--eval",
-        ),
-    ] = None,
-    settings: Settings = None,
-    parameters: RankerParameters = None,
-    seed: Seed = None,
-    out: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Write the model to this file as JSON, for predict and export. Default: only evaluate "
-            "it.",
-        ),
-    ] = None,
-    convention: ConventionName = "standard",
+    data: list[Path] | None = None,
+    demo: bool = False,
+    name: str = "ranksvm",
+    selected: Path | None = None,
+    evaluate_on: Path | None = None,
+    settings: list[str] | None = None,
+    parameters: Path | None = None,
+    seed: int | None = None,
+    out: Path | None = None,
+    convention: str = "standard",
     reading: Reading = Reading(),
-    dask: DaskAddress = None,
-    workers: DaskWorkers = None,
-    verify: Verify = None,
-    form: Format = "terminal",
-    rankers: Annotated[bool, typer.Option("--rankers", help="List the rankers and exit.")] = False,
+    cluster: Cluster = Cluster(),
+    verify: bool | None = None,
+    form: FormatName = "terminal",
+    rankers: bool = False,
 ) -> None:
     """Train a ranker on all or selected features, and evaluate it.
 
@@ -129,7 +102,7 @@ def train(
     )
     with progress_bar(), ExitStack() as stack:
         source = stack.enter_context(
-            open_training_data(data, demo, dask, workers, verify, **read_options)
+            open_training_data(data, demo, cluster, verify, **read_options)
         )
         parts = {title_of(data): source}
         if evaluate_on is not None:
@@ -151,21 +124,15 @@ def train(
     show_sheets([sheet], form)
 
 
+@command(
+    model=argument(
+        "MODEL: Model that train --out or recommend wrote, or a model file of LightGBM (text) or "
+        "XGBoost (JSON), such as export --to lightgbm or xgboost writes."
+    ),
+    out="FILE: Write the scores to this file (also .gz, .zst). Default: print them.",
+)
 def predict(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL",
-            help="Model that train --out or recommend wrote, or a model file of LightGBM (text) or "
-            "XGBoost (JSON), such as export --to lightgbm or xgboost writes.",
-        ),
-    ],
-    data: Annotated[list[Path], DATA],
-    out: Annotated[
-        Path | None,
-        option("FILE", "Write the scores to this file (also .gz, .zst). Default: print them."),
-    ] = None,
-    reading: Reading = Reading(),
+    model: Path, data: list[Path], out: Path | None = None, reading: Reading = Reading()
 ) -> None:
     """Score documents with a trained ranker.
 
@@ -240,16 +207,10 @@ def _selected_parts(parts: dict[str, Source], selection: Selection) -> dict[str,
 
 def _check_labels(source: Source, convention: str) -> None:
     """Raise a DataError before the training if the measures are not defined for the labels."""
-    from ranksieve.data import RankingData
-    from ranksieve.engine import whole_block
     from ranksieve.metrics import parse_measure
+    from ranksieve.rankers.lightgbm_data import blocks_of
 
-    blocks: Iterable[Block]
-    if isinstance(source, RankingData):
-        blocks = [whole_block(source)]
-    else:
-        blocks = map(source.block, range(source.n_shards))
-    for block in blocks:
+    for block in blocks_of(source):
         for name in _measures(convention):
             parse_measure(name).prepare(block.y, block.query_ptr, convention)
 
@@ -261,16 +222,12 @@ def _measure(ranker: Ranker, source: Source, convention: str) -> dict[str, float
     from ranksieve.data import RankingData
     from ranksieve.metrics import evaluate
 
-    def pieces() -> Iterator[RankingData]:
-        if isinstance(source, RankingData):
-            yield source
-        else:
-            yield from map(source.read_shard, range(source.n_shards))
-
+    is_whole = isinstance(source, RankingData)
+    pieces = [source] if is_whole else map(source.read_shard, range(source.n_shards))
     measures = _measures(convention)
     values = [
         evaluate(p.y, ranker.predict(p), p.qid, measures, convention, doc_ids=p.doc_ids).per_query
-        for p in pieces()
+        for p in pieces
     ]
     weights = source.query_weights
     return {

@@ -1,161 +1,269 @@
-"""Arguments and options that commands share."""
+"""Options and arguments of commands, made from the parameters of functions and help texts.
+
+:func:`command` turns a function into a command. The options that several commands share are in
+``SHARED``, by the name of the parameter. Those that come together are the fields of a dataclass,
+such as :class:`Reading`: a command that has a parameter of this type has all of these options.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from ranksieve.report.formats import FormatName
-
 if TYPE_CHECKING:
+    from ranksieve.data.columns import Columns
+    from ranksieve.datasets.split_rules import SplitRule
+    from ranksieve.report.formats import FormatName
     from ranksieve.report.sheets.sheet import Sheet
 
 
-def option(metavar: str, text: str, *names: str, **limits: Any) -> Any:
-    """Make an option with a value, given its metavar and its help text.
+def option(text: str, *names: str, **limits: Any) -> Any:
+    """Make an option from a text ``METAVAR: help``, or only help if its type lists the values.
 
     Without ``names`` it has the name of the command's parameter; ``limits`` are those of typer.
     """
+    metavar, text = _divide(text)
     return typer.Option(*names, metavar=metavar, help=text, **limits)
 
 
-DATA = typer.Argument(
-    metavar="DATA",
-    help="Ranking data: files of LETOR / SVMlight text (also .gz, .zst), Parquet, CSV or TSV, or a "
-    "pattern such as 'part-*.parquet' (several files are one data set); or one directory: shards, "
-    "or a collection (LETOR, MSLR, Yahoo, Istella).",
-)
-Demo = Annotated[
-    bool, typer.Option("--demo", help="Use the embedded demo as data. Default: read DATA.")
-]
-Format = Annotated[
-    FormatName,
-    typer.Option("--format", help="Format of the printed tables; json prints the whole result."),
-]
-ConventionName = Annotated[
-    str,
-    option(
-        "NAME",
-        "Metric convention, because programs compute measures differently: standard, letor3, "
-        "letor4, mslr, lightgbm, xgboost, ranklib, trec or sklearn. With NAME:2, only labels of "
-        "2 or more count as relevant.",
+def argument(text: str) -> Any:
+    """Make an argument from a text ``METAVAR: help``."""
+    metavar, text = _divide(text)
+    return typer.Argument(metavar=metavar, help=text)
+
+
+def _divide(text: str) -> tuple[str | None, str]:
+    metavar, colon, rest = text.partition(": ")
+    return (metavar, rest) if colon and metavar.isupper() else (None, text)
+
+
+def command(**own: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorator that turns a function into a command.
+
+    ``own`` has an option, an argument or the text of an option for each parameter that is not
+    ``SHARED``. Options for true and false are flags.
+    """
+
+    def make(function: Callable[..., None]) -> Callable[..., None]:
+        kinds = get_type_hints(function)
+        groups: dict[str, Any] = {name: kind for name, kind in kinds.items() if is_dataclass(kind)}
+        parameters = list(_parameters_of(function, SHARED | own))
+
+        @wraps(function)
+        def run(**values: Any) -> None:
+            for name, kind in groups.items():
+                values[name] = kind(**{part.name: values.pop(part.name) for part in fields(kind)})
+            function(**values)
+
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return run
+
+    return make
+
+
+def _parameters_of(function: Any, options: Mapping[str, Any]) -> Iterator[inspect.Parameter]:
+    """Parameters of a function or dataclass for typer, with the fields of those that are groups."""
+    kinds = get_type_hints(function)
+    for name, parameter in inspect.signature(function).parameters.items():
+        kind = kinds[name]
+        if is_dataclass(kind):
+            yield from _parameters_of(kind, options)
+            continue
+        if kind is not typer.Context:
+            found = options[name]
+            if isinstance(found, str):
+                flag = [f"--{name.replace('_', '-')}"] if kind is bool else []
+                found = option(found, *flag)
+            kind = Annotated[kind, found]
+        yield parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=kind)
+
+
+SHARED: dict[str, Any] = {
+    "data": argument(
+        "DATA: Ranking data: files of LETOR / SVMlight text (also .gz, .zst), Parquet, CSV or TSV, "
+        "or a pattern such as 'part-*.parquet' (several files are one data set); or one directory: "
+        "shards, or a collection (LETOR, MSLR, Yahoo, Istella)."
     ),
-]
-DaskAddress = Annotated[
-    str | None,
-    option(
-        "ADDRESS",
-        "Run on the Dask cluster of this scheduler, such as tcp://host:8786. "
-        "Default: run in this process.",
-    ),
-]
-DaskWorkers = Annotated[
-    int | None,
-    option(
-        "N",
-        "Start a local Dask cluster of N processes and run on it. Default: run in this process.",
+    "demo": "Use the embedded demo as data. Default: read DATA.",
+    "form": option("Format of the printed tables; json prints the whole result.", "--format"),
+    "convention": "NAME: Metric convention, because programs compute measures differently: "
+    "standard, letor3, letor4, mslr, lightgbm, xgboost, ranklib, trec or sklearn. With NAME:2, "
+    "only labels of 2 or more count as relevant.",
+    "dask": "ADDRESS: Run on the Dask cluster of this scheduler, such as tcp://host:8786. Default: "
+    "run in this process.",
+    "workers": option(
+        "N: Start a local Dask cluster of N processes and run on it. Default: run in this process.",
         min=1,
     ),
-]
-Verify = Annotated[
-    bool | None,
-    typer.Option(
-        "--verify/--no-verify",
-        help="Verify the checksums of all shards first, or of none. Default: verify each shard "
-        "when it is first read.",
-    ),
-]
-Settings = Annotated[
-    list[str] | None,
-    option(
-        "NAME=VALUE",
-        "Set a parameter of the method or ranker. May be repeated. Default: the defaults of the "
-        "method or ranker.",
+    "verify": "Verify the checksums of all shards first, or of none. Default: verify each shard "
+    "when it is first read.",
+    "settings": option(
+        "NAME=VALUE: Set a parameter of the method or ranker. May be repeated. Default: the "
+        "defaults of the method or ranker.",
         "--param",
         "--set",
     ),
-]
-Include = Annotated[
-    list[str] | None,
-    option(
-        "NAMES",
-        "Features that must be selected, in this order, separated by commas: names, or numbers "
-        "from 1 if features have no names. They count toward the number to select. May be "
-        "repeated. Default: none.",
-    ),
-]
-Exclude = Annotated[
-    list[str] | None,
-    option(
-        "NAMES",
-        "Features that must not be selected, separated by commas: the others are selected as if "
-        "these were not in the data. May be repeated. Default: none.",
-    ),
-]
-Groups = Annotated[
-    Path | None,
-    option(
-        "FILE",
-        "Groups of features that are selected or dropped together: CSV with the columns feature "
-        "and group, or JSON with lists of features. Default: none.",
-    ),
-]
-Costs = Annotated[
-    Path | None,
-    option(
-        "FILE",
-        "Costs of features, in any unit: CSV, TSV or Parquet with the columns feature and cost, "
-        "and group for features that share a cost. Default: every feature costs 1.",
-    ),
-]
-GroupCosts = Annotated[
-    Path | None,
-    option(
-        "FILE",
-        "Costs of the groups of --costs, paid once if any feature of a group is used: CSV, TSV or "
-        "Parquet with the columns group and cost. Default: none.",
-    ),
-]
-Budget = Annotated[
-    float | None,
-    option(
-        "COST",
-        "Largest total cost of the selected features, in the unit of --costs. Default: no limit.",
+    "include": "NAMES: Features that must be selected, in this order, separated by commas: names, "
+    "or numbers from 1 if features have no names. They count toward the number to select. May be "
+    "repeated. Default: none.",
+    "exclude": "NAMES: Features that must not be selected, separated by commas: the others are "
+    "selected as if these were not in the data. May be repeated. Default: none.",
+    "groups": "FILE: Groups of features that are selected or dropped together: CSV with the "
+    "columns feature and group, or JSON with lists of features. Default: none.",
+    "costs": "FILE: Costs of features, in any unit: CSV, TSV or Parquet with the columns feature "
+    "and cost, and group for features that share a cost. Default: every feature costs 1.",
+    "group_costs": "FILE: Costs of the groups of --costs, paid once if any feature of a group is "
+    "used: CSV, TSV or Parquet with the columns group and cost. Default: none.",
+    "budget": option(
+        "COST: Largest total cost of the selected features, in the unit of --costs. Default: no "
+        "limit.",
         min=0,
     ),
-]
-Scale = Annotated[
-    str | None,
-    option(
-        "HOW",
-        "Scale features within each query: none, min-max or standard. Default: none, but "
-        "min-max for the demo.",
-    ),
-]
-NoFigures = Annotated[
-    bool, typer.Option("--no-figures", help="Do not draw figures. Default: draw them.")
-]
-RankerParameters = Annotated[
-    Path | None,
-    option(
-        "FILE",
-        "Read the parameters of the ranker from this file: JSON in the form of LightGBM, XGBoost "
-        "or CatBoost, or a trained model (LightGBM's text, XGBoost's save_config, CatBoost's cbm, "
-        "or one that train wrote). Other options take precedence. Default: none.",
+    "scale": "HOW: Scale features within each query: none, min-max or standard. Default: none, but "
+    "min-max for the demo.",
+    "no_figures": "Do not draw figures. Default: draw them.",
+    "parameters": option(
+        "FILE: Read the parameters of the ranker from this file: JSON in the form of LightGBM, "
+        "XGBoost or CatBoost, or a trained model (LightGBM's text, XGBoost's save_config, "
+        "CatBoost's cbm, or one that train wrote). Other options take precedence. Default: none.",
         "--ranker-params",
     ),
-]
-Seed = Annotated[
-    int | None,
-    option(
-        "N",
-        "Random seed, for methods that draw random numbers. Default: that of the method.",
-        min=0,
+    "seed": option(
+        "N: Random seed, for methods that draw random numbers. Default: that of the method.", min=0
     ),
-]
+    # Fields of ReadingRows and Reading.
+    "label": "NAME: Column with the label, in Parquet and CSV files. Default: found by its name, "
+    "such as label or relevance.",
+    "qid": "NAME: Column with the query id. Default: found by its name, such as qid or query_id.",
+    "doc_id": "NAME: Column with the document id. Default: found by its name, such as doc_id or "
+    "docid, if there is one.",
+    "weight": "NAME: Column with the weight of the query, the same in all of its rows. Default: "
+    "found by its name, such as weight or sample_weight, if there is one.",
+    "drop": "NAME,..: Columns to leave out, separated by commas; patterns such as 'debug_*' are "
+    "allowed. May be repeated. Default: none.",
+    "features": "NAME,..: Columns that are features, separated by commas; patterns such as "
+    "'bm25_*' are allowed. May be repeated. Default: all remaining columns.",
+    "n_features": "N: Number of features in LETOR or SVMlight text. Default: the largest index in "
+    "it.",
+    "zero_based": "Feature indices in LETOR or SVMlight text start at 0. Default: they start at 1.",
+    "missing": "POLICY: How to treat missing values: query-min, query-median or zero fills them "
+    "in, query by query; keep leaves them to methods that accept them (filters rank documents "
+    "without a value last). With +indicators, such as zero+indicators, 0/1 features that mark "
+    "missing values are added. Default: as recorded in the selection or model, if there is one; "
+    "otherwise methods that do not accept missing values refuse the data.",
+    # Fields of Splitting.
+    "vali": "FILE: Validation data, to tune on. Needs --test. May be repeated. Default: one in "
+    "five training queries.",
+    "test": "FILE: Test data; DATA is then the training data. May be repeated. Default: test on "
+    "folds of DATA.",
+    "split_column": "NAME: Column that splits the queries of Parquet or CSV files: train, vali and "
+    "test, or fold numbers. Default: none.",
+    "time_column": "NAME: Column of Parquet or CSV files with dates, times or numbers, for "
+    "--test-queries-after. Default: none.",
+    "test_queries_after": "TIME: Test on the queries whose rows are all after this time or number, "
+    "and train on the others. A date stands for the whole day. Needs --time-column. Default: none.",
+    "pool": "Treat several files as one data set and split its queries. Default: refuse several "
+    "files, which could be a split.",
+}
+
+
+@dataclass(frozen=True)
+class ReadingRows:
+    """How to read data: the columns of tables, and the features of text."""
+
+    label: str | None = None
+    qid: str | None = None
+    doc_id: str | None = None
+    weight: str | None = None
+    drop: list[str] | None = None
+    features: list[str] | None = None
+    n_features: int | None = None
+    zero_based: bool = False
+
+    @property
+    def columns(self) -> Columns:
+        """Roles of columns given by the options."""
+        from ranksieve.data.columns import Columns
+
+        drop, features = _split(self.drop), _split(self.features)
+        return Columns(self.label, self.qid, self.doc_id, self.weight, drop, features)
+
+    @property
+    def read_options(self) -> dict[str, Any]:
+        """Arguments of the functions that open data."""
+        return {
+            "columns": self.columns,
+            "n_features": self.n_features,
+            "zero_based": self.zero_based,
+        }
+
+
+@dataclass(frozen=True)
+class Reading(ReadingRows):
+    """How to read data, and how to treat its missing values."""
+
+    missing: str | None = None
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """How to divide the queries of the data, and how to treat several files."""
+
+    vali: list[Path] | None = None
+    test: list[Path] | None = None
+    split_column: str | None = None
+    time_column: str | None = None
+    test_queries_after: str | None = None
+    pool: bool = False
+
+    @property
+    def rule(self) -> SplitRule | None:
+        """Rule that divides the data by a column; None if there is none."""
+        from ranksieve.datasets.split_rules import SplitByColumn, SplitByTime
+
+        if (self.time_column is None) != (self.test_queries_after is None):
+            raise typer.BadParameter("use --time-column and --test-queries-after together")
+        if self.time_column is not None:
+            if self.split_column is not None:
+                raise typer.BadParameter("use either --split-column or --time-column, not both")
+            return SplitByTime(self.time_column, self.test_queries_after)
+        return None if self.split_column is None else SplitByColumn(self.split_column)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The Dask cluster to run on; by default none, but this process."""
+
+    dask: str | None = None
+    workers: int | None = None
+
+    @property
+    def is_named(self) -> bool:
+        """Whether there is one."""
+        return self.dask is not None or self.workers is not None
+
+    @contextmanager
+    def connect(self) -> Iterator[Any]:
+        """Context manager that yields the client of the cluster, or None."""
+        if not self.is_named:
+            yield None
+            return
+        from ranksieve.engine.dask import connect
+
+        with connect(self.dask, self.workers) as client:
+            yield client
+
+
+def _split(texts: list[str] | None) -> list[str]:
+    return [name for text in texts or () for name in text.split(",") if name]
 
 
 def show_result(sheets: Sequence[Sheet], form: FormatName, document: str) -> None:

@@ -5,9 +5,9 @@ In the first command after installation, :func:`rehearse` compiles kernels while
 :func:`import_quickly` imports scipy and scikit-learn without the modules that a command does not
 use. scikit-learn imports pandas, narwhals, ``scipy.stats`` and ``scipy.special`` for functions that
 are rarely called; it and scipy import all of numpy to copy its names; ``sklearn.feature_selection``
-imports half of scikit-learn in addition to the mixin of selectors. That takes longer than most
-commands. The command line, which has its own process, avoids it; if ranksieve is used as a library,
-imports are not changed.
+imports half of scikit-learn in addition to the mixin of selectors, and LightGBM imports the other
+half, and pandas, for a few classes. That takes longer than most commands. The command line, which
+has its own process, avoids it; if ranksieve is used as a library, imports are not changed.
 """
 
 from __future__ import annotations
@@ -106,11 +106,17 @@ _UNUSED = {
         *("pandas", "narwhals", "narwhals.stable", "narwhals.stable.v2"),
         *("scipy.stats", "scipy.special", "numpy.f2py", "numpy.testing"),
     ),
+    "lightgbm.compat": ("pandas",),
+}
+# Module -> modules that are all it needs of their packages.
+_PARTS = {
+    "ranksieve.base.selector": ("sklearn.feature_selection._base",),
+    "lightgbm.compat": ("sklearn.model_selection._split", "sklearn.preprocessing._label"),
 }
 
 
 def import_quickly() -> None:
-    """Shorten the imports of scipy and scikit-learn, if and when something imports them."""
+    """Shorten the imports of scipy, scikit-learn and LightGBM, if and when they are imported."""
     if "sklearn" not in sys.modules:
         sys.meta_path.insert(0, _Finder())
 
@@ -119,35 +125,26 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(fullname, path) if fullname in _UNUSED else None
+        is_slow = fullname in _UNUSED or fullname in _PARTS
+        spec = PathFinder.find_spec(fullname, path) if is_slow else None
         if spec is not None and isinstance(spec.loader, SourceFileLoader):
-            loader = _SklearnLoader if fullname == "sklearn" else _Loader
-            spec.loader = loader(spec.loader.name, spec.loader.path)
+            spec.loader = _Loader(spec.loader.name, spec.loader.path)
         return spec
 
 
 class _Loader(SourceFileLoader):
-    """Loader of a module, without the modules that it need not load."""
+    """Loader of a module, without what it need not load."""
 
     def exec_module(self, module: ModuleType) -> None:
-        unused = [
-            name
-            for name in _UNUSED[self.name]
+        kind = _LazyClasses if self.name == "lightgbm.compat" else _LazyModule
+        unused: list[ModuleType] = [
+            kind(name)
+            for name in _UNUSED.get(self.name, ())
             if name not in sys.modules and find_spec(name.partition(".")[0])
         ]
-        with _replace_modules(*map(_LazyModule, unused)):
+        unused += map(_import_part, _PARTS.get(self.name, ()))
+        with _replace_modules(*unused):
             super().exec_module(module)
-
-
-class _SklearnLoader(_Loader):
-    """Loader of ``sklearn`` that also imports the mixin of selectors without its package."""
-
-    def exec_module(self, module: ModuleType) -> None:
-        super().exec_module(module)
-        bare = ModuleType("sklearn.feature_selection")
-        bare.__path__ = [str(Path(self.path).parent / "feature_selection")]
-        with _replace_modules(bare):
-            import_module("sklearn.feature_selection._base")
 
 
 class _LazyModule(ModuleType):
@@ -159,11 +156,46 @@ class _LazyModule(ModuleType):
         return getattr(import_module(self.__name__), name)
 
 
+class _LazyClasses(ModuleType):
+    """Placeholder of a module whose names are imported from it, but seldom used."""
+
+    def __getattr__(self, name: str) -> Any:
+        return _LazyClass(name, (), {"__module__": self.__name__})
+
+
+class _LazyClass(type):
+    """Type of placeholders of classes: nothing is an instance until their module is imported."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        kind = getattr(sys.modules.get(cls.__module__), cls.__name__, None)
+        return isinstance(kind, type) and isinstance(instance, kind)
+
+    def __call__(cls, *arguments: Any, **options: Any) -> Any:
+        return getattr(import_module(cls.__module__), cls.__name__)(*arguments, **options)
+
+
+def _import_part(name: str) -> ModuleType:
+    """Import a module without its package, whose placeholder has the names of the module."""
+    package = name.rpartition(".")[0]
+    if package in sys.modules:
+        return sys.modules[package]
+    found = find_spec(package)
+    assert found is not None
+    placeholder = _LazyModule(package)
+    placeholder.__path__ = found.submodule_search_locations or []
+    with _replace_modules(placeholder):
+        names = vars(import_module(name))
+    vars(placeholder).update({key: value for key, value in names.items() if key[0] != "_"})
+    return placeholder
+
+
 @contextmanager
 def _replace_modules(*modules: ModuleType) -> Iterator[None]:
     """Context manager in which import statements find these modules instead of the real ones."""
     places: list[tuple[dict[str, Any], str, ModuleType]] = []
     for module in modules:
+        if sys.modules.get(module.__name__) is module:
+            continue
         found: list[tuple[dict[str, Any], str]] = [(sys.modules, module.__name__)]
         package, _, name = module.__name__.rpartition(".")
         # Packages that import their modules on first use look among their own names.

@@ -4,160 +4,90 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from ranksieve.cli.interruption import resumable
-from ranksieve.cli.option_groups import Reading, ReadingRows, Splitting
 from ranksieve.cli.options import (
-    Budget,
-    ConventionName,
-    Costs,
-    DaskAddress,
-    DaskWorkers,
-    Format,
-    GroupCosts,
-    NoFigures,
-    RankerParameters,
-    Scale,
+    Cluster,
+    Reading,
+    ReadingRows,
+    Splitting,
+    argument,
+    command,
     option,
     show_result,
 )
 from ranksieve.cli.quick_start import rehearse
+from ranksieve.cli.resumable import resumable, take_source
+from ranksieve.report.formats import FormatName
 
-_Data = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        metavar="DATA",
-        help="Data, as for compare: a file or shards, whose queries are divided into parts; a "
-        "collection, or a directory of train, vali and test files; with --test, the training "
-        "data. Default: the embedded demo, with its costs.",
+
+@command(
+    data=argument(
+        "DATA: Data, as for compare: a file or shards, whose queries are divided into parts; a "
+        "collection, or a directory of train, vali and test files; with --test, the training data. "
+        "Default: the embedded demo, with its costs."
     ),
-]
-_Ranker = Annotated[
-    str,
-    option(
-        "NAME", "Ranker that will use the features: a name from train --rankers, or MODULE:OBJECT."
-    ),
-]
-_RankerSettings = Annotated[
-    list[str] | None,
-    option(
-        "NAME=VALUE",
-        "Set a parameter of the ranker. May be repeated. Default: the ranker's defaults.",
+    ranker="NAME: Ranker that will use the features: a name from train --rankers, or "
+    "MODULE:OBJECT.",
+    settings=option(
+        "NAME=VALUE: Set a parameter of the ranker. May be repeated. Default: the ranker's "
+        "defaults.",
         "--param",
     ),
-]
-_Measure = Annotated[
-    str, option("M", "Measure of quality whose mean is compared (see evaluate --help).")
-]
-_Margin = Annotated[
-    str,
-    option(
-        "SHARE",
-        "Largest acceptable loss of the measure, relative to its mean with all features, such as "
-        "1% or 0.01.",
-    ),
-]
-_Keep = Annotated[
-    list[str] | None,
-    option(
-        "NAMES", "Features that must be kept, separated by commas. May be repeated. Default: none."
-    ),
-]
-_Exclude = Annotated[
-    list[str] | None,
-    option(
-        "NAMES",
-        "Features to leave out, separated by commas, as if they were not in the data. May be "
-        "repeated. Default: none.",
-    ),
-]
-_Confirm = Annotated[
-    list[Path] | None,
-    option(
-        "FILE",
-        "Data with other queries, on which the recommended features are tested once. May be "
-        "repeated. Default: none.",
-    ),
-]
-_Selectors = Annotated[
-    str | None,
-    option(
-        "A,B,..",
-        "Selectors to try, separated by commas; select --methods lists them. Default: three that "
-        "suit the ranker.",
-    ),
-]
-_Rule = Annotated[
-    str,
-    option(
-        "RULE",
-        "When a set is good enough to be chosen: half-margin (mean loss of at most half the "
-        "margin), safe (loss plus one standard error within the margin), one-se (loss within one "
-        "standard error) or best (only the best set). The claim does not depend on the rule.",
-    ),
-]
-_Level = Annotated[
-    float, option("P", "Confidence level of the claim, as a probability.", min=0.5, max=0.9999)
-]
-_Folds = Annotated[
-    int | None,
-    option(
-        "N",
-        "Number of parts into which the queries are divided, if the data has no split. Default: 5, "
-        "but 3 for the demo.",
+    measure="M: Measure of quality whose mean is compared (see evaluate --help).",
+    margin="SHARE: Largest acceptable loss of the measure, relative to its mean with all features, "
+    "such as 1% or 0.01.",
+    keep="NAMES: Features that must be kept, separated by commas. May be repeated. Default: none.",
+    exclude="NAMES: Features to leave out, separated by commas, as if they were not in the data. "
+    "May be repeated. Default: none.",
+    confirm="FILE: Data with other queries, on which the recommended features are tested once. May "
+    "be repeated. Default: none.",
+    selectors="A,B,..: Selectors to try, separated by commas; select --methods lists them. "
+    "Default: three that suit the ranker.",
+    rule="RULE: When a set is good enough to be chosen: half-margin (mean loss of at most half the "
+    "margin), safe (loss plus one standard error within the margin), one-se (loss within one "
+    "standard error) or best (only the best set). The claim does not depend on the rule.",
+    level=option("P: Confidence level of the claim, as a probability.", min=0.5, max=0.9999),
+    folds=option(
+        "N: Number of parts into which the queries are divided, if the data has no split. Default: "
+        "5, but 3 for the demo.",
         min=3,
     ),
-]
-_Seed = Annotated[int, option("N", "Random seed of the division and of all methods.", min=0)]
-_Time = Annotated[
-    str | None,
-    option(
-        "TIME",
-        "Give the best answer within about this time, such as 90s, 10m or 2h, and say what was "
-        "left out. Default: no limit.",
-    ),
-]
-_Out = Annotated[
-    Path,
-    option(
-        "DIR",
-        "Directory for the answer, models, tables, figures and the ledger of finished work.",
-    ),
-]
-
-
+    seed=option("N: Random seed of the division and of all methods.", min=0),
+    time="TIME: Give the best answer within about this time, such as 90s, 10m or 2h, and say what "
+    "was left out. Default: no limit.",
+    out="DIR: Directory for the answer, models, tables, figures and the ledger of finished work.",
+)
 def recommend(
     context: typer.Context,
-    data: _Data = None,
-    ranker: _Ranker = "lambdamart",
-    settings: _RankerSettings = None,
-    ranker_file: RankerParameters = None,
-    measure: _Measure = "ndcg@10",
-    margin: _Margin = "1%",
-    costs: Costs = None,
-    group_costs: GroupCosts = None,
-    budget: Budget = None,
-    keep: _Keep = None,
-    exclude: _Exclude = None,
-    confirm: _Confirm = None,
-    selectors: _Selectors = None,
-    rule: _Rule = "half-margin",
-    level: _Level = 0.95,
-    folds: _Folds = None,
-    convention: ConventionName = "standard",
-    scale: Scale = None,
-    seed: _Seed = 0,
-    time: _Time = None,
-    out: _Out = Path("recommendation"),
-    no_figures: NoFigures = False,
-    form: Format = "terminal",
+    data: list[Path] | None = None,
+    ranker: str = "lambdamart",
+    settings: list[str] | None = None,
+    parameters: Path | None = None,
+    measure: str = "ndcg@10",
+    margin: str = "1%",
+    costs: Path | None = None,
+    group_costs: Path | None = None,
+    budget: float | None = None,
+    keep: list[str] | None = None,
+    exclude: list[str] | None = None,
+    confirm: list[Path] | None = None,
+    selectors: str | None = None,
+    rule: str = "half-margin",
+    level: float = 0.95,
+    folds: int | None = None,
+    convention: str = "standard",
+    scale: str | None = None,
+    seed: int = 0,
+    time: str | None = None,
+    out: Path = Path("recommendation"),
+    no_figures: bool = False,
+    form: FormatName = "terminal",
     splitting: Splitting = Splitting(),
     reading: Reading = Reading(),
-    dask: DaskAddress = None,
-    workers: DaskWorkers = None,
+    cluster: Cluster = Cluster(),
 ) -> None:
     """Recommend the cheapest features that are shown to be enough.
 
@@ -176,9 +106,9 @@ def recommend(
     source, wanted, reading = _source(data, splitting, reading)
     listed = choice_parameters(keep, [*(exclude or []), *wanted.pop("drop")])
     wanted |= {"keep": listed.get("include", []), "drop": listed.get("exclude", [])}
-    if source is None and ranker == "lambdamart" and not settings and ranker_file is None:
+    if source is None and ranker == "lambdamart" and not settings and parameters is None:
         settings = ["n_estimators=50", "num_leaves=10"]  # keep the demo fast
-    wanted |= _parameters(ranker, settings or [], ranker_file)
+    wanted |= _parameters(ranker, settings or [], parameters)
     given = {
         "scale": scale,
         "folds": folds,
@@ -190,7 +120,7 @@ def recommend(
         "time": time and _seconds(time),
     }
     wanted |= {name: value for name, value in given.items() if value is not None}
-    with resumable(out, dask, workers) as client:
+    with resumable(out, cluster) as client:
         answer = run(
             source,
             measure=measure,
@@ -214,16 +144,14 @@ def recommend(
         show_result(recommendation_sheets(answer), form, document)
 
 
+@command(
+    directory=argument("DIR: Directory that recommend --out wrote."),
+    data=argument("NEW_DATA: New data, as files or a directory of shards."),
+)
 def check(
-    directory: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", help="Directory that recommend --out wrote."),
-    ],
-    data: Annotated[
-        list[Path],
-        typer.Argument(metavar="NEW_DATA", help="New data, as files or a directory of shards."),
-    ],
-    form: Format = "terminal",
+    directory: Path,
+    data: list[Path],
+    form: FormatName = "terminal",
     reading: ReadingRows = ReadingRows(),
 ) -> None:
     """Check whether recommended features are enough on new data.
@@ -258,7 +186,6 @@ def _source(
 
     Files that are not tables have no columns to drop, so their features are dropped instead.
     """
-    from ranksieve.cli.sources import take_source
     from ranksieve.datasets.opening import are_table_files, paths_of
 
     drop = reading.drop or []

@@ -3,91 +3,50 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from ranksieve.cli.options import Format, option, show_result
+from ranksieve.cli.options import argument, command, option, show_result
+from ranksieve.report.formats import FormatName
 
 if TYPE_CHECKING:
     from ranksieve.reproduction.paper import Paper
 
 
-_What = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME",
-        help="Results to reproduce: those of the papers on greedy-rankrls, fs-scpr, fs-ed or gas; "
-        "or rankers, for published results of rankers on all features.",
+@command(
+    what=argument(
+        "NAME: Results to reproduce: those of the papers on greedy-rankrls, fs-scpr, fs-ed or gas; "
+        "or rankers, for published results of rankers on all features."
     ),
-]
-_Data = Annotated[
-    Path,
-    option(
-        "DIR",
-        "Directory of a collection with folds (S1.txt to S5.txt, or Fold1, ...). LETOR's MQ2007, "
-        "MQ2008, OHSUMED, HP2004, NP2004 and TD2004 are recognized by their sizes; others can be "
-        "run, but have no published numbers.",
-    ),
-]
-_Ranker = Annotated[
-    list[str] | None,
-    option(
-        "NAME",
-        "Run only this ranker (rankers, fs-ed and gas only). May be repeated. Default: all rankers "
-        "of the paper.",
-    ),
-]
-_Method = Annotated[
-    list[str] | None,
-    option(
-        "NAME",
-        "Run only this method (fs-scpr and fs-ed only). May be repeated. Default: all methods "
-        "of the paper.",
-    ),
-]
-_Reading = Annotated[
-    str | None,
-    option(
-        "NAME",
-        "Run only one reading of the method: literal, with the formulas as they are printed, or "
-        "closest, which comes nearest to the printed numbers (fs-scpr only). Default: both.",
-    ),
-]
-_Seeds = Annotated[
-    int | None,
-    option(
-        "N",
-        "Number of runs of methods that draw random numbers (fs-scpr, fs-ed and gas only). "
+    data="DIR: Directory of a collection with folds (S1.txt to S5.txt, or Fold1, ...). LETOR's "
+    "MQ2007, MQ2008, OHSUMED, HP2004, NP2004 and TD2004 are recognized by their sizes; others can "
+    "be run, but have no published numbers.",
+    ranker="NAME: Run only this ranker (rankers, fs-ed and gas only). May be repeated. Default: "
+    "all rankers of the paper.",
+    method="NAME: Run only this method (fs-scpr and fs-ed only). May be repeated. Default: all "
+    "methods of the paper.",
+    reading="NAME: Run only one reading of the method: literal, with the formulas as they are "
+    "printed, or closest, which comes nearest to the printed numbers (fs-scpr only). Default: "
+    "both.",
+    seeds=option(
+        "N: Number of runs of methods that draw random numbers (fs-scpr, fs-ed and gas only). "
         "Default: 10 for fs-scpr, otherwise 5.",
         min=1,
     ),
-]
-_Out = Annotated[
-    Path | None,
-    option(
-        "DIR",
-        "Write every table (Markdown, LaTeX, CSV, JSON) and figure (SVG, PNG) to this directory, "
-        "with a page, report.md, that shows the results of the paper beside ours. Finished work "
-        "is also kept there, and the same command resumes. Default: only print the tables.",
-    ),
-]
-_Convention = Annotated[
-    str | None,
-    option("NAME", "Metric convention (see evaluate --help). Default: that of the paper."),
-]
-
-
+    out="DIR: Write every table (Markdown, LaTeX, CSV, JSON) and figure (SVG, PNG) to this "
+    "directory, with a page, report.md, that shows the results of the paper beside ours. Finished "
+    "work is also kept there, and the same command resumes. Default: only print the tables.",
+    convention="NAME: Metric convention (see evaluate --help). Default: that of the paper.",
+)
 def reproduce(
-    what: _What,
-    data: _Data,
-    ranker: _Ranker = None,
-    method: _Method = None,
-    reading: _Reading = None,
-    seeds: _Seeds = None,
-    out: _Out = None,
-    convention: _Convention = None,
-    form: Format = "terminal",
+    what: str,
+    data: Path,
+    ranker: list[str] | None = None,
+    method: list[str] | None = None,
+    reading: str | None = None,
+    seeds: int | None = None,
+    out: Path | None = None,
+    convention: str | None = None,
+    form: FormatName = "terminal",
 ) -> None:
     """Repeat published experiments, and print both results.
 

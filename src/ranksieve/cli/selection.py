@@ -4,35 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from operator import methodcaller
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from ranksieve.cli.option_groups import Reading
-from ranksieve.cli.options import (
-    DATA,
-    Budget,
-    Costs,
-    DaskAddress,
-    DaskWorkers,
-    Demo,
-    Exclude,
-    Format,
-    GroupCosts,
-    Groups,
-    Include,
-    RankerParameters,
-    Seed,
-    Settings,
-    Verify,
-    option,
-    show_result,
-)
+from ranksieve.cli.options import Cluster, Reading, command, option, show_result
 from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.settings import (
     allow_own_code,
-    check_takes_costs,
     choice_parameters,
     explain_errors,
     parameters_of,
@@ -40,97 +21,64 @@ from ranksieve.cli.settings import (
     read_costs,
 )
 from ranksieve.cli.sources import check_output, open_training_data, open_validation_data
+from ranksieve.report.formats import FormatName
 
 if TYPE_CHECKING:
     from ranksieve.base import RankSelector
-    from ranksieve.rankers.base import Ranker
     from ranksieve.registry import Method
 
-_Method = Annotated[
-    str | None,
-    option(
-        "NAME",
-        "Selection method (--methods lists them), or MODULE:OBJECT for a class or an object of "
-        "your own code. Default: sized-trees, which suits boosted trees; cegb with --costs, "
-        "greedy-rankrls with --budget.",
-    ),
-]
-_Number = Annotated[
-    str | None,
-    option(
-        "K",
-        "Number of features (or groups, see --count) to select: an integer, a fraction below 1, "
-        "or a rule such as best or eigengap for methods that can choose the number. "
-        "Default: that of the method; with --budget, best.",
+
+@command(
+    method="NAME: Selection method (--methods lists them), or MODULE:OBJECT for a class or an "
+    "object of your own code. Default: sized-trees, which suits boosted trees; cegb with --costs, "
+    "greedy-rankrls with --budget.",
+    k=option(
+        "K: Number of features (or groups, see --count) to select: an integer, a fraction below 1, "
+        "or a rule such as best or eigengap for methods that can choose the number. Default: that "
+        "of the method; with --budget, best.",
         "-k",
     ),
-]
-_HeldOut = Annotated[
-    Path | None,
-    option(
-        "FILE",
-        "Held-out data, for methods that use it. Default: these methods hold out some of the "
+    count="Whether -k counts features or groups (see --groups). Default: features.",
+    evaluate_on=option(
+        "FILE: Held-out data, for methods that use it. Default: these methods hold out some of the "
         "training queries.",
         "--eval",
     ),
-]
-_Ranker = Annotated[
-    str | None,
-    option(
-        "NAME",
-        "Ranker that a wrapper method trains (train --rankers lists them), or MODULE:OBJECT. "
-        "Default: that of the method.",
-    ),
-]
-_RankerSettings = Annotated[
-    list[str] | None,
-    option(
-        "NAME=VALUE",
-        "Set a parameter of the --ranker. May be repeated. Default: the ranker's defaults.",
+    ranker="NAME: Ranker that a wrapper method trains (train --rankers lists them), or "
+    "MODULE:OBJECT. Default: that of the method.",
+    ranker_settings=option(
+        "NAME=VALUE: Set a parameter of the --ranker. May be repeated. Default: the ranker's "
+        "defaults.",
         "--ranker-param",
     ),
-]
-_Out = Annotated[
-    Path | None,
-    option(
-        "FILE",
-        "Write the selection to this file as JSON, for convert and train. Default: only print it.",
-    ),
-]
-_Count = Annotated[
-    Literal["features", "groups"] | None,
-    typer.Option(help="Whether -k counts features or groups (see --groups). Default: features."),
-]
-_ListMethods = Annotated[
-    bool, typer.Option("--methods", help="List the selection methods and exit.")
-]
-
-
+    out="FILE: Write the selection to this file as JSON, for convert and train. Default: only "
+    "print it.",
+    methods="List the selection methods and exit.",
+)
 def select(
-    data: Annotated[list[Path] | None, DATA] = None,
-    demo: Demo = False,
-    method: _Method = None,
-    k: _Number = None,
-    include: Include = None,
-    exclude: Exclude = None,
-    groups: Groups = None,
-    count: _Count = None,
-    costs: Costs = None,
-    group_costs: GroupCosts = None,
-    budget: Budget = None,
-    evaluate_on: _HeldOut = None,
-    settings: Settings = None,
-    ranker: _Ranker = None,
-    ranker_settings: _RankerSettings = None,
-    parameters: RankerParameters = None,
-    seed: Seed = None,
-    out: _Out = None,
+    data: list[Path] | None = None,
+    demo: bool = False,
+    method: str | None = None,
+    k: str | None = None,
+    include: list[str] | None = None,
+    exclude: list[str] | None = None,
+    groups: Path | None = None,
+    count: Literal["features", "groups"] | None = None,
+    costs: Path | None = None,
+    group_costs: Path | None = None,
+    budget: float | None = None,
+    evaluate_on: Path | None = None,
+    settings: list[str] | None = None,
+    ranker: str | None = None,
+    ranker_settings: list[str] | None = None,
+    parameters: Path | None = None,
+    seed: int | None = None,
+    out: Path | None = None,
     reading: Reading = Reading(),
-    dask: DaskAddress = None,
-    workers: DaskWorkers = None,
-    verify: Verify = None,
-    form: Format = "terminal",
-    methods: _ListMethods = False,
+    cluster: Cluster = Cluster(),
+    verify: bool | None = None,
+    form: FormatName = "terminal",
+    methods: bool = False,
 ) -> None:
     """Select the features that matter, best first.
 
@@ -139,6 +87,7 @@ def select(
     from ranksieve.datasets.opening import title_of
     from ranksieve.io.selection import write_selection
     from ranksieve.progress import progress_bar
+    from ranksieve.rankers.registry import RANKERS
     from ranksieve.report.formats.terminal import show_sheets
     from ranksieve.report.sheets.methods import registry_sheet, selection_sheet
     from ranksieve.selectors.record import record_selection
@@ -157,17 +106,22 @@ def select(
     from_options |= {name: value for name, value in paid.items() if value is not None}
     selector = _make_selector(chosen, k, from_settings, from_options)
     if ranker is not None:
-        inside = _make_ranker(chosen, ranker, ranker_settings or [], parameters)
-        selector.set_params(ranker=inside)
+        _check_able(
+            chosen, lambda m: "ranker" in m.defaults, "takes no ranker", "ranker", "take one"
+        )
+        inside = RANKERS.find(ranker)
+        own = ranker_parameters(inside, ranker_settings or [], None, parameters)
+        selector.set_params(ranker=inside.make(**own))
     elif ranker_settings or parameters:
         raise typer.BadParameter("--ranker-param and --ranker-params need --ranker")
     if evaluate_on is not None:
-        _check_held_out(chosen)
+        lacks = "does not use held-out data"
+        _check_able(chosen, lambda m: m.uses_held_out_data, lacks, "eval", "use it")
     check_output(out, data, evaluate_on, groups, costs, group_costs, parameters)
     wait_for_kernels = _rehearse(chosen, selector, from_settings, is_reading=bool(data))
     with progress_bar(), ExitStack() as stack:
         read_options = reading.read_options | {"missing": reading.missing}
-        opened = open_training_data(data, demo, dask, workers, verify, **read_options)
+        opened = open_training_data(data, demo, cluster, verify, **read_options)
         source = stack.enter_context(opened)
         held_out: dict[str, Any] = {}
         if evaluate_on is not None:
@@ -220,7 +174,8 @@ def _make_selector(
     """Make a selector with the parameters of --param and those of other options."""
     from ranksieve.selectors.registry import SELECTORS, make_method
 
-    check_takes_costs(SELECTORS, method, from_options)
+    for name in from_options.keys() & {"costs", "budget"}:
+        _check_able(method, methodcaller("accepts", name), f"takes no {name}", name, "take it")
     for name in from_options:
         if name in from_settings:
             raise ValueError(f"{name} is given twice, by --{name} and by --param {name}")
@@ -232,30 +187,17 @@ def _make_selector(
     )
 
 
-def _make_ranker(method: Method, name: str, settings: list[str], file: Path | None) -> Ranker:
-    """Make the ranker inside a method."""
-    from ranksieve.rankers.registry import RANKERS
+def _check_able(
+    method: Method, is_able: Callable[[Method], bool], lacks: str, option: str, able: str
+) -> None:
+    """Raise a ValueError that lists the able methods unless this is one."""
     from ranksieve.selectors.registry import SELECTORS
 
-    if "ranker" not in method.defaults:
-        able = [other for other, known in SELECTORS.items() if "ranker" in known.defaults]
+    if not is_able(method):
+        names = [name for name, known in SELECTORS.items() if is_able(known)]
         raise ValueError(
-            f"method {method.name!r} takes no ranker: leave out --ranker; methods that take one "
-            f"are {', '.join(able)}"
-        )
-    inside = RANKERS.find(name)
-    return inside.make(**ranker_parameters(inside, settings, None, file))
-
-
-def _check_held_out(method: Method) -> None:
-    """Raise a ValueError if the method does not use held-out data."""
-    from ranksieve.selectors.registry import SELECTORS
-
-    if not method.uses_held_out_data:
-        able = [name for name, known in SELECTORS.items() if known.uses_held_out_data]
-        raise ValueError(
-            f"method {method.name!r} does not use held-out data: leave out --eval; methods that "
-            f"use it are {', '.join(able)}"
+            f"method {method.name!r} {lacks}: leave out --{option}; methods that {able} are "
+            f"{', '.join(names)}"
         )
 
 

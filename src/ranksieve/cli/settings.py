@@ -61,17 +61,6 @@ def read_costs(costs: Path | None, group_costs: Path | None) -> FeatureCosts | N
     return None if costs is None else FeatureCosts.read(costs, group_costs)
 
 
-def check_takes_costs(registry: Registry, method: Method, parameters: dict[str, Any]) -> None:
-    """Raise a ValueError that lists suitable methods if this one takes no costs or budget."""
-    for name in parameters.keys() & {"costs", "budget"}:
-        if not method.accepts(name):
-            able = [other for other, known in registry.items() if known.accepts(name)]
-            raise ValueError(
-                f"method {method.name!r} takes no {name}: leave out --{name}; methods that take "
-                f"it are {', '.join(able)}"
-            )
-
-
 def _names(lists: list[str] | None) -> list[str]:
     return [name.strip() for names in lists or [] for name in names.split(",") if name.strip()]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from ranksieve.cli.option_groups import Reading, ReadingRows, Splitting
+    from ranksieve.cli.options import Cluster, ReadingRows
     from ranksieve.data.missing import Missing
     from ranksieve.engine import Source
     from ranksieve.io.selection import Selection
@@ -20,40 +19,11 @@ if TYPE_CHECKING:
     from ranksieve.rankers.base import Ranker
 
 
-class _Notes(logging.Handler):
-    """Prints notes of the library, such as the roles of columns; each note once."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.INFO)
-        self._seen: set[str] = set()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        text = record.getMessage()
-        if text not in self._seen:
-            self._seen.add(text)
-            typer.echo(text, err=True)
-
-
-@contextmanager
-def show_notes_on_stderr() -> Iterator[None]:
-    """Context manager that prints notes of the library."""
-    log, notes = logging.getLogger("ranksieve"), _Notes()
-    before = log.level
-    log.addHandler(notes)
-    log.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        log.removeHandler(notes)
-        log.setLevel(before)
-
-
 @contextmanager
 def open_training_data(
     paths: list[Path] | None,
     demo: bool,
-    dask: str | None,
-    workers: int | None,
+    cluster: Cluster,
     verify: bool | None,
     missing: str | Missing | None = None,
     **read_options: Any,
@@ -63,48 +33,14 @@ def open_training_data(
 
     if demo == bool(paths):
         raise typer.BadParameter("name a file, or use --demo")
-    with ExitStack() as stack:
-        client = None
-        if dask is not None or workers is not None:
-            _check_shards(paths)
-            from ranksieve.engine.dask import connect
-
-            client = stack.enter_context(connect(dask, workers))
-        opened = open_source(
-            paths or None, client=client, verify=_verify_mode(verify), **read_options
-        )
-        source = stack.enter_context(opened)
+    if cluster.is_named:
+        _check_shards(paths)
+    mode = _verify_mode(verify)
+    with (
+        cluster.connect() as client,
+        open_source(paths or None, client=client, verify=mode, **read_options) as source,
+    ):
         yield source if missing is None else source.with_missing(missing)
-
-
-def take_source(
-    wanted: dict[str, Any], data: list[Path] | None, splitting: Splitting, reading: Reading
-) -> Any:
-    """Take the data from the settings of a plan file, and add how to read and divide it.
-
-    Options take precedence over the plan file. Returns data for a study: None, paths, or
-    a tuple of training, validation and test data.
-    """
-    from ranksieve.data.columns import Columns
-
-    named = {name: wanted.pop(name, None) for name in ("data", "vali", "test")}
-    data = data or named["data"]
-    vali, test = splitting.vali or named["vali"], splitting.test or named["test"]
-    if test and not data:
-        raise typer.BadParameter("--test needs data to train on")
-    if vali and not test:
-        raise typer.BadParameter("--vali needs data to test on: add --test")
-    given = {
-        "split": splitting.rule,
-        "pool": splitting.pool or None,
-        "columns": reading.columns or None,
-    }
-    if reading.columns and "columns" in wanted:
-        columns_given = wanted["columns"].as_dict() | reading.columns.as_dict()
-        given["columns"] = Columns.from_dict(columns_given)
-    wanted |= {name: value for name, value in given.items() if value is not None}
-    wanted["read_options"] = {"n_features": reading.n_features, "zero_based": reading.zero_based}
-    return (data, vali, test) if test else data
 
 
 def _check_shards(paths: list[Path] | None) -> None:

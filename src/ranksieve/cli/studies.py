@@ -4,173 +4,39 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from ranksieve.cli.interruption import resumable
-from ranksieve.cli.option_groups import Reading, Splitting
-from ranksieve.cli.options import (
-    DaskAddress,
-    DaskWorkers,
-    Exclude,
-    Groups,
-    Include,
-    NoFigures,
-    Scale,
-    option,
-)
+from ranksieve.cli.options import Cluster, Reading, Splitting, argument, command, option
+from ranksieve.cli.resumable import resumable, take_source
 from ranksieve.cli.settings import allow_own_code, choice_parameters
 from ranksieve.text import on_one_line
-
-_Data = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        metavar="DATA",
-        help="The directory of a collection, or of train, vali and test files, whose split is "
-        "used; or a file or shards, whose queries are split into folds; with --test, the training "
-        "data. Default: the embedded demo.",
-    ),
-]
-_Plan = Annotated[
-    Path | None,
-    option("FILE", "TOML file with a study's settings; options take precedence. Default: none."),
-]
-_Out = Annotated[
-    Path, option("DIR", "Directory for the tables, the figures and the ledger of finished work.")
-]
 
 
 @dataclass(frozen=True)
 class Comparing:
     """What to compare and how: settings of a plan as options."""
 
-    selectors: Annotated[
-        str | None,
-        option(
-            "A,B,..",
-            "Selectors to compare, separated by commas; select --methods lists them. Default: "
-            "greedy-rankrls,gas-e,fs-scpr,fs-ed. [NAME=]MODULE:OBJECT names a class or an object "
-            "of your own code.",
-        ),
-    ] = None
-    rankers: Annotated[
-        str | None,
-        option(
-            "A,B,..",
-            "Rankers to train on the selected features, separated by commas; train --rankers lists "
-            "them. Default: ranksvm,lambdamart. [NAME=]MODULE:OBJECT names a class or an object of "
-            "your own code: a ranker of ranksieve, LightGBM, XGBoost or CatBoost, a regressor of "
-            "scikit-learn, or anything with fit(X, y, qid) and predict(X).",
-        ),
-    ] = None
-    ks: Annotated[
-        str | None,
-        option(
-            "K,K,..",
-            "Numbers of features to compare; all keeps every feature. Default: 1,2,3,5,10,20.",
-        ),
-    ] = None
-    include: Include = None
-    exclude: Exclude = None
-    groups: Groups = None
-    measures: Annotated[
-        str | None,
-        option(
-            "M,M,..", "Measures on the test queries (see evaluate --help). Default: map,ndcg@10."
-        ),
-    ] = None
-    tune: Annotated[
-        str | None,
-        option(
-            "M",
-            "Measure by which parameters and the number of features are chosen on the validation "
-            "queries. Default: map.",
-        ),
-    ] = None
-    convention: Annotated[
-        str | None, option("NAME", "Metric convention (see evaluate --help). Default: standard.")
-    ] = None
-    protocol: Annotated[
-        str | None,
-        option(
-            "P",
-            "How to split the queries: letor (the folds of a collection), split (by --test or a "
-            "column), kfold:N (N folds over queries) or six-trials (three parts in all six "
-            "orders). Default: letor or split if the data comes with a split, otherwise kfold:5.",
-        ),
-    ] = None
-    scale: Scale = None
-    choose: Annotated[
-        str | None,
-        option(
-            "RULE",
-            "How to choose the number of features on validation queries: best, or one_se for the "
-            "fewest within one standard error of the best. Default: best.",
-        ),
-    ] = None
-    seeds: Annotated[
-        int | None,
-        option(
-            "N",
-            "Number of runs of methods that draw random numbers. Default: 5, but 3 for the demo.",
-            min=1,
-        ),
-    ] = None
-    seed: Annotated[
-        int | None,
-        option(
-            "N",
-            "Random seed of the first run; the other runs use the next ones. Default: 0.",
-            min=0,
-        ),
-    ] = None
-    no_baselines: Annotated[
-        bool,
-        typer.Option(
-            "--no-baselines",
-            help="Leave out the baselines: all features, and random orders. Default: include them.",
-        ),
-    ] = False
-    settings: Annotated[
-        list[str] | None,
-        option(
-            "METHOD.NAME=VALUE",
-            "Set a parameter of a selector or ranker. May be repeated. Default: the defaults of "
-            "the selector or ranker.",
-            "--param",
-        ),
-    ] = None
-    grids: Annotated[
-        list[str] | None,
-        option(
-            "METHOD.NAME=V,V,..",
-            "Values to try for a parameter that is tuned on validation queries, separated by "
-            "commas. May be repeated. Default: the grid of the selector or ranker.",
-            "--grid",
-        ),
-    ] = None
-    ranker_parameters: Annotated[
-        list[Path] | None,
-        option(
-            "FILE",
-            "Read the parameters of rankers from this file: JSON in the form of LightGBM, XGBoost "
-            "or CatBoost, with one object per ranker if there are several; or a trained model "
-            "(LightGBM's text, XGBoost's save_config, CatBoost's cbm, or one that train wrote). "
-            "May be repeated; --param takes precedence. Default: none.",
-            "--ranker-params",
-        ),
-    ] = None
-    resamples: Annotated[
-        int | None,
-        option(
-            "N",
-            "If there is only one split: select and train on N resamples of the training queries "
-            "(four in five, without replacement), to estimate stability and uncertainty. Default: "
-            "once, on all training queries.",
-            min=2,
-        ),
-    ] = None
+    selectors: str | None = None
+    rankers: str | None = None
+    ks: str | None = None
+    include: list[str] | None = None
+    exclude: list[str] | None = None
+    groups: Path | None = None
+    measures: str | None = None
+    tune: str | None = None
+    convention: str | None = None
+    protocol: str | None = None
+    scale: str | None = None
+    choose: str | None = None
+    seeds: int | None = None
+    seed: int | None = None
+    no_baselines: bool = False
+    settings: list[str] | None = None
+    grids: list[str] | None = None
+    ranker_parameters: list[Path] | None = None
+    resamples: int | None = None
 
     def to_settings(self) -> dict[str, Any]:
         """Settings of a plan that have options of the same name, as far as they are given."""
@@ -186,16 +52,72 @@ class Comparing:
         return {name: value for name, value in given.items() if value is not None}
 
 
+@command(
+    data=argument(
+        "DATA: The directory of a collection, or of train, vali and test files, whose split is "
+        "used; or a file or shards, whose queries are split into folds; with --test, the training "
+        "data. Default: the embedded demo."
+    ),
+    selectors="A,B,..: Selectors to compare, separated by commas; select --methods lists them. "
+    "Default: greedy-rankrls,gas-e,fs-scpr,fs-ed. [NAME=]MODULE:OBJECT names a class or an object "
+    "of your own code.",
+    rankers="A,B,..: Rankers to train on the selected features, separated by commas; train "
+    "--rankers lists them. Default: ranksvm,lambdamart. [NAME=]MODULE:OBJECT names a class or an "
+    "object of your own code: a ranker of ranksieve, LightGBM, XGBoost or CatBoost, a regressor of "
+    "scikit-learn, or anything with fit(X, y, qid) and predict(X).",
+    ks="K,K,..: Numbers of features to compare; all keeps every feature. Default: 1,2,3,5,10,20.",
+    measures="M,M,..: Measures on the test queries (see evaluate --help). Default: map,ndcg@10.",
+    tune="M: Measure by which parameters and the number of features are chosen on the validation "
+    "queries. Default: map.",
+    convention="NAME: Metric convention (see evaluate --help). Default: standard.",
+    protocol="P: How to split the queries: letor (the folds of a collection), split (by --test or "
+    "a column), kfold:N (N folds over queries) or six-trials (three parts in all six orders). "
+    "Default: letor or split if the data comes with a split, otherwise kfold:5.",
+    choose="RULE: How to choose the number of features on validation queries: best, or one_se for "
+    "the fewest within one standard error of the best. Default: best.",
+    seeds=option(
+        "N: Number of runs of methods that draw random numbers. Default: 5, but 3 for the demo.",
+        min=1,
+    ),
+    seed=option(
+        "N: Random seed of the first run; the other runs use the next ones. Default: 0.", min=0
+    ),
+    no_baselines="Leave out the baselines: all features, and random orders. Default: include them.",
+    settings=option(
+        "METHOD.NAME=VALUE: Set a parameter of a selector or ranker. May be repeated. Default: the "
+        "defaults of the selector or ranker.",
+        "--param",
+    ),
+    grids=option(
+        "METHOD.NAME=V,V,..: Values to try for a parameter that is tuned on validation queries, "
+        "separated by commas. May be repeated. Default: the grid of the selector or ranker.",
+        "--grid",
+    ),
+    ranker_parameters=option(
+        "FILE: Read the parameters of rankers from this file: JSON in the form of LightGBM, "
+        "XGBoost or CatBoost, with one object per ranker if there are several; or a trained model "
+        "(LightGBM's text, XGBoost's save_config, CatBoost's cbm, or one that train wrote). May be "
+        "repeated; --param takes precedence. Default: none.",
+        "--ranker-params",
+    ),
+    resamples=option(
+        "N: If there is only one split: select and train on N resamples of the training queries "
+        "(four in five, without replacement), to estimate stability and uncertainty. Default: "
+        "once, on all training queries.",
+        min=2,
+    ),
+    plan="FILE: TOML file with a study's settings; options take precedence. Default: none.",
+    out="DIR: Directory for the tables, the figures and the ledger of finished work.",
+)
 def compare(
-    data: _Data = None,
+    data: list[Path] | None = None,
     comparing: Comparing = Comparing(),
-    plan: _Plan = None,
-    out: _Out = Path("study"),
-    no_figures: NoFigures = False,
+    plan: Path | None = None,
+    out: Path = Path("study"),
+    no_figures: bool = False,
     splitting: Splitting = Splitting(),
     reading: Reading = Reading(),
-    dask: DaskAddress = None,
-    workers: DaskWorkers = None,
+    cluster: Cluster = Cluster(),
 ) -> None:
     """Compare selectors, and test which differences are significant.
 
@@ -203,7 +125,6 @@ def compare(
     validation queries, and test queries are used once. Finished work is kept in --out: the same
     command resumes, and you can add selectors, rankers or numbers of features.
     """
-    from ranksieve.cli.sources import take_source
     from ranksieve.study.plan_files import read_settings
 
     wanted = read_settings(plan) if plan is not None else {}
@@ -219,17 +140,11 @@ def compare(
     if source is None:
         wanted.setdefault("scale", "min-max")  # features of the demo are not scaled
         wanted.setdefault("seeds", 3)  # to keep the demo short
-    _compare(source, out, wanted, no_figures, dask, workers)
+    _compare(source, out, wanted, no_figures, cluster)
 
 
-def report(
-    directory: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DIR", help="Directory that compare --out or recommend --out wrote."
-        ),
-    ],
-) -> None:
+@command(directory=argument("DIR: Directory that compare --out or recommend --out wrote."))
+def report(directory: Path) -> None:
     """Write the report of a study or a recommendation again.
 
     Tables, figures and the page are written from the files in the directory, without the data.
@@ -261,8 +176,7 @@ def _compare(
     out: Path,
     wanted: dict[str, Any],
     no_figures: bool,
-    dask: str | None,
-    workers: int | None,
+    cluster: Cluster,
 ) -> None:
     from ranksieve.report.study import (
         show_report,
@@ -272,7 +186,7 @@ def _compare(
     )
     from ranksieve.study import Study
 
-    with resumable(out, dask, workers) as client:
+    with resumable(out, cluster) as client:
         study = Study(source, out=out, **wanted)
         result = study.run(client)
         write_data_facts(study, result, out)

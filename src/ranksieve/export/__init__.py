@@ -13,7 +13,7 @@ _HOMES = {
     "export_model": "ranksieve.export.exporting",
     "Export": "ranksieve.export.exporting",
     "Verification": "ranksieve.export.verifying",
-    "TARGETS": "ranksieve.export.targets.registry",
+    "TARGETS": "ranksieve.export.targets",
 }
 
 __getattr__, __dir__ = export(__name__, _HOMES)

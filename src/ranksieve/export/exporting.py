@@ -17,7 +17,7 @@ from ranksieve.engine import in_memory
 from ranksieve.export.feature_sets import FeatureSet, read_feature_set
 from ranksieve.export.forms import LinearModel, TreeEnsemble
 from ranksieve.export.reading import Trained, read_trained
-from ranksieve.export.targets.registry import find_target
+from ranksieve.export.targets import find_target
 from ranksieve.export.targets.target import Artifact, Job, MissingRule, Target
 from ranksieve.export.verifying import (
     MEASURE,
@@ -281,8 +281,7 @@ def _write(artifact: Artifact, directory: Path) -> list[Path]:
         path = directory / name
         make_directory(path.parent)
         with replace_on_success(path) as temporary:
-            raw = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
-            temporary.write_bytes(raw)
+            temporary.write_bytes(content)
         paths.append(path)
     return paths
 

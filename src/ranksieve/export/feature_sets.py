@@ -10,6 +10,7 @@ from typing import Any, Literal
 from ranksieve.data import DataError
 from ranksieve.io.records import PathLike, read_record
 
+# The plugin of Elasticsearch and OpenSearch, Solr, or Elasticsearch's own learning to rank.
 Kind = Literal["plugin", "solr", "elasticsearch"]
 
 _EXPECTED = {
@@ -30,13 +31,7 @@ class FeatureSet:
     entries: dict[str, dict[str, Any]]  # by name: its unchanged definition, in the file's order
 
     def prune(self, needed: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Return the definitions of needed features and of those that they refer to, in order.
-
-        Raises
-        ------
-        DataError
-            If the set lacks a feature.
-        """
+        """Return the definitions of needed features and of those that they refer to, in order."""
         lacking = [name for name in needed if name not in self.entries]
         if lacking:
             raise DataError(
@@ -85,16 +80,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def read_feature_set(path: PathLike, kind: Kind) -> FeatureSet:
-    """Read a feature set from the user's JSON file.
-
-    Parameters
-    ----------
-    path : str or path
-        JSON as uploaded to the engine, or as in its response.
-    kind : {"plugin", "solr", "elasticsearch"}
-        The engine: the learning-to-rank plugin of Elasticsearch and OpenSearch, Solr, or the
-        built-in learning to rank of Elasticsearch (8.12 and later).
-    """
+    """Read a feature set from the user's JSON, as uploaded to the engine or in its response."""
     record = read_record(path)
     definitions, set_name = _find_list(record, kind)
     if not isinstance(definitions, list) or not all(isinstance(d, dict) for d in definitions):

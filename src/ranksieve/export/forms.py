@@ -15,8 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from ranksieve.data import DataError
+
 SINGLE = 2.0**-24  # relative error of one rounding to float32
 DOUBLE = 2.0**-53
+_DEEPEST = 200
 _CHUNK = 2**20  # rows x trees to evaluate at a time
 
 
@@ -74,6 +77,21 @@ class TreeEnsemble:
         columns = np.full(self.n_features + 1, -1)  # the last entry is for leaves, -1
         columns[features] = np.arange(len(features))
         return replace(self, feature=columns[self.feature], n_features=len(features))
+
+    def nested(self, leaf: Callable[[int], Any], split: Callable[..., Any]) -> list[Any]:
+        """Return nested values, made by ``leaf(node)`` and ``split(node, left, right)``."""
+        if self.depth > _DEEPEST:
+            raise DataError(
+                f"a tree has {self.depth} levels of splits, but engines read at most {_DEEPEST}: "
+                "train with a smaller max_depth"
+            )
+        built: list[Any] = [None] * len(self.feature)
+        for node in range(len(built)):  # children come first
+            if self.feature[node] < 0:
+                built[node] = leaf(node)
+            else:
+                built[node] = split(node, built[self.left[node]], built[self.right[node]])
+        return [built[root] for root in self.roots.tolist()]
 
     def leaf_values(self, X: np.ndarray, *, strict: bool = False) -> np.ndarray:
         """Return the leaf value of each row in each tree, an array of shape (rows, trees).
@@ -195,6 +213,26 @@ class TreeBuilder:
         if feature < 0:
             return self.add_leaf(value)
         return self.add_split(feature, threshold, missing_left, self.copy(left), self.copy(right))
+
+    def add_tree(self, root: Any, read: Callable[[Any], Any]) -> None:
+        """Add a tree in any form, however deep.
+
+        ``read`` takes a node and returns the value of a leaf, or a tuple: the feature, the
+        threshold and the side of missing values of a split, and its left and right node.
+        """
+        built: list[int] = []
+        waiting: list[tuple[Any, Any]] = [(root, None)]
+        while waiting:
+            node, decision = waiting.pop()
+            if decision is not None:  # the nodes below it have been added
+                feature, threshold, missing_left = decision
+                right, left = built.pop(), built.pop()
+                built.append(self.add_split(feature, threshold, missing_left, left, right))
+            elif isinstance(found := read(node), tuple):
+                waiting += [(node, found[:3]), (found[4], None), (found[3], None)]
+            else:
+                built.append(self.add_leaf(found))
+        self.end_tree(built.pop())
 
     def end_tree(self, root: int) -> None:
         """Make a node the root of the next tree."""

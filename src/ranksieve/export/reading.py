@@ -64,8 +64,7 @@ def read_trained(ranker: Ranker) -> Trained:
 
 def _read(ranker: Any) -> tuple[str, Model, bool | None]:
     if isinstance(ranker, LambdaMART):
-        text = ranker.booster_.model_to_string(num_iteration=ranker.best_iteration_)
-        return ("lightgbm", *read_lightgbm(text))
+        return ("lightgbm", *read_lightgbm(lightgbm_text(ranker)))
     if isinstance(ranker, RankBoost):
         return "", read_rankboost(ranker), False
     if isinstance(ranker, RankerAdapter):
@@ -81,7 +80,7 @@ def _read_foreign(ranker: RankerAdapter) -> tuple[str, Model, bool | None]:
     estimator = ranker.estimator_
     modules = {kind.__module__.partition(".")[0] for kind in type(estimator).__mro__}
     if "lightgbm" in modules:
-        return ("lightgbm", *read_lightgbm(estimator.booster_.model_to_string()))
+        return ("lightgbm", *read_lightgbm(lightgbm_text(ranker)))
     if "xgboost" in modules:
         if not np.isnan(estimator.missing):
             raise DataError(
@@ -98,6 +97,13 @@ def _read_foreign(ranker: RankerAdapter) -> tuple[str, Model, bool | None]:
         f"{type(estimator).__name__} cannot be exported: its model is neither linear nor made of "
         "trees of LightGBM, XGBoost or CatBoost"
     )
+
+
+def lightgbm_text(ranker: Any) -> str:
+    """Return LightGBM's text of a ranker, with the trees that predictions use."""
+    if isinstance(ranker, LambdaMART):
+        return str(ranker.booster_.model_to_string(num_iteration=ranker.best_iteration_))
+    return str(ranker.estimator_.booster_.model_to_string())
 
 
 def xgboost_booster(estimator: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -233,29 +234,29 @@ class _CatBoostTrees:
         """Add a tree with the same split in all nodes of a level."""
         level = [self.builder.add_leaf(value) for value in values]
         for split in splits:  # the first split determines the lowest bit of the leaf number
+            decision = self._decision(split)
             pairs = zip(level[::2], level[1::2], strict=True)
-            level = [self._add_split(split, left, right) for left, right in pairs]
+            level = [self.builder.add_split(*decision, *pair) for pair in pairs]
         self.builder.end_tree(level[0])
 
     def add_other(self, tree: dict[str, Any], values: list[float]) -> None:
         """Add a tree of nested nodes, whose leaves are in another order than ``values``."""
         rounded = sorted(_leaf_values(tree))  # rounding keeps the order, so sorting matches them
         exact = dict(zip(rounded, sorted(values), strict=True))
-        self.builder.end_tree(self._add_node(tree, exact))
 
-    def _add_node(self, node: dict[str, Any], exact: dict[float, float]) -> int:
-        if "split" not in node:
-            return self.builder.add_leaf(exact[node["value"]])
-        left, right = (self._add_node(node[side], exact) for side in ("left", "right"))
-        return self._add_split(node["split"], left, right)
+        def read(node: dict[str, Any]) -> Any:
+            if "split" not in node:
+                return exact[node["value"]]
+            return *self._decision(node["split"]), node["left"], node["right"]
 
-    def _add_split(self, split: dict[str, Any], left: int, right: int) -> int:
+        self.builder.add_tree(tree, read)
+
+    def _decision(self, split: dict[str, Any]) -> tuple[int, float, bool]:
         if split["split_type"] != "FloatFeature":
             raise DataError(f"CatBoost: {_NO_CATEGORIES}")
         feature = split["float_feature_index"]
         threshold = float(largest_rounding_to(split["border"]))
-        nan_left = self._nan_left[feature]
-        return self.builder.add_split(self._columns[feature], threshold, nan_left, left, right)
+        return self._columns[feature], threshold, self._nan_left[feature]
 
 
 def _leaf_values(node: dict[str, Any]) -> Iterator[float]:
@@ -274,18 +275,18 @@ def read_rankboost(ranker: Any) -> TreeEnsemble:
         cuts = sorted((step.threshold, step.alpha) for step in steps if step.feature == feature)
         thresholds, alphas = np.array(cuts).T
         levels = np.concatenate([[0.0], np.cumsum(alphas)])
-        builder.end_tree(_add_steps(builder, feature, thresholds, levels))
+        read = partial(_read_steps, feature, thresholds, levels)
+        builder.add_tree((0, len(thresholds)), read)
     return builder.build(ranker.n_features_in_, cuts_at_values=True)
 
 
-def _add_steps(
-    builder: TreeBuilder, feature: int, thresholds: np.ndarray, levels: np.ndarray
-) -> int:
-    """Add a balanced tree for a step function with these levels between the thresholds."""
-    if not len(thresholds):
-        return builder.add_leaf(levels[0])
-    middle = len(thresholds) // 2
-    left = _add_steps(builder, feature, thresholds[:middle], levels[: middle + 1])
-    right = _add_steps(builder, feature, thresholds[middle + 1 :], levels[middle + 1 :])
+def _read_steps(
+    feature: int, thresholds: np.ndarray, levels: np.ndarray, between: tuple[int, int]
+) -> Any:
+    """Node of a balanced tree for a step function: its part between two of the thresholds."""
+    start, end = between
+    if start == end:
+        return levels[start]
+    middle = (start + end) // 2
     cut = float(thresholds[middle])
-    return builder.add_split(feature, cut, cut >= 0, left, right)
+    return feature, cut, cut >= 0, (start, middle), (middle + 1, end)

@@ -76,15 +76,11 @@ def adapter_of(adapter: Any, estimator: Any) -> Any:
 
 def changed_parameters(estimator: Any) -> dict[str, Any]:
     """Parameters of an estimator that differ from the defaults of its class."""
-    return _changes(_defaults(type(estimator)), parameters_of(estimator))
+    return changes(defaults_of(type(estimator)), parameters_of(estimator))
 
 
-def changed_from(first: Any, second: Any) -> dict[str, Any]:
-    """Parameters of the second estimator that differ from those of the first."""
-    return _changes(parameters_of(first), parameters_of(second))
-
-
-def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters that differ from earlier ones."""
     return {
         name: value
         for name, value in after.items()
@@ -92,12 +88,7 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def default_of(kind: type[Any], parameter: str) -> Any:
-    """Default of a parameter of a class; None if there is none."""
-    return _defaults(kind).get(parameter)
-
-
-def _defaults(kind: type[Any]) -> dict[str, Any]:
+def defaults_of(kind: type[Any]) -> dict[str, Any]:
     """Default of each parameter, including those that a constructor passes to its base."""
     defaults: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
@@ -115,12 +106,8 @@ def record_of(estimator: Any) -> Record:
     """Class, version and changed parameters of an estimator, as values that JSON can store.
 
     Estimators among the parameters are recorded in the same way, and so are functions of packages
-    that have a version, such as scikit-learn's ``f_regression``.
-
-    Raises
-    ------
-    ValueError
-        If a parameter cannot be stored as JSON.
+    that have a version, such as scikit-learn's ``f_regression``. A ValueError is raised for other
+    parameters that JSON cannot store.
 
     Examples
     --------
@@ -173,7 +160,7 @@ def make_from_record(record: Mapping[str, Any]) -> Any:
     The record may name an estimator instead of a class; its parameters are then set.
     """
     found = import_object(record["class"])
-    defaults = _defaults(found) if isinstance(found, type) else {}
+    defaults = defaults_of(found) if isinstance(found, type) else {}
     parameters = {
         name: _restore_part(value, defaults.get(name))
         for name, value in record.get("parameters", {}).items()
@@ -234,16 +221,10 @@ def row_weights(data: RankingData) -> np.ndarray | None:
 def fit_foreign(estimator: Any, data: RankingData, validation: RankingData | None = None) -> Any:
     """Fit an estimator in place, with those arguments that its ``fit`` takes.
 
-    Parameters
-    ----------
-    estimator : estimator
-        ``fit(data)`` gets a RankingData, with its weights; ``fit(X, y)`` also gets ``qid``,
-        ``group`` (documents of each query, as in LightGBM), ``groups`` (as in scikit-learn),
-        ``sample_weight`` and ``eval_set`` if it has parameters of these names.
-    data : RankingData
-    validation : RankingData, optional
-        Held-out queries: a RankingData, a tuple (X, y, qid), or a list of a pair (X, y) for a
-        ``fit`` without query ids.
+    ``fit(data)`` gets a RankingData, with its weights; ``fit(X, y)`` also gets ``qid``, ``group``
+    (documents of each query, as in LightGBM), ``groups`` (as in scikit-learn), ``sample_weight``
+    and ``eval_set`` if it has parameters of these names. ``eval_set`` is a RankingData, a tuple
+    (X, y, qid), or a list of a pair (X, y) for a ``fit`` without query ids.
     """
     parameters = fit_parameters(estimator)
     arguments: dict[str, Any] = {}

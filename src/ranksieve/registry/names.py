@@ -14,8 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from ranksieve.registry.foreign import copy_unfitted, make_from_record
-from ranksieve.registry.method import Method
-from ranksieve.registry.own import OwnMethod
+from ranksieve.registry.method import Method, OwnMethod
 from ranksieve.registry.own_code import class_path, import_object
 from ranksieve.text import nearest_name
 
@@ -87,18 +86,9 @@ class Registry(Mapping[str, Method]):
         known[method.name] = replace(method, _kind=kind)
 
     def register(self, kind: type[Any], *methods: Method) -> type[Any]:
-        """Add a class under the names that it declares, or under others.
+        """Add a class under the names that it declares in ``methods``, or under others.
 
-        Parameters
-        ----------
-        kind : class
-        *methods : Method
-            Methods to add; by default those of its attribute ``methods``.
-
-        Returns
-        -------
-        class
-            The class itself, so that this can be used as a decorator.
+        Returns the class, so that this can be used as a decorator.
         """
         declared = methods or tuple(vars(kind).get("methods", ()))
         if not declared:
@@ -150,18 +140,10 @@ class Registry(Mapping[str, Method]):
                 )
 
     def find(self, entry: Any) -> Method:
-        """Find the method that a user means.
+        """Find the method that a user means: a string, estimator, class, or pair (name, of these).
 
-        Parameters
-        ----------
-        entry : str, estimator, class, or pair (name, any of these)
-            A string is a name, ``module:object`` or ``name=module:object``. A class stands for an
-            estimator with default parameters. Estimators without a name have that of their class.
-
-        Raises
-        ------
-        ValueError
-            If nothing is found, or if it is not a selector or ranker.
+        A string is a name, ``module:object`` or ``name=module:object``. A class stands for an
+        estimator with default parameters. Estimators without a name have that of their class.
         """
         if isinstance(entry, str):
             return self._find_text(entry)
@@ -186,7 +168,9 @@ class Registry(Mapping[str, Method]):
     def recorded(self, name: str, record: Mapping[str, Any]) -> OwnMethod:
         """Method recorded in a plan file; if the record has a version, nothing is imported."""
         if "version" in record:
-            return OwnMethod.of_record(name, record, self.adapter)
+            preset, grid = record.get("parameters", {}), record.get("grid", {})
+            own = OwnMethod(name, record["class"], preset, grid, recorded=record)
+            return replace(own, _kind=self.adapter)
         return replace(self._adopt(make_from_record(record), record.get("grid")), name=name)
 
     @property

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy import special
-from scipy.sparse.csgraph import connected_components
 
 from ranksieve.data import DataError
 from ranksieve.significance.intervals import Interval
@@ -210,6 +209,8 @@ def near_copies(similarity: np.ndarray, least: float) -> np.ndarray:
     >>> near_copies(alike, 0.95).tolist()
     [0, 1, 0]
     """
+    from scipy.sparse.csgraph import connected_components  # slow to import
+
     _, labels = connected_components(similarity >= least, directed=False)
     _, first = np.unique(labels, return_index=True)
     return np.argsort(np.argsort(first))[labels]

@@ -7,6 +7,7 @@ float32 numbers. Features without an extractor are fields of the document.
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,7 @@ import numpy as np
 from ranksieve.export.forms import SINGLE, TreeBuilder
 from ranksieve.export.single_precision import single_thresholds, to_single
 from ranksieve.export.targets.plugin import path_name
-from ranksieve.export.targets.target import (
-    Artifact,
-    Job,
-    Target,
-    clash_notes,
-    listed,
-    read_json,
-    to_json,
-)
+from ranksieve.export.targets.target import Artifact, Job, Target, listed, read_json
 
 _README = """# A model for the built-in learning to rank of Elasticsearch (8.12 and later)
 
@@ -91,8 +84,8 @@ class Elasticsearch(Target):
             extracted=listed(extracted),
             fields=listed([name for name in job.names if name not in extracted]),
         )
-        notes = clash_notes(job, clashes)
-        return Artifact({"model.json": to_json(document), "README.md": readme}, notes)
+        notes = job.clash_notes(clashes)
+        return Artifact({"model.json": document, "README.md": readme}, notes)
 
     def _extractors(self, job: Job) -> list[Any]:
         """Return the needed extractors of the user, with the default score set by the rule."""
@@ -160,25 +153,21 @@ class Elasticsearch(Target):
         columns = [names.index(name) for name in ensemble["feature_names"]]
         builder = TreeBuilder()
         for model in ensemble["trained_models"]:
-            _add_tree(builder, model["tree"]["tree_structure"])
+            nodes = model["tree"]["tree_structure"]
+            assert [node["node_index"] for node in nodes] == list(range(len(nodes)))
+            builder.add_tree(0, partial(_read_node, nodes))
         trees = builder.build(len(columns))
         scores = trees.sums(rows[:, columns], np.float64)
         return scores.astype(np.float32).astype(np.float64)
 
 
-def _add_tree(builder: TreeBuilder, nodes: list[dict[str, Any]]) -> None:
-    built = [0] * len(nodes)
-    for node in reversed(nodes):  # children come after their parents
-        index = node["node_index"]
-        if "leaf_value" in node:
-            built[index] = builder.add_leaf(node["leaf_value"])
-            continue
-        children = built[node["left_child"]], built[node["right_child"]]
-        assert node["decision_type"] == "lte"
-        built[index] = builder.add_split(
-            node["split_feature"], node["threshold"], node["default_left"], *children
-        )
-    builder.end_tree(built[0])
+def _read_node(nodes: list[dict[str, Any]], index: int) -> Any:
+    node = nodes[index]
+    if "leaf_value" in node:
+        return node["leaf_value"]
+    assert node["decision_type"] == "lte"
+    decision = node["split_feature"], node["threshold"], node["default_left"]
+    return *decision, node["left_child"], node["right_child"]
 
 
 def _finite(threshold: float) -> float:

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.export.reading import Trained, xgboost_booster
+from ranksieve.export.reading import Trained, lightgbm_text, xgboost_booster
 from ranksieve.export.targets.target import Artifact, Job, Target, distinct, listed
-from ranksieve.rankers.lambdamart import LambdaMART
 from ranksieve.text import quantity
 
 
@@ -65,13 +64,9 @@ class LightGBMFile(_LibraryFile):
 
     def write(self, job: Job) -> Artifact:
         """Write the trees that predictions use, under the names of the features."""
-        ranker: Any = job.trained.ranker
-        if isinstance(ranker, LambdaMART):
-            text = ranker.booster_.model_to_string(num_iteration=ranker.best_iteration_)
-        else:
-            text = ranker.estimator_.booster_.model_to_string()
         names = _replace_characters(job.trained.names, r'[\s",:\[\]{}\\\x00-\x1f\x7f]')
         line = "feature_names=" + " ".join(names)
+        text = lightgbm_text(job.trained.ranker)
         text = re.sub(r"(?m)^feature_names=.*$", lambda found: line, text, count=1)
         return self._artifact("model.txt", text, names, job.trained.names)
 

@@ -20,16 +20,7 @@ from ranksieve.export.single_precision import (
     to_single,
     weighted_sums,
 )
-from ranksieve.export.targets.target import (
-    Artifact,
-    Job,
-    Target,
-    clash_notes,
-    listed,
-    nested,
-    read_json,
-    to_json,
-)
+from ranksieve.export.targets.target import Artifact, Job, Target, listed, read_json
 
 _README = """# A model for the learning-to-rank plugin of {engine}
 
@@ -84,11 +75,11 @@ class _Plugin(Target):
             kind, (definition, notes) = "model/xgboost+json", self._trees(job)
             rule = self._rule(job)
         model = {"model": {"name": job.name, "model": {"type": kind, "definition": definition}}}
-        files: dict[str, str | bytes] = {"model.json": to_json(model)}
+        files: dict[str, Any] = {"model.json": model}
         set_name, upload = path_name(job.name), _EXISTING
         if job.feature_set is not None:
             entries = list(job.feature_set.prune(job.names).values())
-            files["featureset.json"] = to_json({"featureset": {"features": entries}})
+            files["featureset.json"] = {"featureset": {"features": entries}}
             upload = _UPLOAD
             if job.feature_set.name:
                 set_name = path_name(f"{job.feature_set.name}_pruned")
@@ -108,6 +99,9 @@ class _Plugin(Target):
         thresholds = single_thresholds(trees, job.known)
         cuts = next_above(thresholds.wanted).astype(np.float64).tolist()
         values = trees.value.astype(np.float32).astype(np.float64).tolist()
+        depths = np.zeros(len(values), dtype=int)
+        for node in trees.splits[::-1]:  # parents before their children
+            depths[[trees.left[node], trees.right[node]]] = depths[node] + 1
 
         def leaf(node: int) -> dict[str, Any]:
             return {"nodeid": node, "leaf": values[node]}
@@ -116,7 +110,7 @@ class _Plugin(Target):
             if_missing = left if trees.missing_left[node] else right
             return {
                 "nodeid": node,
-                "depth": 0,
+                "depth": int(depths[node]),
                 "split": job.names[trees.feature[node]],
                 "split_condition": cuts[node],
                 "yes": left["nodeid"],
@@ -125,11 +119,8 @@ class _Plugin(Target):
                 "children": [left, right],
             }
 
-        roots = nested(trees, leaf, split)
-        for root in roots:
-            _number_depths(root)
-        definition = json.dumps(self._definition(roots, job), allow_nan=False)
-        return definition, clash_notes(job, thresholds.clashes)
+        definition = self._definition(trees.nested(leaf, split), job)
+        return json.dumps(definition, allow_nan=False), job.clash_notes(thresholds.clashes)
 
     def _definition(self, roots: list[Any], job: Job) -> Any:
         return roots
@@ -157,32 +148,22 @@ class _Plugin(Target):
                 rows = zero_for_missing(rows)
             definition = definition["splits"]
         columns = {name: column for column, name in enumerate(names)}
+
+        def read(node: dict[str, Any]) -> Any:
+            if "leaf" in node:
+                return np.float32(node["leaf"])
+            yes, no = node["children"]
+            assert (node["yes"], node["no"]) == (yes["nodeid"], no["nodeid"])
+            threshold, goes_left = (
+                np.float32(node["split_condition"]),
+                node["missing"] == node["yes"],
+            )
+            return columns[node["split"]], threshold, goes_left, yes, no
+
         builder = TreeBuilder()
         for root in definition:
-            builder.end_tree(_add_dumped(builder, root, columns))
+            builder.add_tree(root, read)
         return builder.build_in_single(len(names)).sums(rows, np.float32, strict=True)
-
-
-def _number_depths(root: dict[str, Any]) -> None:
-    waiting = [(root, 0)]
-    while waiting:
-        node, depth = waiting.pop()
-        if "children" in node:
-            node["depth"] = depth
-            waiting += [(child, depth + 1) for child in node["children"]]
-
-
-def _add_dumped(builder: TreeBuilder, node: dict[str, Any], columns: dict[str, int]) -> int:
-    """Add a tree from a dump, with the checks that the plugin makes."""
-    if "leaf" in node:
-        return builder.add_leaf(np.float32(node["leaf"]))
-    yes, no = node["children"]
-    assert (node["yes"], node["no"]) == (yes["nodeid"], no["nodeid"])
-    left, right = (_add_dumped(builder, child, columns) for child in (yes, no))
-    goes_left = node["missing"] == node["yes"]
-    return builder.add_split(
-        columns[node["split"]], np.float32(node["split_condition"]), goes_left, left, right
-    )
 
 
 def path_name(name: str) -> str:

@@ -10,16 +10,8 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.export.forms import LinearModel, zero_for_missing
-from ranksieve.export.targets.target import (
-    Artifact,
-    Job,
-    Preorder,
-    Target,
-    from_preorder,
-    listed,
-    to_preorder,
-)
+from ranksieve.export.forms import LinearModel, TreeBuilder, zero_for_missing
+from ranksieve.export.targets.target import Artifact, Job, Preorder, Target, listed, to_preorder
 
 _RUN = 200  # rows that are also scored by the slow function of the file
 
@@ -144,7 +136,17 @@ def _model_of(constants: dict[str, Any], n_features: int) -> Any:
     if "_WEIGHTS" in constants:
         return LinearModel(np.array(constants["_WEIGHTS"]), constants["_INTERCEPT"])
     table = Preorder(*(constants[f"_{field.upper()}"] for field in Preorder._fields))
-    return from_preorder(table, n_features, sums_in_single=constants["_SINGLE"])
+
+    def read(node: int) -> Any:
+        if table.feature[node] < 0:
+            return table.number[node]
+        decision = table.feature[node], table.number[node], bool(table.missing_left[node])
+        return *decision, node + 1, node + table.skip[node]
+
+    builder = TreeBuilder()
+    for root in table.roots:
+        builder.add_tree(root, read)
+    return builder.build(n_features, sums_in_single=constants["_SINGLE"])
 
 
 def _constants(source: str) -> dict[str, Any]:

@@ -21,16 +21,7 @@ from ranksieve.export.single_precision import (
     to_single,
     weighted_sums,
 )
-from ranksieve.export.targets.target import (
-    Artifact,
-    Job,
-    Target,
-    clash_notes,
-    listed,
-    nested,
-    read_json,
-    to_json,
-)
+from ranksieve.export.targets.target import Artifact, Job, Target, listed, read_json
 from ranksieve.text import on_one_line
 
 SLACK = np.float32(1e-6)
@@ -79,9 +70,9 @@ class Solr(Target):
             "features": [{"name": name} for name in job.names],
             "params": params,
         }
-        files: dict[str, str | bytes] = {}
+        files: dict[str, Any] = {}
         if job.feature_set is not None:
-            files["features.json"] = to_json(list(job.feature_set.prune(job.names).values()))
+            files["features.json"] = list(job.feature_set.prune(job.names).values())
             if job.feature_set.name:
                 model["store"] = job.feature_set.name
         rule = (
@@ -92,7 +83,7 @@ class Solr(Target):
             "whose trees support isNullSameAsZero, and features with the default NaN."
         )
         files |= {
-            "model.json": to_json(model),
+            "model.json": model,
             "README.md": _README.format(
                 name=on_one_line(job.name),
                 features_call="" if job.feature_set is None else _FEATURES_CALL,
@@ -123,11 +114,11 @@ class Solr(Target):
                 "right": right,
             }
 
-        roots = nested(trees, lambda node: {"value": str(values[node])}, split)
+        roots = trees.nested(lambda node: {"value": str(values[node])}, split)
         params: dict[str, Any] = {"trees": [{"weight": "1", "root": root} for root in roots]}
         if keeps_nan:
             params["isNullSameAsZero"] = False
-        return params, clash_notes(job, thresholds.clashes)
+        return params, job.clash_notes(thresholds.clashes)
 
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
         """Score rows in float32, as Solr does."""
@@ -140,10 +131,18 @@ class Solr(Target):
         if params.get("isNullSameAsZero", True):
             rows = zero_for_missing(rows)
         columns = {feature["name"]: column for column, feature in enumerate(model["features"])}
+
+        def read(node: dict[str, Any]) -> Any:
+            if "feature" not in node:
+                return np.float32(node["value"])
+            threshold = float(add_in_single(np.float32(node["threshold"]), SLACK))
+            goes_left = node.get("missing") == "left"
+            return columns[node["feature"]], threshold, goes_left, node["left"], node["right"]
+
         builder = TreeBuilder()
         for tree in params["trees"]:
             assert np.float32(tree["weight"]) == 1
-            builder.end_tree(_add_node(builder, tree["root"], columns))
+            builder.add_tree(tree["root"], read)
         return builder.build_in_single(len(order)).sums(rows, np.float32)
 
 
@@ -156,12 +155,3 @@ def _refuse(job: Job, nodes: np.ndarray) -> None:
         f"{example!r}: multiply {quote_some(features)} by a large number in training and in "
         f"Solr{instead}"
     )
-
-
-def _add_node(builder: TreeBuilder, node: dict[str, Any], columns: dict[str, int]) -> int:
-    if "feature" not in node:
-        return builder.add_leaf(np.float32(node["value"]))
-    left, right = (_add_node(builder, node[side], columns) for side in ("left", "right"))
-    threshold = add_in_single(np.float32(node["threshold"]), SLACK)
-    goes_left = node.get("missing") == "left"
-    return builder.add_split(columns[node["feature"]], float(threshold), goes_left, left, right)

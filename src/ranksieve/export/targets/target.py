@@ -1,6 +1,6 @@
 """The base class of export targets, and helpers that targets share.
 
-Targets write trees as nested values (:func:`nested`) or as tables in preorder
+Targets write trees as nested values (``TreeEnsemble.nested``) or as tables in preorder
 (:func:`to_preorder`): the left child of a split is the next node, and the right child is ``skip``
 nodes after the split.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -18,13 +18,11 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.export.feature_sets import FeatureSet, Kind
-from ranksieve.export.forms import DOUBLE, LinearModel, Model, TreeBuilder, TreeEnsemble
+from ranksieve.export.forms import DOUBLE, LinearModel, Model, TreeEnsemble
 from ranksieve.export.reading import Trained
 from ranksieve.text import quantity
 
 MissingRule = Literal["nan", "zero"]
-
-_DEEPEST = 200
 
 
 @dataclass(frozen=True)
@@ -52,13 +50,36 @@ class Job:
         assert isinstance(self.model, LinearModel)
         return dict(zip(self.names, self.model.weights.tolist(), strict=True))
 
+    def clash_notes(self, clashes: list[tuple[int, float, float]]) -> list[str]:
+        """Write a note about values that single precision cannot distinguish, if there are any."""
+        if not clashes:
+            return []
+        node, below, above = clashes[0]
+        name = self.names[self.trees.feature[node]]
+        return [
+            f"{quantity(len(clashes), 'threshold')} cannot separate values of the data that are "
+            f"equal in single precision, such as {below!r} and {above!r} of feature {name!r}: "
+            "scale such features"
+        ]
+
 
 @dataclass
 class Artifact:
     """Files of an export by name, and notes for the user."""
 
-    files: dict[str, str | bytes]
+    files: dict[str, Any]  # given as bytes, as text, or as values that JSON can store
     notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.files = {name: _to_bytes(content) for name, content in self.files.items()}
+
+
+def _to_bytes(content: Any) -> bytes:
+    if isinstance(content, bytes):
+        return content
+    is_text = isinstance(content, str)
+    text = content if is_text else json.dumps(content, indent=1, allow_nan=False) + "\n"
+    return text.encode("utf-8", "replace")
 
 
 class Preorder(NamedTuple):
@@ -97,30 +118,8 @@ class Target(ABC):
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
         """Score rows with the files of a directory, in the arithmetic of the target.
 
-        Parameters
-        ----------
-        directory : Path
-        X : array of shape (rows, features)
-            Values of the features; NaN if missing.
-        names : list of str
-            Names of the columns.
+        ``X`` has the values of the features, NaN if missing, and ``names`` those of its columns.
         """
-
-
-def nested(trees: TreeEnsemble, leaf: Callable[[int], Any], split: Callable[..., Any]) -> list[Any]:
-    """Convert trees to nested values, made by ``leaf(node)`` and ``split(node, left, right)``."""
-    if trees.depth > _DEEPEST:
-        raise DataError(
-            f"a tree has {trees.depth} levels of splits, but engines read at most {_DEEPEST}: "
-            "train with a smaller max_depth"
-        )
-    built: list[Any] = [None] * len(trees.feature)
-    for node in range(len(built)):  # children come first
-        if trees.feature[node] < 0:
-            built[node] = leaf(node)
-        else:
-            built[node] = split(node, built[trees.left[node]], built[trees.right[node]])
-    return [built[root] for root in trees.roots.tolist()]
 
 
 def to_preorder(trees: TreeEnsemble) -> Preorder:
@@ -146,33 +145,8 @@ def to_preorder(trees: TreeEnsemble) -> Preorder:
     return table
 
 
-def from_preorder(table: Preorder, n_features: int, *, sums_in_single: bool) -> TreeEnsemble:
-    """Convert a table of :func:`to_preorder` back to trees."""
-    builder = TreeBuilder()
-    built = [0] * len(table.feature)
-    for node in reversed(range(len(built))):
-        if table.feature[node] < 0:
-            built[node] = builder.add_leaf(table.number[node])
-            continue
-        built[node] = builder.add_split(
-            table.feature[node],
-            table.number[node],
-            bool(table.missing_left[node]),
-            built[node + 1],
-            built[node + table.skip[node]],
-        )
-    for root in table.roots:
-        builder.end_tree(built[root])
-    return builder.build(n_features, sums_in_single=sums_in_single)
-
-
-def to_json(value: Any) -> str:
-    """Convert a value to the JSON text of a file."""
-    return json.dumps(value, indent=1, allow_nan=False) + "\n"
-
-
 def read_json(path: Path) -> Any:
-    """Read a file that :func:`to_json` made; trees may be nested more deeply than records."""
+    """Read a JSON file of an export; trees may be nested more deeply than records."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -190,16 +164,3 @@ def distinct(names: Iterable[str]) -> list[str]:
             unique, number = f"{name}_{number}", number + 1
         taken[unique] = None
     return list(taken)
-
-
-def clash_notes(job: Job, clashes: list[tuple[int, float, float]]) -> list[str]:
-    """Write a note about values that single precision cannot distinguish, if there are any."""
-    if not clashes:
-        return []
-    node, below, above = clashes[0]
-    name = job.names[job.trees.feature[node]]
-    return [
-        f"{quantity(len(clashes), 'threshold')} cannot separate values of the data that are equal "
-        f"in single precision, such as {below!r} and {above!r} of feature {name!r}: scale such "
-        "features"
-    ]

@@ -17,16 +17,7 @@ import numpy as np
 from ranksieve.export.forms import SINGLE, LinearModel, TreeBuilder, add_up, zero_for_missing
 from ranksieve.export.single_precision import next_above, single_thresholds, to_single
 from ranksieve.export.targets.c import c_name
-from ranksieve.export.targets.target import (
-    Artifact,
-    Job,
-    Target,
-    clash_notes,
-    distinct,
-    nested,
-    read_json,
-    to_json,
-)
+from ranksieve.export.targets.target import Artifact, Job, Target, distinct, read_json
 
 # Matches Vespa's built-in rank features, such as bm25(title) or fieldMatch(title).completeness.
 _RANK_FEATURE = re.compile(r"[A-Za-z]\w*\([\w., \"-]*\)(\.[\w.]+)?", re.ASCII)
@@ -59,7 +50,7 @@ class Vespa(Target):
         names = _vespa_names(job.names)
         profile = c_name(job.name)
         notes: list[str] = []
-        files: dict[str, str | bytes] = {}
+        files: dict[str, Any] = {}
         if isinstance(job.model, LinearModel):
             terms = zip(job.model.weights.tolist(), map(_term, names), strict=True)
             expression = " + ".join(
@@ -68,7 +59,7 @@ class Vespa(Target):
             instruction = ""
         else:
             dump, notes = self._dump(job, names)
-            files[f"models/{profile}.json"] = to_json(dump)
+            files[f"models/{profile}.json"] = dump
             expression = f'lightgbm("{profile}.json")'
             instruction = f"Put `models/{profile}.json` into `models/` of the application package. "
         functions = "".join(
@@ -111,7 +102,7 @@ class Vespa(Target):
                 "right_child": right,
             }
 
-        roots = nested(trees, lambda node: {"leaf_value": values[node]}, split)
+        roots = trees.nested(lambda node: {"leaf_value": values[node]}, split)
         dump = {
             "name": "tree",
             "version": "v4",
@@ -123,7 +114,7 @@ class Vespa(Target):
             ],
             "pandas_categorical": [],
         }
-        return dump, clash_notes(job, thresholds.clashes)
+        return dump, job.clash_notes(thresholds.clashes)
 
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
         """Score rows with trees in float32, or with a ranking expression in float64."""
@@ -136,7 +127,7 @@ class Vespa(Target):
         order = [known.index(name) for name in dump["feature_names"]]
         builder = TreeBuilder()
         for tree in dump["tree_info"]:
-            builder.end_tree(_add_node(builder, tree["tree_structure"]))
+            builder.add_tree(tree["tree_structure"], _read_node)
         return builder.build_in_single(len(order)).sums(rows[:, order], np.float32, strict=True)
 
 
@@ -152,12 +143,11 @@ def _evaluate_sum(profile: str, rows: np.ndarray, names: list[str]) -> np.ndarra
     return add_up(np.stack(parts, axis=1), np.float64)
 
 
-def _add_node(builder: TreeBuilder, node: dict[str, Any]) -> int:
+def _read_node(node: dict[str, Any]) -> Any:
     if "leaf_value" in node:
-        return builder.add_leaf(node["leaf_value"])
-    left, right = (_add_node(builder, node[f"{side}_child"]) for side in ("left", "right"))
-    threshold = np.float32(node["threshold"])
-    return builder.add_split(node["split_feature"], threshold, node["default_left"], left, right)
+        return node["leaf_value"]
+    decision = node["split_feature"], np.float32(node["threshold"]), node["default_left"]
+    return *decision, node["left_child"], node["right_child"]
 
 
 def _term(name: str) -> str:

@@ -36,7 +36,7 @@ _TRAITS: dict[str, tuple[Callable[[Method], object], str]] = {
     "costs": (lambda m: m.takes_costs, "weighs what features cost (--costs)"),
     "no include": (lambda m: m.no_include, "cannot start with given features (--include)"),
     "no groups": (lambda m: m.no_groups, "cannot select groups of features (--groups)"),
-    "no weights": (lambda m: not m.takes_weights, "takes no weights of queries"),
+    "no weights": (lambda m: m.no_weights, "takes no weights of queries"),
 }
 """Whether a method has a trait, and what the trait means."""
 
@@ -81,7 +81,7 @@ def _reasons(methods: list[Method]) -> list[str]:
 
 
 def _weights(registry: Registry) -> list[str]:
-    if not all(method.takes_weights for method in registry.values()):
+    if any(method.no_weights for method in registry.values()):
         return []
     return [f"All {registry.what}s take weights of queries."]
 
