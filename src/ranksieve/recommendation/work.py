@@ -30,7 +30,7 @@ from ranksieve.recommendation.task import ALL, Candidate, Rule, Task, members_of
 from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit
 from ranksieve.recommendation.verdict import Verdict
 from ranksieve.selectors._search.checkpoint import fingerprint
-from ranksieve.significance.intervals import check_margin
+from ranksieve.significance.claims import check_margin
 from ranksieve.study.plan import Plan
 from ranksieve.study.protocols import check_distinct
 
