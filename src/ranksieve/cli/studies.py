@@ -204,7 +204,7 @@ def compare(
     command resumes, and you can add selectors, rankers or numbers of features.
     """
     from ranksieve.cli.sources import take_source
-    from ranksieve.study.plan_files import read_settings
+    from ranksieve.study.files import read_settings
 
     wanted = read_settings(plan) if plan is not None else {}
     wanted |= comparing.to_settings()
@@ -303,8 +303,8 @@ def _add_from_files(wanted: dict[str, Any], files: list[Path]) -> None:
         return
     from ranksieve.rankers.parameter_files import parameters_from
     from ranksieve.rankers.registry import RANKERS
-    from ranksieve.study.members import find_methods
-    from ranksieve.study.plan import Plan, reimport_estimators
+    from ranksieve.study.plan import Plan, find_methods
+    from ranksieve.study.settings import reimport_estimators
 
     own = reimport_estimators(wanted).get("own", {})
     rankers = find_methods(wanted.get("rankers", Plan.rankers), RANKERS, own)

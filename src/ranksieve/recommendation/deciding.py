@@ -32,9 +32,8 @@ from ranksieve.recommendation.findings import FeatureFacts, examine_features, ga
 from ranksieve.recommendation.procedure import choose_all, run_stages
 from ranksieve.recommendation.task import Rule, RuleName, Task, default_selectors
 from ranksieve.recommendation.timing import Effort, OutOfTimeError, TimeLimit, notes_about_time
-from ranksieve.study.members import find_method
-from ranksieve.study.plan import Plan
-from ranksieve.study.running import run_on_cluster, run_on_threads
+from ranksieve.study.cells import run_on_cluster, run_on_threads
+from ranksieve.study.plan import Plan, find_method
 from ranksieve.study.study import title_of_data
 from ranksieve.sums.similarity import Similarity
 
@@ -163,7 +162,10 @@ def recommend(
     if pairs < 0:
         raise ValueError(f"pairs must be at least 0, got {pairs}")
     limit, effort = TimeLimit(time), Effort(command)
+    if selectors is None:
+        selectors = default_selectors(find_method(ranker, RANKERS, {}), costs is not None)
     plan = Plan(
+        selectors=selectors,
         rankers=[ranker],
         measures=[measure],
         tune=measure,
@@ -174,7 +176,7 @@ def recommend(
         baselines=False,
         include=list(keep),
         exclude=list(drop),
-        **_portfolio(ranker, selectors, dict(parameters or {}), costs is not None),
+        parameters={name: values for name, values in dict(parameters or {}).items() if values},
     )
     options = {"columns": columns, **(read_options or {})}
     source = open_for_study(data, split=split, pool=pool, **options)
@@ -220,23 +222,6 @@ def _directory(out: str | os.PathLike[str] | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="ranksieve-", ignore_cleanup_errors=True) as name:
         yield Path(name)
-
-
-def _portfolio(
-    ranker: Any,
-    selectors: Sequence[Any] | None,
-    given: dict[str, Mapping[str, Any]],
-    with_costs: bool,
-) -> dict[str, Any]:
-    """Return the plan's selectors (by default those that suit the ranker) and all parameters."""
-    if selectors is None:
-        defaults = default_selectors(find_method(ranker, RANKERS, {}), with_costs)
-        given = {n: defaults.get(n, {}) | dict(given.get(n, {})) for n in {**defaults, **given}}
-        selectors = list(defaults)
-    return {
-        "selectors": selectors,
-        "parameters": {n: values for n, values in given.items() if values},
-    }
 
 
 def _prepare(division: Division, plan: Plan, missing: str | None) -> Division:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.choosing import pareto_front
-from ranksieve.data import RankingData
 from ranksieve.recommendation.answer import (
     DroppedFeature,
     FrontPoint,
@@ -208,8 +207,8 @@ def gather_evidence(
     effort: Effort,
 ) -> Evidence:
     """Gather the evidence of an answer."""
-    settings = answer.settings
-    alone = alone_of(task.division.whole, settings["measure"], settings["convention"])
+    quality = Importance(task.plan.tune, convention=task.plan.convention)(task.division.whole)
+    alone = Alone(np.abs(quality.values).tolist(), quality.directions.tolist())
     copies = [other.feature for kept in answer.kept for other in kept.substitutes]
     others = sorted(task.allowed, key=lambda feature: -alone.values[feature])
     return Evidence(
@@ -246,12 +245,6 @@ def outcomes_of(task: Task, choices: Sequence[Choice | None]) -> list[StageOutco
             )
         )
     return outcomes
-
-
-def alone_of(data: RankingData, measure: str, convention: str) -> Alone:
-    """Measure how well each feature ranks alone."""
-    quality = Importance(measure, convention=convention)(data)
-    return Alone(np.abs(quality.values).tolist(), quality.directions.tolist())
 
 
 def likeness_of(similarity: np.ndarray, first: Sequence[int], others: Sequence[int]) -> Likeness:

@@ -231,8 +231,8 @@ class Task:
         return np.concatenate([np.asarray(of_part) for of_part in values])
 
 
-def default_selectors(ranker: Method, with_costs: bool) -> dict[str, dict[str, Any]]:
-    """Return the default selectors for a ranker: name -> parameters.
+def default_selectors(ranker: Method, with_costs: bool) -> list[str]:
+    """Return the names of the default selectors for a ranker.
 
     The best selector comes first; later ones are only tried with sets that cost less. Linear
     rankers and networks get methods that judge a feature given the others; all other rankers get
@@ -240,7 +240,7 @@ def default_selectors(ranker: Method, with_costs: bool) -> dict[str, dict[str, A
     reasons and measurements.
     """
     if issubclass(ranker.kind, (LinearRanker, GradientRanker)):
-        return {"greedy-rankrls": {}, "elimination": {}, "gas-e": {}}
+        return ["greedy-rankrls", "elimination", "gas-e"]
     if with_costs:
-        return {"cegb": {}, "sized-trees": {}, "greedy-rankrls": {}}
-    return {"sized-trees": {}, "bt-influence": {}, "greedy-rankrls": {}}
+        return ["cegb", "sized-trees", "greedy-rankrls"]
+    return ["sized-trees", "bt-influence", "greedy-rankrls"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from ranksieve.recommendation.cells import PlannedCell, RecommendationLog
 from ranksieve.recommendation.evidence import Spent
-from ranksieve.study.ledger import Record
+from ranksieve.study.files import Record
 
 _TO_SEARCH = 0.7  # share of a run's time; the rest is for selecting and judging the choice
 
