@@ -23,7 +23,7 @@ from rich.table import Table
 from ranksieve import FeatureCosts, RankingData, recommend
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
-from ranksieve.recommendation import work
+from ranksieve.recommendation import deciding
 from ranksieve.selectors.registry import make_selector
 from ranksieve.significance import claim_non_inferiority
 
@@ -73,13 +73,13 @@ def _one(
     world = _draw(np.random.default_rng([number, 1]), population, "w")
     own = _costs(number) if costs == "random" else None
     kept: dict[str, Any] = {}
-    original = work.Work.claim
+    original = deciding.claim_of
 
-    def claim(work: Any, choices: Any) -> Any:
-        kept["work"], kept["choices"] = work, choices
-        return original(work, choices)
+    def claim_of(task: Any, choices: Any) -> Any:
+        kept["task"], kept["choices"] = task, choices
+        return original(task, choices)
 
-    work.Work.claim = claim  # type: ignore[method-assign]
+    deciding.claim_of = claim_of
     try:
         with tempfile.TemporaryDirectory(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -87,8 +87,8 @@ def _one(
             how |= {"costs": own, "details": False}
             answer = recommend(data, "rankrls", confirm=other, seed=number, **how)
     finally:
-        work.Work.claim = original  # type: ignore[method-assign]
-    division, choices = kept["work"].division, kept["choices"]
+        deciding.claim_of = original
+    division, choices = kept["task"].division, kept["choices"]
     losses = []
     for stage, choice in zip(division.stages[:-1], choices[:-1], strict=True):
         train = data.take_queries(division.training_queries(stage.final))

@@ -17,7 +17,7 @@ from ranksieve.metrics import MAP, NDCG, get_convention
 from ranksieve.rankers import RankRLS
 from ranksieve.selectors import FSED, GAS, HCAS, FSMRank, Importance, Similarity
 from ranksieve.selectors.registry import make_selector
-from ranksieve.study.plan_files import read_plan
+from ranksieve.study.files import read_plan
 from ranksieve.study.study import load_study
 from ranksieve.values import plain_value
 

@@ -16,8 +16,7 @@ from ranksieve.io.selection import read_selection
 from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.io.small_tables import read_groups
 from ranksieve.rankers.parameter_files import read_parameters
-from ranksieve.study.ledger import Ledger
-from ranksieve.study.plan_files import read_settings
+from ranksieve.study.files import Ledger, read_settings
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 

@@ -221,17 +221,17 @@ def slow_choice(data, division, stage, margin, selectors=tuple(QUICK["selectors"
 
 def stage_choices(data, costs):
     """Choices of all stages."""
-    from ranksieve.recommendation import work
+    from ranksieve.recommendation import deciding
 
     kept = {}
-    original = work.Work.claim
+    original = deciding.claim_of
 
-    def claim(self, choices):
+    def claim_of(task, choices):
         kept["choices"] = choices
-        return original(self, choices)
+        return original(task, choices)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(work.Work, "claim", claim)
+        patch.setattr(deciding, "claim_of", claim_of)
         recommend(data, margin=0.05, costs=costs, **QUICK)
     return kept["choices"]
 

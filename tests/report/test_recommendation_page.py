@@ -49,17 +49,17 @@ def made(names=NAMES, n_kept=4, n_queries=30, selector="greedy-rankrls", **chang
     ]
     similarity = np.abs(np.corrcoef(rng.normal(size=(min(n, 150), 8)))).round(4)
     evidence = Evidence(
-        outcomes,
-        Alone(rng.uniform(0.2, 0.6, n).tolist(), rng.choice([-1, 1], n).tolist()),
-        Likeness(
+        outcomes=outcomes,
+        alone=Alone(rng.uniform(0.2, 0.6, n).tolist(), rng.choice([-1, 1], n).tolist()),
+        likeness=Likeness(
             list(range(len(similarity))),
             [similarity[row, :row].tolist() for row in range(len(similarity))],
         ),
-        [Spent("lambdamart", 90, 12.5), Spent(selector, 3, 0.25)],
-        8.0,
-        0,
-        {"python": "3.11", "numpy": "2.0"},
-        ["ranksieve", "recommend", "my data.txt"],
+        spent=[Spent("lambdamart", 90, 12.5), Spent(selector, 3, 0.25)],
+        elapsed=8.0,
+        n_resumed=0,
+        versions={"python": "3.11", "numpy": "2.0"},
+        command=["ranksieve", "recommend", "my data.txt"],
     )
     front = [
         FrontPoint(selector, size, float(size), 0.5 + size / 100, 0.0, -0.01, size > 2, True)

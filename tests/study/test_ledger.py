@@ -8,7 +8,7 @@ import pytest
 
 from ranksieve.data import DataError
 from ranksieve.io.record_log import checksum
-from ranksieve.study.ledger import Ledger
+from ranksieve.study.files import Ledger
 
 HEAD = {
     "ranksieve": "1.0",

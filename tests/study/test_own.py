@@ -30,7 +30,7 @@ from ranksieve.report.study import write_report
 from ranksieve.selectors import GAS, SequentialSelector, as_selector
 from ranksieve.splits import query_kfold
 from ranksieve.study import Plan, Study, load_study
-from ranksieve.study.plan_files import read_plan, read_settings, write_plan
+from ranksieve.study.files import read_plan, read_settings, write_plan
 from tests.study.test_study import without_times
 
 TREES = dict(n_estimators=4, n_jobs=1)

@@ -10,7 +10,7 @@ from ranksieve.rankers.registry import RANKERS
 from ranksieve.selectors._search.folds import in_parallel
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.solvers.rankrls import ridge
-from ranksieve.study.running import run_on_threads
+from ranksieve.study.cells import run_on_threads
 
 METHODS = {**RANKERS, **SELECTORS}
 FEW, MANY = 19_999, 20_000

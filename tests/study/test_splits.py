@@ -12,7 +12,7 @@ from ranksieve.report.sheets.study_selections import stability_sheet
 from ranksieve.selectors.registry import make_selector
 from ranksieve.splits import query_parts, resample_queries
 from ranksieve.study import Protocol, SplitByColumn, SplitByTime, Study, load_study, stability_of
-from ranksieve.study.plan_files import read_settings
+from ranksieve.study.files import read_settings
 
 SMALL = dict(n_informative=3, n_redundant=2, n_noise=2, docs_per_query=(3, 8))
 QUICK = dict(

@@ -25,7 +25,8 @@ from ranksieve.report.study import write_report
 from ranksieve.selectors.registry import SELECTORS, make_selector
 from ranksieve.splits import query_kfold
 from ranksieve.study import Plan, Protocol, Study, StudyFold, compare_with, load_study
-from ranksieve.study.plan_files import read_plan, read_settings, write_plan
+from ranksieve.study.files import read_plan, read_settings, write_plan
+from ranksieve.study.layout import Layout
 from ranksieve.threads import limit_blas_threads, limit_threads
 from tests.every_method import QUICK_TREES
 
@@ -700,9 +701,10 @@ def test_a_damaged_plan_is_refused_or_as_it_was(tmp_path):
 
 
 def test_numbers_beyond_the_features_are_left_out(data):
-    assert Plan(ks=[3, 500, "all"]).sizes(data.n_features) == [3, data.n_features]
+    layout = Layout(Plan(ks=[3, 500, "all"]), data.feature_names)
+    assert layout.sizes_of("gas-e") == [3, data.n_features]
     with pytest.raises(DataError, match="only 10 features; set ks to smaller numbers"):
-        Plan(ks=[500]).sizes(10)
+        Layout(Plan(ks=[500]), [str(number) for number in range(10)])
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def compare(
     validation queries, and test queries are used once. Finished work is kept in --out: the same
     command resumes, and you can add selectors, rankers or numbers of features.
     """
-    from ranksieve.study.plan_files import read_settings
+    from ranksieve.study.files import read_settings
 
     wanted = read_settings(plan) if plan is not None else {}
     wanted |= comparing.to_settings()
@@ -217,8 +217,8 @@ def _add_from_files(wanted: dict[str, Any], files: list[Path]) -> None:
         return
     from ranksieve.rankers.parameter_files import parameters_from
     from ranksieve.rankers.registry import RANKERS
-    from ranksieve.study.members import find_methods
-    from ranksieve.study.plan import Plan, reimport_estimators
+    from ranksieve.study.plan import Plan, find_methods
+    from ranksieve.study.settings import reimport_estimators
 
     own = reimport_estimators(wanted).get("own", {})
     rankers = find_methods(wanted.get("rankers", Plan.rankers), RANKERS, own)

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ranksieve.choosing import pareto_front
-from ranksieve.costs import AlignedCosts, FeatureCosts
+from ranksieve.costs import FeatureCosts
 from ranksieve.io.typed import to_json_values
 from ranksieve.recommendation.evidence import Evidence
 from ranksieve.recommendation.verdict import Verdict, percent
@@ -244,40 +243,3 @@ class Recommendation:
             for point in parts["front"]
         ]
         return cls(**parts, evidence=evidence)
-
-
-def front_of(points: Sequence[FrontPoint]) -> list[FrontPoint]:
-    """Sort the points by cost and mark those on the Pareto front."""
-    ordered = sorted(points, key=lambda p: (p.cost, -p.value, p.size, p.selector))
-    front = set(pareto_front([p.cost for p in ordered], [p.value for p in ordered]))
-    return [point._replace(is_front=i in front) for i, point in enumerate(ordered)]
-
-
-def dropped_features(
-    allowed: Sequence[int],
-    chosen: Sequence[int],
-    costs: AlignedCosts,
-    varies: np.ndarray,
-    alike: Mapping[int, Substitute],
-    budget: float | None,
-    names: Sequence[str],
-) -> list[DroppedFeature]:
-    """List the features that are not chosen, each with the reason.
-
-    ``alike`` maps a feature to the most similar chosen feature, if that is a near-copy.
-    """
-    added, spent = costs.marginal(chosen), costs.total(chosen)
-    dropped = []
-    for feature in allowed:
-        if feature in chosen:
-            continue
-        reason = "adds no gain that is needed"
-        if not varies[feature]:
-            reason = "constant within every query"
-        elif feature in alike:
-            copy = alike[feature]
-            reason = f"near-copy of {names[copy.feature]} (similarity {copy.similarity:.2f})"
-        elif budget is not None and spent + added[feature] > budget:
-            reason = f"too expensive: it adds {added[feature]:.4g} to the cost"
-        dropped.append(DroppedFeature(feature, float(costs.features[feature]), reason))
-    return dropped

@@ -19,12 +19,11 @@ from ranksieve.data import RankingData
 from ranksieve.engine.clock import work_seconds
 from ranksieve.io.record_log import RecordLog
 from ranksieve.io.records import check_kinds
-from ranksieve.metrics import evaluate
 from ranksieve.recommendation.division import Division, TrainingSet, Trial
 from ranksieve.recommendation.evidence import are_features
 from ranksieve.registry import Method
-from ranksieve.study.cells import locate_errors
-from ranksieve.study.ledger import Record
+from ranksieve.study.cells import locate_errors, query_values
+from ranksieve.study.files import Record
 from ranksieve.text import quantity
 
 T = TypeVar("T")
@@ -72,8 +71,8 @@ class RankingCell:
                 scores = np.zeros(data.n_rows)
                 if ranker is not None:
                     scores = ranker.predict(data.take_features(columns))
-                by_query = query_values(data, scores, self.measure, self.convention)
-                values[part] = by_query.tolist()
+                by_query = query_values(data, scores, [self.measure], self.convention)
+                values[part] = by_query[self.measure].tolist()
         return {"values": values, "seconds": seconds}
 
     def train(self, data: RankingData) -> Any:
@@ -81,14 +80,6 @@ class RankingCell:
         columns, seeds = list(self.features), dict.fromkeys(self.method.seeds, self.seed)
         ranker = self.method.make(**self.settings, **seeds)
         return ranker._for_features(columns, data.n_features).fit(data.take_features(columns))
-
-
-def query_values(
-    data: RankingData, scores: np.ndarray, measure: str, convention: str
-) -> np.ndarray:
-    """Return the value of the measure for each query, ranked by scores."""
-    evaluated = evaluate(data.y, scores, data.qid, [measure], convention, doc_ids=data.doc_ids)
-    return evaluated.per_query[measure]
 
 
 @dataclass(frozen=True)

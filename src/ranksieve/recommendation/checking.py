@@ -18,10 +18,10 @@ from ranksieve.io.records import get_missing
 from ranksieve.io.typed import to_json_values
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.rankers.loading import load_model
-from ranksieve.recommendation.cells import query_values
 from ranksieve.recommendation.files import MODEL, MODEL_OF_ALL, load_answer
 from ranksieve.recommendation.verdict import Verdict, percent
 from ranksieve.selectors import GreedyRankRLS
+from ranksieve.study.cells import query_values
 from ranksieve.sums.importance import Importance
 
 _SHIFT = 3.0  # a larger shift, in standard errors, is notable
@@ -139,7 +139,7 @@ def check(directory: str | os.PathLike[str], data: Any, **read_options: Any) -> 
         scores = np.zeros(known.n_rows)
         if columns:
             scores = load_model(Path(directory) / file).predict(known.take_features(columns))
-        return query_values(known, scores, measure, convention)
+        return query_values(known, scores, [measure], convention)[measure]
 
     chosen, base = values(MODEL, kept), values(MODEL_OF_ALL, allowed)
     margin, level = float(settings["margin"]), float(settings["level"])

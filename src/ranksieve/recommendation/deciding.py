@@ -18,22 +18,24 @@ from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.progress import track
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.recommendation.answer import Recommendation
-from ranksieve.recommendation.cells import Lookup, PlannedCell, RecommendationLog, drive
-from ranksieve.recommendation.division import Division, divide
-from ranksieve.recommendation.files import LEDGER, write_answer
-from ranksieve.recommendation.findings import (
-    Effort,
-    FeatureFacts,
-    describe_features,
-    gather_evidence,
+from ranksieve.recommendation.answering import (
+    claim_of,
+    confirm_choice,
+    make_answer,
+    read_other_queries,
+    write_models,
 )
-from ranksieve.recommendation.task import Rule, RuleName, default_selectors
-from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit, notes_about_time
-from ranksieve.recommendation.work import Work
-from ranksieve.study.members import find_method
-from ranksieve.study.plan import Plan
-from ranksieve.study.running import run_on_cluster, run_on_threads
+from ranksieve.recommendation.cells import Lookup, PlannedCell, RecommendationLog, drive
+from ranksieve.recommendation.division import Division, TrainingSet, divide
+from ranksieve.recommendation.files import LEDGER, write_answer
+from ranksieve.recommendation.findings import FeatureFacts, examine_features, gather_evidence
+from ranksieve.recommendation.procedure import choose_all, run_stages
+from ranksieve.recommendation.task import Rule, RuleName, Task, default_selectors
+from ranksieve.recommendation.timing import Effort, OutOfTimeError, TimeLimit, notes_about_time
+from ranksieve.study.cells import run_on_cluster, run_on_threads
+from ranksieve.study.plan import Plan, find_method
 from ranksieve.study.study import title_of_data
+from ranksieve.sums.similarity import Similarity
 
 
 def recommend(
@@ -160,7 +162,10 @@ def recommend(
     if pairs < 0:
         raise ValueError(f"pairs must be at least 0, got {pairs}")
     limit, effort = TimeLimit(time), Effort(command)
+    if selectors is None:
+        selectors = default_selectors(find_method(ranker, RANKERS, {}), costs is not None)
     plan = Plan(
+        selectors=selectors,
         rankers=[ranker],
         measures=[measure],
         tune=measure,
@@ -171,46 +176,42 @@ def recommend(
         baselines=False,
         include=list(keep),
         exclude=list(drop),
-        **_portfolio(ranker, selectors, dict(parameters or {}), costs is not None),
+        parameters={name: values for name, values in dict(parameters or {}).items() if values},
     )
     options = {"columns": columns, **(read_options or {})}
     source = open_for_study(data, split=split, pool=pool, **options)
     division = _prepare(divide(source, folds, seed, **options), plan, missing)
-    work = Work(plan, division, Rule(rule, margin, budget), level, costs)
-    other_queries = None if confirm is None else work.read_other_queries(confirm, options)
+    task = Task(plan, division, Rule(rule, margin, budget), level, costs)
+    other_queries = None if confirm is None else read_other_queries(task, confirm, options)
     with ExitStack() as stack:
         directory = stack.enter_context(_directory(out))
-        ledger = RecommendationLog(directory / LEDGER, work.head())
+        ledger = RecommendationLog(directory / LEDGER, task.head())
         run_on = run_on_threads if client is None else partial(run_on_cluster, client)
         run = stack.enter_context(run_on(division))  # type: ignore[arg-type]
         search = partial(drive, compute=partial(_compute, ledger, effort, limit, run))
-        choices = work.choose(search, limit)
-        chosen, facts = choices[-1] or work.choose_all(), FeatureFacts()
-        if out is not None:
-            limit.reserve(work.seconds_of_models(limit))
+        choices = run_stages(task, search, limit)
+        chosen, facts = choices[-1] or choose_all(task), FeatureFacts()
+        if out is not None:  # set time aside to train the two models to write
+            model = PlannedCell(TrainingSet(), task.ranking(task.allowed))
+            limit.reserve(2 * limit.expected(model))
         if details and choices[-1] is not None:
-            facts = _examine(work, chosen, pairs, search)
-    claimed = work.claim(choices)
-    confirmed = None if other_queries is None else work.confirm(chosen, other_queries)
-    work.notes += notes_about_time(time, choices, limit)
+            try:
+                facts = search(examine_features(task, chosen, pairs))
+            except OutOfTimeError:
+                task.notes.append("There was no time to examine single features.")
+    claimed = claim_of(task, choices)
+    confirmed = None if other_queries is None else confirm_choice(task, chosen, other_queries)
+    task.notes += notes_about_time(time, choices, limit)
     name = title_of_data(data) if title is None else title
-    answer = work.answer(name, chosen, facts, claimed, confirmed)
-    evidence = gather_evidence(work.task, choices, facts.similarity, answer, effort)
+    similarity = Similarity("tau_b", absolute=True)(division.whole)
+    answer = make_answer(task, name, chosen, facts, similarity, (claimed, confirmed))
+    evidence = gather_evidence(task, choices, similarity, answer, effort)
     answer = replace(answer, evidence=evidence)
     if out is not None:
         if choices[-1] is not None:
-            work.write_models(answer, directory)
+            write_models(task, answer, directory)
         write_answer(answer.to_record(), evidence.to_record(), directory)
     return answer
-
-
-def _examine(work: Work, chosen: Any, pairs: int, search: Any) -> FeatureFacts:
-    """Examine the chosen features one by one, if there is time for it."""
-    try:
-        return search(describe_features(work.task, chosen, pairs))
-    except OutOfTimeError:
-        work.notes.append("There was no time to examine single features.")
-        return FeatureFacts()
 
 
 @contextmanager
@@ -221,23 +222,6 @@ def _directory(out: str | os.PathLike[str] | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="ranksieve-", ignore_cleanup_errors=True) as name:
         yield Path(name)
-
-
-def _portfolio(
-    ranker: Any,
-    selectors: Sequence[Any] | None,
-    given: dict[str, Mapping[str, Any]],
-    with_costs: bool,
-) -> dict[str, Any]:
-    """Return the plan's selectors (by default those that suit the ranker) and all parameters."""
-    if selectors is None:
-        defaults = default_selectors(find_method(ranker, RANKERS, {}), with_costs)
-        given = {n: defaults.get(n, {}) | dict(given.get(n, {})) for n in {**defaults, **given}}
-        selectors = list(defaults)
-    return {
-        "selectors": selectors,
-        "parameters": {n: values for n, values in given.items() if values},
-    }
 
 
 def _prepare(division: Division, plan: Plan, missing: str | None) -> Division:

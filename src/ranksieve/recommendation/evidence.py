@@ -10,11 +10,6 @@ import numpy as np
 from ranksieve.data import DataError
 from ranksieve.io.typed import check_types, to_json_values
 
-# Order of the fields in the file.
-_IN_FILE = (
-    "elapsed", "n_resumed", "versions", "command", "alone", "likeness", "outcomes", "spent",
-)  # fmt: skip
-
 
 class StageOutcome(NamedTuple):
     """The choice of one run of the procedure, and its values on the judging queries."""
@@ -64,41 +59,23 @@ class Spent(NamedTuple):
     seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """The evidence of a recommendation, for its report.
+    """The evidence of a recommendation, for its report; fields are in the order of the file."""
 
-    Attributes
-    ----------
-    outcomes : list of StageOutcome
-        One for each judging part of the queries.
-    alone : Alone
-        Values of all features, on all queries.
-    likeness : Likeness
-    spent : list of Spent
-    elapsed : float
-        Duration of the last run in seconds.
-    n_resumed : int
-        Number of fits that the last run took from the ledger.
-    versions : dict of str to str
-        Versions of Python and of packages.
-    command : list of str
-        The command line, if there was one.
-    """
-
-    outcomes: list[StageOutcome]
-    alone: Alone
+    elapsed: float  # duration of the last run in seconds
+    n_resumed: int  # number of fits that the last run took from the ledger
+    versions: dict[str, str]  # of Python and of packages
+    command: list[str] = field(default_factory=list)  # the command line, if there was one
+    alone: Alone  # values of all features, on all queries
     likeness: Likeness
+    outcomes: list[StageOutcome]  # one for each judging part of the queries
     spent: list[Spent]
-    elapsed: float
-    n_resumed: int
-    versions: dict[str, str]
-    command: list[str] = field(default_factory=list)
 
     def to_record(self) -> dict[str, Any]:
         """Convert to JSON values."""
-        record = to_json_values(self)
-        return {name: record[name] for name in _IN_FILE}
+        record: dict[str, Any] = to_json_values(self)
+        return record
 
     @classmethod
     def of_record(cls, record: dict[str, Any], n_features: int) -> Evidence:

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from math import fsum, isfinite
-from typing import Any
+from math import isfinite
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ranksieve.data import RankingData
+from ranksieve.choosing import pareto_front
 from ranksieve.recommendation.answer import (
     DroppedFeature,
     FrontPoint,
     KeptFeature,
     Recommendation,
     Substitute,
-    dropped_features,
-    front_of,
 )
-from ranksieve.recommendation.cells import PlannedCell, Procedure, RecommendationLog, together
+from ranksieve.recommendation.cells import Procedure, together
 from ranksieve.recommendation.division import TrainingSet
-from ranksieve.recommendation.evidence import Alone, Evidence, Likeness, Spent, StageOutcome
+from ranksieve.recommendation.evidence import Alone, Evidence, Likeness, StageOutcome
 from ranksieve.recommendation.procedure import Choice
 from ranksieve.recommendation.task import ALL, NONE, Candidate, Task
+from ranksieve.recommendation.timing import Effort
 from ranksieve.significance import claim_chains, claim_non_inferiority
 from ranksieve.significance.samples import Sample
 from ranksieve.study.first_fold import installed_versions
 from ranksieve.sums.grades import varying_features
 from ranksieve.sums.importance import Importance
-from ranksieve.sums.similarity import Similarity
 
 MOST_COMPARED = 150
 """Largest number of features whose similarity is stored."""
@@ -42,56 +39,15 @@ _CONFIDENCE = 0.95
 _FEW_FOLDS, _FEW_PAIRS = 1, 3  # limits for large data, to save time
 
 
-@dataclass
-class FeatureFacts:
-    """Losses, selections and similarities from which the features are described."""
+class FeatureFacts(NamedTuple):
+    """What was found out about the chosen features one by one; empty if nothing was."""
 
     # Feature -> loss without it and the ends of its interval, relative to all features.
-    losses: dict[int, tuple[float, float, float]] = field(default_factory=dict)
-    # Features selected on each half of the queries.
-    selections: list[set[int]] = field(default_factory=list)
-    # (features, features): how similarly features order documents.
-    similarity: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-
-    def features(
-        self, task: Task, chosen: Choice, names: Sequence[str]
-    ) -> tuple[list[KeptFeature], list[DroppedFeature]]:
-        """Describe each kept feature, and give the reason for each dropped one."""
-        whole = task.division.whole
-        self.similarity = Similarity("tau_b", absolute=True)(whole)
-        alike = [_similar_to(feature, self.similarity, task) for feature in range(len(names))]
-        kept = [self._kept(feature, alike[feature], task) for feature in chosen.features]
-        copies = {
-            feature: near[0]
-            for feature in task.allowed
-            if (near := [other for other in alike[feature] if other.feature in chosen.features])
-        }
-        dropped = dropped_features(
-            task.allowed,
-            chosen.features,
-            task.costs,
-            varying_features(whole),
-            copies,
-            task.rule.budget,
-            names,
-        )
-        return kept, dropped
-
-    def _kept(self, feature: int, alike: Sequence[Substitute], task: Task) -> KeptFeature:
-        facts: dict[str, Any] = {}
-        if feature in self.losses:
-            facts = dict(zip(("loss", "lower", "upper"), self.losses[feature], strict=True))
-        if self.selections:
-            cluster = {feature, *(other.feature for other in alike)}
-            facts["stability"] = float(np.mean([feature in s for s in self.selections]))
-            facts["cluster_stability"] = float(
-                np.mean([not cluster.isdisjoint(s) for s in self.selections])
-            )
-        cost = float(task.costs.features[feature])
-        return KeptFeature(feature, cost, substitutes=tuple(alike), **facts)
+    losses: Mapping[int, tuple[float, float, float]] = MappingProxyType({})
+    selections: Sequence[set[int]] = ()  # features selected on each half of the queries
 
 
-def describe_features(task: Task, chosen: Choice, n_pairs: int) -> Procedure[FeatureFacts]:
+def examine_features(task: Task, chosen: Choice, n_pairs: int) -> Procedure[FeatureFacts]:
     """Leave out each chosen feature in turn, and select again on halves of the queries."""
     if task.division.is_large:
         n_pairs = min(n_pairs, _FEW_PAIRS)
@@ -132,11 +88,50 @@ def _selections(task: Task, chosen: Choice, n_pairs: int) -> Procedure[list[set[
     is_enough = len(task.division.training_queries(TrainingSet(left_out))) >= 4
     if chosen.candidate.selector in (ALL, NONE) or not is_enough:
         return []
-    member = next(m for m in task.members if m.name == chosen.candidate.selector)
     halves = [TrainingSet(left_out, (number, side)) for number in range(n_pairs) for side in (0, 1)]
-    size = chosen.candidate.size
-    paths = yield from together([task.path(member, half, size) for half in halves])
+    selector, size = chosen.candidate.selector, chosen.candidate.size
+    paths = yield from together([task.path(selector, half, size) for half in halves])
     return [set(path[:size]) for path in paths]
+
+
+def describe_features(
+    task: Task, chosen: Sequence[int], facts: FeatureFacts, similarity: np.ndarray
+) -> tuple[list[KeptFeature], list[DroppedFeature]]:
+    """Describe each kept feature, and give the reason for each dropped one."""
+    alike = [_similar_to(feature, similarity, task) for feature in range(len(task.names))]
+    kept = [_describe_kept(feature, alike[feature], facts, task) for feature in chosen]
+    added, spent = task.costs.marginal(chosen), task.costs.total(chosen)
+    varies, budget = varying_features(task.division.whole), task.rule.budget
+    dropped = []
+    for feature in task.allowed:
+        if feature in chosen:
+            continue
+        copy = next((other for other in alike[feature] if other.feature in chosen), None)
+        reason = "adds no gain that is needed"
+        if not varies[feature]:
+            reason = "constant within every query"
+        elif copy is not None:
+            reason = f"near-copy of {task.names[copy.feature]} (similarity {copy.similarity:.2f})"
+        elif budget is not None and spent + added[feature] > budget:
+            reason = f"too expensive: it adds {added[feature]:.4g} to the cost"
+        dropped.append(DroppedFeature(feature, float(task.costs.features[feature]), reason))
+    return kept, dropped
+
+
+def _describe_kept(
+    feature: int, alike: Sequence[Substitute], facts: FeatureFacts, task: Task
+) -> KeptFeature:
+    found: dict[str, Any] = {}
+    if feature in facts.losses:
+        found = dict(zip(("loss", "lower", "upper"), facts.losses[feature], strict=True))
+    if facts.selections:
+        cluster = {feature, *(other.feature for other in alike)}
+        found["stability"] = float(np.mean([feature in s for s in facts.selections]))
+        found["cluster_stability"] = float(
+            np.mean([not cluster.isdisjoint(s) for s in facts.selections])
+        )
+    cost = float(task.costs.features[feature])
+    return KeptFeature(feature, cost, substitutes=tuple(alike), **found)
 
 
 def _similar_to(feature: int, similarity: np.ndarray, task: Task) -> list[Substitute]:
@@ -149,7 +144,7 @@ def _similar_to(feature: int, similarity: np.ndarray, task: Task) -> list[Substi
     return sorted(near, key=lambda other: (-other.similarity, other.feature))
 
 
-def points_of(task: Task, chosen: Choice, level: float) -> list[FrontPoint]:
+def points_of(task: Task, chosen: Choice) -> list[FrontPoint]:
     """Return the candidates of the last stage, sorted by cost, with tests of their loss.
 
     Queries held out from selection and training judge them, so each size that was fixed in advance
@@ -161,31 +156,29 @@ def points_of(task: Task, chosen: Choice, level: float) -> list[FrontPoint]:
     stage = task.division.stages[-1]
     weights = task.division.weights([part for _, part in stage.inner])
     base = next(c.values for c in chosen.candidates if c.selector == ALL)
-    shown = _shown(task, chosen.candidates, base, weights, level) if stage.judge is None else {}
+    shown = _shown(task, chosen.candidates, base, weights) if stage.judge is None else {}
     points = []
     for candidate in chosen.candidates:
         name, size, values = candidate.selector, candidate.size, candidate.values
         value = Sample.of(values, weights).mean
-        claim = claim_non_inferiority(values, base, task.rule.margin, level, weights)
+        claim = claim_non_inferiority(values, base, task.rule.margin, task.level, weights)
         change, lower = (claim.change, claim.lower) if name != ALL else (0.0, 0.0)
         change = change if isfinite(change) else 0.0  # the mean with all features is 0
         is_shown = shown.get((name, size))
         points.append(FrontPoint(name, size, candidate.cost, value, change, lower, is_shown, False))
-    return front_of(points)
+    ordered = sorted(points, key=lambda p: (p.cost, -p.value, p.size, p.selector))
+    front = set(pareto_front([p.cost for p in ordered], [p.value for p in ordered]))
+    return [point._replace(is_front=i in front) for i, point in enumerate(ordered)]
 
 
 def _shown(
-    task: Task,
-    candidates: Sequence[Candidate],
-    base: np.ndarray,
-    weights: np.ndarray | None,
-    level: float,
+    task: Task, candidates: Sequence[Candidate], base: np.ndarray, weights: np.ndarray | None
 ) -> dict[tuple[str, int], bool]:
     """Test which candidates lose less than the margin: (selector, size) -> whether shown."""
-    chains = {member.name: _chain(task, candidates, member.name) for member in task.members}
+    chains = {selector: _chain(task, candidates, selector) for selector in task.members}
     values = {name: [candidate.values for candidate in chain] for name, chain in chains.items()}
     are_whole = all(chain and chain[-1].size == task.least for chain in chains.values())
-    claims = claim_chains(values, base, task.rule.margin, level, weights, pass_on=are_whole)
+    claims = claim_chains(values, base, task.rule.margin, task.level, weights, pass_on=are_whole)
     shown = {(ALL, len(task.allowed)): True}
     for name, chain in chains.items():
         for candidate, claim in zip(chain, claims[name], strict=True):
@@ -206,37 +199,6 @@ def _chain(task: Task, candidates: Sequence[Candidate], selector: str) -> list[C
     return [by_size[size] for size in known]
 
 
-class Effort:
-    """Counts the fits of a recommendation, each once, and adds up their time."""
-
-    def __init__(self, command: Sequence[str] = ()) -> None:
-        self.command, self.started = list(command), time.monotonic()
-        self._seconds: dict[str, tuple[str, float]] = {}
-        self._computed: set[str] = set()
-
-    def note(self, cells: Sequence[PlannedCell], new: Set[str], ledger: RecommendationLog) -> None:
-        """Count cells of the ledger; those with keys in ``new`` were computed by this run."""
-        for cell in cells:
-            key, seconds = str(cell.key()), float(ledger.get(cell.key())["seconds"])
-            self._seconds[key] = (cell.cell.method.name, seconds)
-            if key in new:
-                self._computed.add(key)
-
-    @property
-    def n_resumed(self) -> int:
-        """Number of fits that an earlier run had finished."""
-        return len(self._seconds) - len(self._computed)
-
-    @property
-    def spent(self) -> list[Spent]:
-        """Fits and seconds by method, the longest first."""
-        by_method: dict[str, list[float]] = {}
-        for method, seconds in self._seconds.values():
-            by_method.setdefault(method, []).append(seconds)
-        spent = [Spent(name, len(times), fsum(times)) for name, times in by_method.items()]
-        return sorted(spent, key=lambda item: (-item.seconds, item.method))
-
-
 def gather_evidence(
     task: Task,
     choices: Sequence[Choice | None],
@@ -245,8 +207,8 @@ def gather_evidence(
     effort: Effort,
 ) -> Evidence:
     """Gather the evidence of an answer."""
-    settings = answer.settings
-    alone = alone_of(task.division.whole, settings["measure"], settings["convention"])
+    quality = Importance(task.plan.tune, convention=task.plan.convention)(task.division.whole)
+    alone = Alone(np.abs(quality.values).tolist(), quality.directions.tolist())
     copies = [other.feature for kept in answer.kept for other in kept.substitutes]
     others = sorted(task.allowed, key=lambda feature: -alone.values[feature])
     return Evidence(
@@ -254,7 +216,7 @@ def gather_evidence(
         alone=alone,
         likeness=likeness_of(similarity, [*answer.features, *copies], others),
         spent=effort.spent,
-        elapsed=time.monotonic() - effort.started,
+        elapsed=effort.elapsed,
         n_resumed=effort.n_resumed,
         versions=installed_versions(),
         command=effort.command,
@@ -283,12 +245,6 @@ def outcomes_of(task: Task, choices: Sequence[Choice | None]) -> list[StageOutco
             )
         )
     return outcomes
-
-
-def alone_of(data: RankingData, measure: str, convention: str) -> Alone:
-    """Measure how well each feature ranks alone."""
-    quality = Importance(measure, convention=convention)(data)
-    return Alone(np.abs(quality.values).tolist(), quality.directions.tolist())
 
 
 def likeness_of(similarity: np.ndarray, first: Sequence[int], others: Sequence[int]) -> Likeness:

@@ -6,9 +6,9 @@ to find the features to recommend.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from ranksieve.data import DataError
 from ranksieve.recommendation.cells import Procedure, together
 from ranksieve.recommendation.division import Stage, TrainingSet
 from ranksieve.recommendation.pruning import Enough, pruning
-from ranksieve.recommendation.task import ALL, NONE, Candidate, Member, Task
+from ranksieve.recommendation.task import ALL, NONE, Candidate, Task
+from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit
 from ranksieve.sums.similarity import Similarity
 
 _CLOSE = 1.12  # no size is tried between two that are within this factor
@@ -38,6 +39,37 @@ class Choice(NamedTuple):
     base: np.ndarray | None  # (queries,): the same with all features
 
 
+def run_stages(
+    task: Task, run: Callable[[Procedure[Any]], Any], limit: TimeLimit
+) -> list[Choice | None]:
+    """Run all stages in parallel or, with a time limit, one after the other until time is up.
+
+    With a time limit, the last stage runs first, because its features are recommended.
+    """
+    stages = task.division.stages
+    last = len(stages) - 1
+    if not limit.is_set:
+        each = [run_stage(task, stage, stage is stages[last]) for stage in stages]
+        choices: list[Choice | None] = run(together(each))
+        return choices
+    choices = [None] * len(stages)
+    for n_before, number in enumerate([last, *range(last)]):
+        task.is_over = limit.share(len(stages) - n_before)
+        try:
+            choices[number] = run(run_stage(task, stages[number], shows_front=number == last))
+        except OutOfTimeError:
+            break
+    return choices
+
+
+def choose_all(task: Task) -> Choice:
+    """Choose all features, if there was no time to try anything else."""
+    every, cost = task.allowed, task.costs.total(task.allowed)
+    if not task.rule.is_affordable(cost):
+        raise DataError("there was no time to find features within the budget: allow more time")
+    return Choice(Candidate(ALL, len(every), cost, np.empty(0)), every, [], None, None)
+
+
 def run_stage(task: Task, stage: Stage, shows_front: bool = False) -> Procedure[Choice]:
     """Choose features on the inner folds of a stage, and judge the choice.
 
@@ -46,7 +78,7 @@ def run_stage(task: Task, stage: Stage, shows_front: bool = False) -> Procedure[
     weights = task.division.weights([part for _, part in stage.inner])
     search = Search(task, stage.inner, weights)
     yield from search.run()
-    chosen = task.rule.choose(list(search.found), search.base, weights)
+    chosen = task.rule.choose(search.found, search.base, weights)
     features = yield from _chosen(task, stage, chosen, search)
     values = base_values = None
     if stage.judge is not None:
@@ -55,7 +87,7 @@ def run_stage(task: Task, stage: Stage, shows_front: bool = False) -> Procedure[
         values, base_values = yield from pair
     if shows_front:
         yield from search.extend(chosen)
-    return Choice(chosen, tuple(features), list(search.found), values, base_values)
+    return Choice(chosen, tuple(features), search.found, values, base_values)
 
 
 class Search:
@@ -112,11 +144,11 @@ class Search:
             return
         least, members = 0, list(self.task.members)
         if self.task.division.is_large:
-            least, members = chosen.size, [one for one in members if one.name == chosen.selector]
+            least, members = chosen.size, [one for one in members if one == chosen.selector]
         sizes = [size for size in self.task.sizes() if size >= least]
         yield from together([self._judge_all(member, sizes[::-1]) for member in members])
 
-    def _cheapest(self, member: Member) -> Procedure[None]:
+    def _cheapest(self, member: str) -> Procedure[None]:
         """Find the smallest size that is enough and costs less than the best candidate so far.
 
         Bisects on a logarithmic scale between a size that is too small and one that is enough.
@@ -142,7 +174,7 @@ class Search:
         enough = [one for one in self.found if one.selector == ALL or self.is_enough(one.values)]
         return min(enough, key=lambda one: one.cost)
 
-    def _largest_below(self, member: Member, cost: float) -> Procedure[int]:
+    def _largest_below(self, member: str, cost: float) -> Procedure[int]:
         """Return a selector's largest size below a cost; ``least - 1`` if there is none."""
         size = self.task.least - 1
         while size + 1 < len(self.task.allowed):
@@ -156,7 +188,7 @@ class Search:
                 size = more
         return size
 
-    def _largest_first(self, member: Member) -> Procedure[None]:
+    def _largest_first(self, member: str) -> Procedure[None]:
         """Evaluate sizes from the largest down, starting with the largest within the budget."""
         sizes = self.task.sizes()
         if self.task.rule.budget is not None:
@@ -166,23 +198,23 @@ class Search:
             sizes = sizes[-_FEW_SIZES:] if self.task.division.is_large else sizes
         yield from self._judge_all(member, sizes[::-1])
 
-    def _judge_all(self, member: Member, sizes: Iterable[int]) -> Procedure[None]:
+    def _judge_all(self, member: str, sizes: Iterable[int]) -> Procedure[None]:
         """Evaluate sizes in order until time is up, but at least the first one."""
         for size in sizes:
             yield from self._judge(member, size)
             if self.task.is_over():
                 return
 
-    def _judge(self, member: Member, size: int) -> Procedure[Candidate]:
+    def _judge(self, member: str, size: int) -> Procedure[Candidate]:
         """Evaluate the first ``size`` features that a selector finds in each fold."""
-        if (member.name, size) not in self._found:
+        if (member, size) not in self._found:
             paths = yield from self._paths(member, size)
             values = yield from self.task.judged(self.folds, [path[:size] for path in paths])
-            candidate = Candidate(member.name, size, self._cost(paths, size), values)
-            self._found[member.name, size] = candidate
-        return self._found[member.name, size]
+            candidate = Candidate(member, size, self._cost(paths, size), values)
+            self._found[member, size] = candidate
+        return self._found[member, size]
 
-    def _paths(self, member: Member, size: int) -> Procedure[list[list[int]]]:
+    def _paths(self, member: str, size: int) -> Procedure[list[list[int]]]:
         """Return a selector's order of at least ``size`` features in each fold."""
         return together([self.task.path(member, training, size) for training, _ in self.folds])
 
@@ -200,8 +232,7 @@ def _chosen(task: Task, stage: Stage, chosen: Candidate, search: Search) -> Proc
         return []
     path, size = list(task.allowed), chosen.size
     if chosen.selector != ALL:
-        member = next(one for one in task.members if one.name == chosen.selector)
-        path = yield from task.path(member, stage.final, size)
+        path = yield from task.path(chosen.selector, stage.final, size)
     if not task.costs.vary or task.rule.name == "best":
         return path[:size]
 

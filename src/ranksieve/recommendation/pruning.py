@@ -37,29 +37,12 @@ def pruning(
     first. Each pass tries every step once; passes are repeated until nothing changes or evaluations
     run out. At least one feature stays, and features that cost nothing stay.
 
-    Parameters
-    ----------
-    start : sequence of int
-        Initial features, most important first. If savings are equal, the last one is tried first.
-    costs : AlignedCosts
-    is_enough : callable
-        Evaluates a set of features; called once for each set. If the start is not enough, nothing
-        is changed.
-    keep : iterable of int
-        Features that are never dropped.
-    substitutes : mapping of int to sequence of int, optional
-        Features that may replace a feature, best first.
-    max_evaluations : int, optional
-        Largest number of sets to evaluate, at least 1. By default there is no limit.
+    ``start`` has the most important feature first: if savings are equal, the last one is tried
+    first. If the start is not enough, nothing is changed. Features in ``keep`` are never dropped;
+    ``substitutes`` lists those that may replace a feature, best first. ``is_enough`` is called once
+    for each set, and at most ``max_evaluations`` times. The result is in the order of the start,
+    and a substitute has the position of the feature that it replaces.
 
-    Returns
-    -------
-    tuple of int
-        The remaining features, in the order of the start; a substitute has the position of the
-        feature that it replaces.
-
-    Notes
-    -----
     A pass over n features in g groups, with s substitutes each, evaluates at most n (1 + s) + g
     sets. Usually there are two passes. A set may be enough although a larger one is not. The result
     is a set that no single step makes cheaper, not necessarily the cheapest set of all.

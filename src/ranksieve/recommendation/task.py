@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ranksieve._version import __version__
+from ranksieve.base.choices import listed_features
 from ranksieve.choosing import ROUNDING
-from ranksieve.costs import AlignedCosts, FeatureCosts
+from ranksieve.costs import FeatureCosts
+from ranksieve.data import DataError
+from ranksieve.data.missing import has_missing
+from ranksieve.data.ranking_data import fingerprint
+from ranksieve.metrics import get_convention
 from ranksieve.rankers.base import LinearRanker
 from ranksieve.rankers.gradient_descent import GradientRanker
 from ranksieve.recommendation.cells import PlannedCell, Procedure, RankingCell
 from ranksieve.recommendation.division import Division, TrainingSet
 from ranksieve.registry import Method
+from ranksieve.significance.claims import check_margin
 from ranksieve.significance.samples import Sample
 from ranksieve.study.cells import SelectionCell
 from ranksieve.study.plan import Plan, make_study_selector
@@ -91,29 +98,77 @@ class Rule:
         return max(affordable, key=lambda one: (round(mean(one), 12), -one.cost, -one.size))
 
 
-@dataclass(frozen=True)
-class Member:
-    """A selector of the portfolio; ``make(k)`` returns the cell that selects ``k`` features."""
-
-    name: str
-    make: Callable[[int], SelectionCell]
-
-
-@dataclass(frozen=True)
 class Task:
-    """Data, selectors, ranker, costs and rule that all stages share."""
+    """What to recommend: data, selectors, a ranker, costs, the rule that chooses, and a level.
 
-    division: Division
-    members: Sequence[Member]
-    # Returns the cell that trains a ranker on some features, given in ascending order.
-    rank: Callable[[tuple[int, ...]], RankingCell]
-    costs: AlignedCosts
-    rule: Rule
-    include: tuple[int, ...]  # features that are always chosen
-    allowed: tuple[int, ...]  # all features that may be chosen
-    allows_none: bool  # whether an empty set of features is a candidate
-    # Returns whether time is up; then only work that a choice requires is done.
-    is_over: Callable[[], bool] = field(default=lambda: False)
+    ``costs`` are those that the user gave, in any form; None if there are none.
+    """
+
+    def __init__(
+        self, plan: Plan, division: Division, rule: Rule, level: float, costs: Any
+    ) -> None:
+        check_margin(rule.margin, level)
+        self.plan, self.division, self.rule, self.level = plan, division, rule, level
+        self.names = [str(name) for name in division.whole.feature_names]
+        self.named_costs = FeatureCosts.of(costs, self.names)
+        self.has_costs = costs is not None and self.named_costs.total(self.names) > 0
+        if not self.has_costs:
+            self.named_costs = FeatureCosts.of(None, self.names)
+        self.costs = self.named_costs.aligned(self.names)
+        listed = listed_features(plan.include, plan.exclude, {}, self.names)
+        self.include = tuple(listed.include)  # features that are always chosen
+        excluded = set(listed.exclude)
+        # All features that may be chosen.
+        self.allowed = tuple(f for f in range(len(self.names)) if f not in excluded)
+        self.notes: list[str] = []  # what was left out, and why
+        self.members = self._find_members()
+        if costs is not None and not self.has_costs:
+            self.notes.append("No feature costs anything: the fewest features are recommended.")
+        if not self.members:
+            raise DataError("none of the selectors accepts missing values: fill them in")
+        (self.ranker,) = plan.rankers
+        # Whether an empty set of features is a candidate.
+        self.allows_none = get_convention(plan.convention).averages_ties
+        # Returns whether time is up; then only work that a choice requires is done.
+        self.is_over: Callable[[], bool] = lambda: False
+        least = self.costs.total(self.include)
+        if rule.budget is not None and least > rule.budget:
+            raise DataError(
+                f"the features to keep cost {least:.4g}, which is more than the budget of "
+                f"{rule.budget:.4g}"
+            )
+
+    def _find_members(self) -> dict[str, SelectionCell]:
+        """Selectors by name, with costs if they use any: cells that select one feature."""
+        whole, members = self.division.whole, {}
+        keeps_missing = whole.keeps_missing and has_missing(whole.X)
+        for name in self.plan.selectors:
+            method, settings = self.plan.method(name), self.plan.settings(name)
+            if keeps_missing and not self.plan.make_selector(name).takes_missing:
+                self.notes.append(f"{name} was left out: it takes no missing values.")
+                continue
+            shown = name
+            if self.has_costs and method.takes_costs and "costs" not in settings:
+                shown = name + _BY_COST
+                settings = settings | {"costs": self.named_costs.to_record()}
+            make_study_selector(method, 1, settings, self.plan.inside)  # fail early
+            seed = self.plan.seed if method.is_seeded else None
+            members[shown] = SelectionCell(method, settings, {}, seed, 1, self.plan.inside)
+        return members
+
+    def head(self) -> dict[str, Any]:
+        """Return the settings that all results depend on, for the head of the ledger."""
+        return {
+            "ranksieve": __version__,
+            "fingerprint": fingerprint(self.division.whole),
+            "n_features": len(self.names),
+            "parts": {name: len(part) for name, part in self.division.parts.items()},
+            "division": self.division.in_words,
+            "measure": self.plan.tune,
+            "convention": self.plan.convention,
+            "scale": self.plan.scale,
+            "missing": self.plan.missing,
+        }
 
     @property
     def least(self) -> int:
@@ -128,18 +183,22 @@ class Task:
             size = max(size + 1, round(size * _STEP))
         return sizes
 
-    def ranked(self, training: TrainingSet, features: Sequence[int]) -> PlannedCell:
-        """Return the cell that trains the ranker on some features and queries."""
-        return PlannedCell(training, self.rank(tuple(sorted(features))))
+    def ranking(self, features: Sequence[int]) -> RankingCell:
+        """Return the cell that trains the ranker on some features, in any order."""
+        plan, method = self.plan, self.plan.method(self.ranker)
+        seed, settings = plan.seed if method.is_seeded else None, plan.settings(self.ranker)
+        columns = tuple(sorted(features))
+        return RankingCell(method, settings, seed, columns, plan.tune, plan.convention)
 
-    def path(self, member: Member, training: TrainingSet, size: int) -> Procedure[list[int]]:
+    def path(self, member: str, training: TrainingSet, size: int) -> Procedure[list[int]]:
         """Order at least ``size`` features by a selector, on the queries of a training set.
 
         Features that would exceed the budget, given the features before them, are skipped.
         """
         most = len(self.allowed) - 1
         for k in dict.fromkeys((min(most, _FIRST), most)):
-            cell = PlannedCell(self.division.to_select(training), member.make(k))
+            selection = replace(self.members[member], k=k)
+            cell = PlannedCell(self.division.to_select(training), selection)
             lookup = yield [cell]
             path = self._within_budget(lookup(cell)["features"])
             if len(path) >= size:
@@ -162,15 +221,18 @@ class Task:
 
         ``features`` lists the features to train on in each fold.
         """
-        cells = [self.ranked(training, f) for (training, _), f in zip(folds, features, strict=True)]
+        cells = [
+            PlannedCell(training, self.ranking(subset))
+            for (training, _), subset in zip(folds, features, strict=True)
+        ]
         lookup = yield cells
         parts = [part for _, part in folds]
         values = [lookup(cell)["values"][part] for cell, part in zip(cells, parts, strict=True)]
         return np.concatenate([np.asarray(of_part) for of_part in values])
 
 
-def default_selectors(ranker: Method, with_costs: bool) -> dict[str, dict[str, Any]]:
-    """Return the default selectors for a ranker: name -> parameters.
+def default_selectors(ranker: Method, with_costs: bool) -> list[str]:
+    """Return the names of the default selectors for a ranker.
 
     The best selector comes first; later ones are only tried with sets that cost less. Linear
     rankers and networks get methods that judge a feature given the others; all other rankers get
@@ -178,34 +240,7 @@ def default_selectors(ranker: Method, with_costs: bool) -> dict[str, dict[str, A
     reasons and measurements.
     """
     if issubclass(ranker.kind, (LinearRanker, GradientRanker)):
-        return {"greedy-rankrls": {}, "elimination": {}, "gas-e": {}}
+        return ["greedy-rankrls", "elimination", "gas-e"]
     if with_costs:
-        return {"cegb": {}, "sized-trees": {}, "greedy-rankrls": {}}
-    return {"sized-trees": {}, "bt-influence": {}, "greedy-rankrls": {}}
-
-
-def members_of(
-    plan: Plan, costs: FeatureCosts | None, keeps_missing: bool
-) -> tuple[list[Member], list[str]]:
-    """Return the selectors of a plan, with costs if they use any, and notes on omitted ones."""
-    members, notes = [], []
-    for name in plan.selectors:
-        method, settings = plan.method(name), plan.settings(name)
-        if keeps_missing and not plan.make_selector(name).takes_missing:
-            notes.append(f"{name} was left out: it takes no missing values.")
-            continue
-        shown = name
-        if costs is not None and method.takes_costs and "costs" not in settings:
-            shown, settings = name + _BY_COST, settings | {"costs": costs.to_record()}
-        members.append(_member(plan, shown, method, settings))
-    return members, notes
-
-
-def _member(plan: Plan, name: str, method: Method, settings: Mapping[str, Any]) -> Member:
-    seed = plan.seed if method.is_seeded else None
-
-    def make(k: int) -> SelectionCell:
-        return SelectionCell(method, dict(settings), {}, seed, k, plan.inside)
-
-    make_study_selector(method, 1, dict(settings), plan.inside)  # fail early
-    return Member(name, make)
+        return ["cegb", "sized-trees", "greedy-rankrls"]
+    return ["sized-trees", "bt-influence", "greedy-rankrls"]

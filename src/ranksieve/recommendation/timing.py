@@ -1,14 +1,15 @@
-"""The time limit: which work may still start, and how much time each run may use."""
+"""Time: which work may still start before a limit, and how much each method has used."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import inf
-from time import monotonic
+from collections.abc import Callable, Sequence, Set
+from math import fsum, inf
+from time import monotonic, perf_counter
 from typing import Any
 
-from ranksieve.recommendation.cells import PlannedCell
-from ranksieve.study.ledger import Record
+from ranksieve.recommendation.cells import PlannedCell, RecommendationLog
+from ranksieve.recommendation.evidence import Spent
+from ranksieve.study.files import Record
 
 _TO_SEARCH = 0.7  # share of a run's time; the rest is for selecting and judging the choice
 
@@ -69,6 +70,42 @@ class TimeLimit:
             return ended
 
         return is_over
+
+
+class Effort:
+    """Counts the fits of a recommendation, each once, and adds up their time."""
+
+    def __init__(self, command: Sequence[str] = ()) -> None:
+        self.command, self.started = list(command), perf_counter()
+        self._seconds: dict[str, tuple[str, float]] = {}
+        self._computed: set[str] = set()
+
+    def note(self, cells: Sequence[PlannedCell], new: Set[str], ledger: RecommendationLog) -> None:
+        """Count cells of the ledger; those with keys in ``new`` were computed by this run."""
+        for cell in cells:
+            key, seconds = str(cell.key()), float(ledger.get(cell.key())["seconds"])
+            self._seconds[key] = (cell.cell.method.name, seconds)
+            if key in new:
+                self._computed.add(key)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the run began."""
+        return perf_counter() - self.started
+
+    @property
+    def n_resumed(self) -> int:
+        """Number of fits that an earlier run had finished."""
+        return len(self._seconds) - len(self._computed)
+
+    @property
+    def spent(self) -> list[Spent]:
+        """Fits and seconds by method, the longest first."""
+        by_method: dict[str, list[float]] = {}
+        for method, seconds in self._seconds.values():
+            by_method.setdefault(method, []).append(seconds)
+        spent = [Spent(name, len(times), fsum(times)) for name, times in by_method.items()]
+        return sorted(spent, key=lambda item: (-item.seconds, item.method))
 
 
 def notes_about_time(seconds: float | None, choices: Sequence[Any], limit: TimeLimit) -> list[str]:

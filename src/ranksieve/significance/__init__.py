@@ -9,15 +9,16 @@ Differences of at most 1e-11 of the largest value are rounding errors and count 
 
 from __future__ import annotations
 
-from ranksieve.significance.claims import Claim, claim_chains, claim_non_inferiority, claim_sequence
-from ranksieve.significance.intervals import (
-    Interval,
+from ranksieve.significance.claims import (
+    Claim,
     NonInferiority,
-    bootstrap_interval,
+    claim_chains,
+    claim_non_inferiority,
+    claim_sequence,
     non_inferiority,
-    student_interval,
 )
 from ranksieve.significance.power import queries_needed, showable_margin
+from ranksieve.significance.samples import Interval, bootstrap_interval, student_interval
 from ranksieve.significance.stability import (
     false_selections_bound,
     jaccard,

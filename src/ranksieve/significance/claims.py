@@ -1,4 +1,4 @@
-"""Test claims that fewer features lose less than a margin, one at a time or several together."""
+"""Test claims that a loss is below a margin, one at a time or several together."""
 
 from __future__ import annotations
 
@@ -6,9 +6,129 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import special
 
-from ranksieve.significance.intervals import check_margin, non_inferiority
-from ranksieve.significance.samples import Sample, weighted_pairs
+from ranksieve.data import DataError
+from ranksieve.significance.samples import Sample, jackknife, paired_differences, weighted_pairs
+from ranksieve.significance.tests import paired_t_test
+
+
+class NonInferiority(NamedTuple):
+    """Whether ``a`` is shown not to be worse than ``b`` by a margin.
+
+    ``change`` is that from the mean of ``b`` to the mean of ``a``, on the scale of the margin, and
+    ``lower`` is its one-sided lower confidence bound. If the hypothesis that ``a`` is worse by the
+    margin or more is rejected, ``lower`` lies above ``-margin``.
+    """
+
+    change: float
+    lower: float
+    p_value: float
+    non_inferior: bool
+
+
+def non_inferiority(
+    a: Any,
+    b: Any,
+    margin: float = 0.01,
+    relative: bool = True,
+    level: float = 0.95,
+    weights: Any = None,
+) -> NonInferiority:
+    """Test whether ``a`` is not worse than ``b`` by a margin, such as 1 % of b's mean.
+
+    A test that finds no difference does not show that there is none. Here the hypothesis to
+    reject is that ``a`` is worse by the margin or more:
+    ``mean(a) <= (1 - margin) mean(b)``, or ``mean(a) <= mean(b) - margin`` if not relative.
+
+    Parameters
+    ----------
+    a, b, weights
+        See :func:`paired_t_test`; the mean of ``b`` must be positive if ``relative``.
+    margin : float
+        Smallest loss that would matter, at least 0: a fraction of the mean of ``b`` (below 1) if
+        ``relative``, else a difference in the units of the values.
+    relative : bool
+        Whether the margin is relative to the mean of ``b``.
+    level : float
+        Confidence of the bound, between 0.5 and 1; the test has the level ``1 - level``.
+
+    Notes
+    -----
+    A one-sided paired t-test of ``a - (1 - margin) b``, or ``a - b + margin``. The bound is the
+    lower end of the one-sided interval of the same test: Fieller's interval of
+    ``mean(a) / mean(b) - 1``, which allows for the mean of ``b`` being an estimate too, or
+    Student's interval of ``mean(a - b)``. A relative change has no bound (-infinity) unless
+    the mean of ``b`` is itself significantly above zero at this level; the p-value is therefore
+    the larger one of the two tests, so that verdict, p-value and bound always agree.
+
+    References
+    ----------
+    - E. Fieller. Some problems in interval estimation. Journal of the Royal Statistical
+      Society B 16(2), 1954.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ranksieve.significance import non_inferiority
+    >>> b = np.linspace(0.2, 0.8, 50)
+    >>> a = b + np.tile([0.01, -0.01], 25)
+    >>> non_inferiority(a, b).non_inferior
+    True
+    >>> non_inferiority(a - 0.01, b).non_inferior
+    False
+    """
+    check_margin(margin, level, relative)
+    first, second, weights = weighted_pairs(a, b, weights)
+    differences = paired_differences(first, second, weights)
+    quantile = float(special.stdtrit(differences.degrees, level))
+    if relative:
+        base = float(np.average(second, weights=weights))
+        if base <= 0:
+            raise DataError(f"the mean of b is {base:.4g}, not positive: pass relative=False")
+        change = float(np.average(first, weights=weights)) / base - 1
+        lower = fieller_bound(first, second, weights, quantile) - 1
+        zero = np.zeros_like(second)
+        p_value = max(
+            paired_t_test(first, (1 - margin) * second, "greater", weights).p_value,
+            paired_t_test(second, zero, "greater", weights).p_value,
+        )
+    else:
+        change = differences.mean
+        lower = change - quantile * differences.error
+        p_value = paired_t_test(first, second - margin, "greater", weights).p_value
+    return NonInferiority(change, lower, p_value, p_value < 1 - level)
+
+
+def check_margin(margin: float, level: float, relative: bool = True) -> None:
+    """Raise a ValueError unless margin and one-sided confidence level are valid."""
+    if not 0.5 < level < 1:
+        raise ValueError(f"level must lie between 0.5 and 1, got {level}")
+    if not 0 <= margin < (1 if relative else np.inf):
+        raise ValueError(f"margin must be at least 0, and below 1 if relative, got {margin}")
+
+
+def fieller_bound(
+    first: np.ndarray, second: np.ndarray, weights: np.ndarray | None, quantile: float
+) -> float:
+    """Lower bound of mean(first) / mean(second): the ratio at which the t-test changes its result.
+
+    It solves ``mean(first - rho second)^2 = quantile^2 var(first - rho second) / n`` for rho
+    below the observed ratio. Solving for the distance from that ratio avoids cancellation.
+    """
+    base = np.average(second, weights=weights)
+    ratio = np.average(first, weights=weights) / base
+    values, n = (first - ratio * second, second), len(first)
+    if weights is None:
+        products = np.cov(*values) / n
+    else:
+        changes = np.array([jackknife(column, weights) for column in values])
+        products = (n - 1) / n * changes @ changes.T
+    rest, second_rest, second_second = quantile**2 * products[[0, 0, 1], [0, 1, 1]]
+    leading = base**2 - second_second
+    if leading <= 0:
+        return -np.inf
+    return float(ratio - (second_rest + np.sqrt(second_rest**2 + leading * rest)) / leading)
 
 
 class Claim(NamedTuple):
@@ -53,31 +173,19 @@ def claim_non_inferiority(
 ) -> Claim:
     r"""Test the claim that ``a`` loses less than a margin of the mean of ``b``.
 
-    The queries must not have been used to choose what is tested. Too little data is not an error;
-    the claim is then not shown.
+    The queries must not have been used to choose what is tested. A claim is not shown if there is
+    only one query, or if the mean of ``b`` is not positive.
 
     Parameters
     ----------
-    a, b : arrays of shape (queries,)
-        Values on the same queries, of the candidate and of the base; larger is better.
-    margin : float
-        Smallest loss that would matter, as a fraction of the mean of ``b``, below 1.
-    level : float
-        Confidence, between 0.5 and 1; a false claim is shown with a probability of at most
-        ``1 - level``.
-    weights : array of shape (queries,), optional
-        Weight of each query in all means.
-
-    Returns
-    -------
-    Claim
-        Not shown if there is one query, or if the mean of ``b`` is not positive.
+    a, b, margin, level, weights
+        See :func:`non_inferiority`; the margin is relative. A false claim is shown with a
+        probability of at most ``1 - level``.
 
     Notes
     -----
-    The test is :func:`non_inferiority`: a paired t-test of ``a - (1 - margin) b``, whose bound is
-    Fieller's. ``bootstrap_interval(a, b, 2 * level - 1, relative=True).lower`` is the same bound
-    without the assumption that means are normal, as a check. Takes O(n) time for n queries.
+    ``bootstrap_interval(a, b, 2 * level - 1, relative=True).lower`` is the same bound
+    without the assumption that means are normal, as a check.
 
     Examples
     --------
@@ -117,11 +225,6 @@ def claim_sequence(
         largest down. The order must not depend on these values.
     b, margin, level, weights
         See :func:`claim_non_inferiority`.
-
-    Returns
-    -------
-    list of Claim
-        One for each candidate. Those after the first that is not shown are not tested.
 
     Notes
     -----
@@ -174,18 +277,14 @@ def claim_chains(
         Whether a chain whose claims are all shown passes its share on to the others. Must be False
         if the end of a chain depends on the values.
 
-    Returns
-    -------
-    dict of str to list of Claim
-        Claims of each chain, with the final level of the chain.
-
     Notes
     -----
     Each of m chains has an equal share of the probability ``1 - level``. Once all claims of a chain
     are shown, its share is divided among the other chains; a chain without candidates keeps its
-    share. This is the graphical procedure with an edge of weight 1 from each claim to the next one
-    of its chain, and of weight 1 / (m - 1) from the last one to the first of every other chain. It
-    shows at least as much as m separate chains at level ``1 - (1 - level) / m``.
+    share. Claims have the final level of their chain. This is the graphical procedure with an edge
+    of weight 1 from each claim to the next one of its chain, and of weight 1 / (m - 1) from the
+    last one to the first of every other chain. It shows at least as much as m separate chains at
+    level ``1 - (1 - level) / m``.
 
     References
     ----------

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from ranksieve.data import DataError
-from ranksieve.significance.intervals import check_margin, fieller_bound
+from ranksieve.significance.claims import check_margin, fieller_bound
 from ranksieve.significance.samples import Sample, paired_differences, weighted_pairs
 
 
@@ -31,8 +31,9 @@ def queries_needed(
 
     Parameters
     ----------
-    a, b : arrays of shape (queries,)
-        Values of similar queries, from which the variance is estimated.
+    a, b, weights
+        See :func:`paired_t_test`. They are of similar queries, from which the variance is
+        estimated; future queries are assumed to have the same distribution of weights.
     margin : float
         Smallest loss :math:`\delta` that would matter, as a fraction of the mean of ``b``.
     level : float
@@ -41,8 +42,6 @@ def queries_needed(
         Probability that the claim is shown, at least 0.5.
     loss : float
         The true loss :math:`\lambda`, as a fraction of the mean of ``b``; a gain if negative.
-    weights : array of shape (queries,), optional
-        Weight of each query; future queries are assumed to have the same distribution of weights.
 
     Returns
     -------
@@ -88,7 +87,8 @@ def showable_margin(
 ) -> float:
     """Smallest margin that would probably be shown if in fact nothing is lost.
 
-    It is the margin for which :func:`queries_needed` gives this number of queries.
+    It is the margin for which :func:`queries_needed` gives this number of queries, as a fraction of
+    the mean of ``b``; infinite if no margin can be shown, and NaN if there is only one query.
 
     Parameters
     ----------
@@ -96,12 +96,6 @@ def showable_margin(
         See :func:`queries_needed`.
     n_queries : int, optional
         Number of queries; by default the number of values.
-
-    Returns
-    -------
-    float
-        A fraction of the mean of ``b``; infinite if no margin can be shown; NaN if there is one
-        query.
 
     Examples
     --------

@@ -10,8 +10,7 @@ import numpy as np
 from scipy import special
 
 from ranksieve.data import DataError
-from ranksieve.significance.intervals import Interval
-from ranksieve.significance.samples import check_level
+from ranksieve.significance.samples import Interval, check_level
 
 _UNDEFINED = (
     "stability is not defined if all selections are empty or contain all features: leave this "
@@ -36,10 +35,6 @@ def nogueira(selections: Iterable[Iterable[int]], n_features: int, level: float 
         Number of features to choose from.
     level : float
         Confidence of the interval.
-
-    Returns
-    -------
-    Interval
 
     Notes
     -----
@@ -89,10 +84,6 @@ def jaccard(selections: Iterable[Iterable[Hashable]]) -> float:
     selections : sequences of int or str
         Selected features of each fold, in any order.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> from ranksieve.significance import jaccard
@@ -112,14 +103,8 @@ def kuncheva(selections: Iterable[Iterable[int]], n_features: int) -> float:
 
     Parameters
     ----------
-    selections : sequences of int
-        Selected features of each fold, 0-based, in any order.
-    n_features : int
-        Number of features to choose from.
-
-    Returns
-    -------
-    float
+    selections, n_features
+        See :func:`nogueira`.
 
     References
     ----------
@@ -153,17 +138,11 @@ def selection_probabilities(
 
     Parameters
     ----------
-    selections : sequences of int
-        Selected features of each run, 0-based, in any order; two runs or more.
-    n_features : int
-        Number of features to choose from.
+    selections, n_features
+        See :func:`nogueira`.
     clusters : int array of shape (features,), optional
         Cluster of each feature, such as :func:`near_copies` returns. A run that selects any feature
         of a cluster selects the cluster.
-
-    Returns
-    -------
-    array of shape (features,)
 
     Examples
     --------
@@ -188,18 +167,15 @@ def selection_probabilities(
 
 
 def near_copies(similarity: np.ndarray, least: float) -> np.ndarray:
-    """Clusters of features that are near-copies, or connected by near-copies.
+    """Cluster of each feature: features are together if near-copies connect them.
+
+    Clusters are numbered from 0 in the order of their first features.
 
     Parameters
     ----------
     similarity : array of shape (features, features)
     least : float
         Smallest similarity of near-copies.
-
-    Returns
-    -------
-    int array of shape (features,)
-        Cluster of each feature, numbered from 0 in the order of their first features.
 
     Examples
     --------

@@ -16,10 +16,9 @@ from ranksieve.data import DataError
 from ranksieve.significance.samples import (
     Sample,
     finite_column,
-    finite_table,
     paired_differences,
-    paired_values,
     ratio_of,
+    weighted_pairs,
 )
 
 
@@ -39,14 +38,8 @@ def effect_size(a: Any, b: Any, weights: Any = None) -> float:
 
     Parameters
     ----------
-    a, b : arrays of shape (queries,)
-        Values of the two methods.
-    weights : array of shape (queries,), optional
-        How much each query counts in the mean and in the standard deviation.
-
-    Returns
-    -------
-    float
+    a, b, weights
+        See :func:`paired_t_test`; weights count in the standard deviation, too.
 
     References
     ----------
@@ -68,14 +61,10 @@ def win_tie_loss(a: Any, b: Any, tie: float = ROUNDING) -> WinTieLoss:
 
     Parameters
     ----------
-    a, b : arrays of shape (queries,)
-        Values of the two methods.
+    a, b
+        See :func:`paired_t_test`.
     tie : float
         Values that differ by no more than this count as equal.
-
-    Returns
-    -------
-    WinTieLoss
 
     Examples
     --------
@@ -85,7 +74,7 @@ def win_tie_loss(a: Any, b: Any, tie: float = ROUNDING) -> WinTieLoss:
     """
     if not tie >= 0:
         raise ValueError(f"tie must be at least 0, got {tie}")
-    first, second = paired_values(a, b)
+    first, second, _ = weighted_pairs(a, b)
     wins = int(np.count_nonzero(first - second > tie))
     losses = int(np.count_nonzero(second - first > tie))
     return WinTieLoss(wins, len(first) - wins - losses, losses)
@@ -100,10 +89,6 @@ def relative_improvement(a: Any, b: Any) -> float:
     ----------
     a, b : floats or arrays
         Values of the two methods, or their means. ``b`` is the base.
-
-    Returns
-    -------
-    float
 
     Examples
     --------
@@ -130,10 +115,6 @@ def unified_rank(values: Any) -> np.ndarray:
     values : array of shape (methods, cells)
         Larger values are better.
 
-    Returns
-    -------
-    array of shape (methods,)
-
     References
     ----------
     - J.-Y. Yeh, C.-J. Tsai. A graph-based feature selection method for learning to rank using
@@ -146,7 +127,7 @@ def unified_rank(values: Any) -> np.ndarray:
     >>> unified_rank([[0.9, 0.5], [0.8, 0.5], [0.7, 0.4], [0.6, 0.6]]).tolist()
     [1.75, 1.5, 0.75, 1.25]
     """
-    table = finite_table(values, "cell", "cells")
+    table = _finite_table(values, "cell", "cells")
     ranks = scipy.stats.rankdata(-table, method="min", axis=0)
     return (len(table) + 1 - ranks).sum(axis=1) / len(table)
 
@@ -157,19 +138,15 @@ def u_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
     .. math:: U = \frac{1}{n} \sum_q \delta_q, \qquad
               \delta_q = \begin{cases} d_q & d_q \ge 0 \\ (1 + \alpha)\, d_q & d_q < 0 \end{cases}
 
-    for the differences ``d = a - b`` on n queries.
+    for the differences ``d = a - b`` on n queries. It is negative if the weighted losses exceed the
+    gains.
 
     Parameters
     ----------
-    a, b : arrays of shape (queries,)
-        Values of the method and of the baseline; larger is better.
+    a, b
+        See :func:`paired_t_test`; ``b`` is the baseline.
     alpha : float
         Additional weight of losses; with 0 it is the mean difference.
-
-    Returns
-    -------
-    float
-        Negative if the weighted losses exceed the gains.
 
     References
     ----------
@@ -191,20 +168,14 @@ def t_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
 
     .. math:: T = \frac{U}{s / \sqrt{n}}
 
-    with the standard deviation s of the weighted differences on n queries; see :func:`u_risk`.
+    with the standard deviation s of the weighted differences on n queries. Below -2, the risk is
+    significant at a level of about .05; above 2, the reward is. It is infinite if all weighted
+    differences are equal, or 0 if they are 0.
 
     Parameters
     ----------
-    a, b : arrays of shape (queries,)
-        Values of the method and of the baseline; larger is better.
-    alpha : float
-        Additional weight of losses; with 0 it is the t of :func:`paired_t_test`.
-
-    Returns
-    -------
-    float
-        Below -2, the risk is significant at a level of about .05; above 2, the reward is. Infinite
-        if all weighted differences are equal, or 0 if they are 0.
+    a, b, alpha
+        See :func:`u_risk`; with an alpha of 0 it is the t of :func:`paired_t_test`.
 
     References
     ----------
@@ -231,7 +202,8 @@ def geo_risk(values: Any, alpha: float = 1.0) -> np.ndarray:
 
     for the values x of the methods on n queries, their sums S over queries, T over methods and N
     over both; :math:`\Phi` is the normal distribution. No method is the baseline: e is the expected
-    value of a method with that mean on a query of that difficulty.
+    value of a method with that mean on a query of that difficulty. Larger is better, and values
+    change with the methods that are compared.
 
     Parameters
     ----------
@@ -239,11 +211,6 @@ def geo_risk(values: Any, alpha: float = 1.0) -> np.ndarray:
         Not negative; larger is better.
     alpha : float
         Additional weight of values below the expectation.
-
-    Returns
-    -------
-    array of shape (methods,)
-        Larger is better. Values change with the methods that are compared.
 
     References
     ----------
@@ -258,7 +225,7 @@ def geo_risk(values: Any, alpha: float = 1.0) -> np.ndarray:
     [0.463, 0.389]
     """
     _check_alpha(alpha)
-    table = finite_table(values, "query", "queries")
+    table = _finite_table(values, "query", "queries")
     if (table < 0).any():
         raise DataError("values has negative numbers, which GeoRisk does not allow")
     total = table.sum()
@@ -267,6 +234,20 @@ def geo_risk(values: Any, alpha: float = 1.0) -> np.ndarray:
     z = np.divide(excess, np.sqrt(expected), out=np.zeros_like(excess), where=expected > 0)
     z_risk = np.where(z < 0, (1 + alpha) * z, z).mean(axis=1)
     return np.sqrt(table.mean(axis=1) * special.ndtr(z_risk))
+
+
+def _finite_table(values: Any, column: str, columns: str) -> np.ndarray:
+    """Return a table of finite numbers, methods by ``columns``; raise a DataError otherwise."""
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim != 2 or table.size == 0:
+        raise DataError(f"values must be a table of methods by {columns}, got shape {table.shape}")
+    if not np.isfinite(table).all():
+        method, position = np.argwhere(~np.isfinite(table))[0]
+        raise DataError(
+            f"values has {table[method, position]} for method {method} in {column} {position} "
+            f"(0-based): leave out {columns} that some method lacks"
+        )
+    return table
 
 
 def _weighted_differences(a: Any, b: Any, alpha: float) -> Sample:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy
+from scipy import special
 
 from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
 from ranksieve.significance.samples import (
-    Alternative,
-    check_alternative,
     finite_column,
     paired_differences,
     ratio_of,
     runs_of,
-    t_p_value,
 )
+
+Alternative = Literal["two-sided", "greater", "less"]
 
 _FEW = 13  # largest number of differences whose signs are all enumerated despite ties
 
@@ -60,10 +60,6 @@ def paired_t_test(
     weights : array of shape (queries,), optional
         How much each query counts in the mean.
 
-    Returns
-    -------
-    Comparison
-
     Notes
     -----
     With weights w, the mean is :math:`\bar d = \sum w d / \sum w`. Its standard error is that of
@@ -90,11 +86,24 @@ def paired_t_test(
     >>> round(result.difference, 4), round(result.p_value, 4)
     (0.15, 0.1027)
     """
-    check_alternative(alternative)
+    _check_alternative(alternative)
     differences = paired_differences(a, b, weights)
     t = ratio_of(differences.mean, differences.error)
-    p_value = t_p_value(t, differences.degrees, alternative) if differences.values.any() else 1.0
+    p_value = _t_p_value(t, differences.degrees, alternative) if differences.values.any() else 1.0
     return Comparison(differences.mean, p_value, t, len(differences.values))
+
+
+def _check_alternative(alternative: str) -> None:
+    if alternative not in get_args(Alternative):
+        raise ValueError(
+            f"alternative must be 'two-sided', 'greater' or 'less', got {alternative!r}"
+        )
+
+
+def _t_p_value(t: float, degrees: float, alternative: str) -> float:
+    if alternative == "two-sided":
+        return float(2 * special.stdtr(degrees, -abs(t)))
+    return float(special.stdtr(degrees, -t if alternative == "greater" else t))
 
 
 def randomization_test(
@@ -113,22 +122,16 @@ def randomization_test(
 
     Parameters
     ----------
-    a, b : arrays of shape (queries,)
-        Values of the two methods.
+    a, b, alternative
+        See :func:`paired_t_test`.
     n_permutations : int
         Number of assignments to draw. If there are no more than that in all (``2^k`` for k nonzero
         differences), all are enumerated and the p-value is exact; otherwise it is
         ``(1 + extreme) / (1 + n_permutations)``, which keeps the level of the test.
-    alternative : {"two-sided", "greater", "less"}
-        Whether the means differ, or the mean of ``a`` is greater, or less.
     random_state : int, numpy Generator or None
         Random seed of the signs.
     weights : array of shape (queries,), optional
         How much each query counts in the mean, which is the same for all signs.
-
-    Returns
-    -------
-    Comparison
 
     Notes
     -----
@@ -147,7 +150,7 @@ def randomization_test(
     >>> randomization_test([0.5, 0.7, 0.4, 0.9], [0.4, 0.5, 0.4, 0.6]).p_value
     0.25
     """
-    check_alternative(alternative)
+    _check_alternative(alternative)
     if n_permutations < 1:
         raise ValueError(f"n_permutations must be at least 1, got {n_permutations}")
     differences = paired_differences(a, b, weights).terms
@@ -200,17 +203,11 @@ def wilcoxon_test(
 
     Parameters
     ----------
-    a, b : arrays of shape (queries,)
-        Values of the two methods.
-    alternative : {"two-sided", "greater", "less"}
-        Whether ``a`` differs from ``b``, tends to be greater, or less.
+    a, b, alternative
+        See :func:`paired_t_test`.
     weights : array of shape (queries,), optional
         How much each query counts: differences are ranked by their size times the weight, which is
         symmetric about zero if the difference is.
-
-    Returns
-    -------
-    Comparison
 
     Notes
     -----
@@ -228,7 +225,7 @@ def wilcoxon_test(
     >>> wilcoxon_test([0.5, 0.7, 0.45, 0.9], [0.4, 0.5, 0.4, 0.6]).p_value
     0.125
     """
-    check_alternative(alternative)
+    _check_alternative(alternative)
     differences = paired_differences(a, b, weights).terms
     mean = float(differences.mean())
     if not differences.any():
@@ -267,12 +264,7 @@ def holm(p_values: Any) -> np.ndarray:
     Parameters
     ----------
     p_values : array of shape (tests,)
-        Unadjusted p-values.
-
-    Returns
-    -------
-    array of shape (tests,)
-        Adjusted p-values, in the order given.
+        Unadjusted p-values. The adjusted ones are returned in the same order.
 
     References
     ----------

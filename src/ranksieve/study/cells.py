@@ -1,10 +1,12 @@
-"""The two kinds of work in a study: select features on a fold, and train a ranker on them."""
+"""The two kinds of work in a study, selections and trainings on a fold, and how they run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,12 +16,16 @@ from ranksieve.data.missing import has_missing
 from ranksieve.engine.clock import work_seconds
 from ranksieve.engine.memo import Memo, sharing
 from ranksieve.metrics import evaluate
+from ranksieve.progress import listen
 from ranksieve.registry import Method, OwnMethod, describe
 from ranksieve.significance.samples import Sample
-from ranksieve.study.ledger import Record
+from ranksieve.study.files import Record
 from ranksieve.study.plan import Plan, make_study_selector
 from ranksieve.study.protocols import StudyFold
 from ranksieve.text import quantity
+from ranksieve.threads import are_few_rows, limit_blas_threads, limit_threads, thread_count
+
+_KEPT = "Finished work is kept; run the same command again to resume it."
 
 
 class Cell(Protocol):
@@ -38,26 +44,14 @@ class Cell(Protocol):
 
 @dataclass(frozen=True)
 class SelectionCell:
-    """Select features on the training queries of a fold.
-
-    Attributes
-    ----------
-    method : Method
-    settings, parameters : dict
-        Fixed parameters, and those from the grid.
-    seed : int or None
-    k : int
-        Number of features.
-    inside : mapping of str to Method
-        Rankers that selectors train, by name.
-    """
+    """Select features on the training queries of a fold."""
 
     method: Method
-    settings: dict[str, Any]
-    parameters: dict[str, Any]
+    settings: dict[str, Any]  # fixed parameters
+    parameters: dict[str, Any]  # those from the grid
     seed: int | None
-    k: int
-    inside: Mapping[str, Method] = field(default_factory=dict)
+    k: int  # number of features
+    inside: Mapping[str, Method] = field(default_factory=dict)  # rankers that selectors train
 
     def key(self, fold: str) -> Record:
         """Everything except the data that the result depends on."""
@@ -97,32 +91,16 @@ class SelectionCell:
 
 @dataclass(frozen=True)
 class TrainingCell:
-    """Train a ranker on some features, choose its parameters, and test it.
-
-    Attributes
-    ----------
-    method : Method
-    settings : dict
-        Fixed parameters.
-    grid : sequence of dict
-        Parameters from which the validation queries choose.
-    seed : int or None
-    features : tuple of int
-        Features to train on, ascending.
-    tune, convention : str
-        Measure and convention by which to choose.
-    measures : tuple of str
-        Measures of the test queries.
-    """
+    """Train a ranker on some features, choose its parameters, and test it."""
 
     method: Method
-    settings: dict[str, Any]
-    grid: Sequence[dict[str, Any]]
+    settings: dict[str, Any]  # fixed parameters
+    grid: Sequence[dict[str, Any]]  # parameters from which the validation queries choose
     seed: int | None
-    features: tuple[int, ...]
-    tune: str
+    features: tuple[int, ...]  # ascending
+    tune: str  # measure by which to choose
     convention: str
-    measures: tuple[str, ...]
+    measures: tuple[str, ...]  # of the test queries
 
     def key(self, fold: str) -> Record:
         """Everything that the result depends on, except the data and the head of the ledger."""
@@ -149,13 +127,14 @@ class TrainingCell:
                 start = work_seconds() + borrowed.seconds
                 ranker.fit(train, eval_set=vali)
                 seconds = max(0.0, work_seconds() + borrowed.seconds - start)
-                values = self._values(vali, ranker, [self.tune])[self.tune]
-                sample = Sample.of(values, vali.query_weights)
+                values = query_values(vali, ranker.predict(vali), [self.tune], self.convention)
+                sample = Sample.of(values[self.tune], vali.query_weights)
                 if best is None or sample.mean > best[0]:
                     best = sample.mean, sample.error, point, seconds, ranker
             assert best is not None  # a grid has at least one point
             validation, error, point, seconds, ranker = best
-            tested = self._values(fold.test.take_features(columns), ranker, self.measures)
+            test = fold.test.take_features(columns)
+            tested = query_values(test, ranker.predict(test), self.measures, self.convention)
         return {
             "parameters": point,
             "validation": validation,
@@ -168,14 +147,12 @@ class TrainingCell:
         seeds = dict.fromkeys(self.method.seeds, self.seed)
         return self.method.make(**self.settings | point | seeds)
 
-    def _values(
-        self, data: RankingData, ranker: Any, measures: Sequence[str]
-    ) -> dict[str, np.ndarray]:
-        """Value of each query of the data, by measure."""
-        scores = ranker.predict(data)
-        return evaluate(
-            data.y, scores, data.qid, measures, self.convention, doc_ids=data.doc_ids
-        ).per_query
+
+def query_values(
+    data: RankingData, scores: np.ndarray, measures: Sequence[str], convention: str
+) -> dict[str, np.ndarray]:
+    """Value of each query of the data, ranked by scores, by measure."""
+    return evaluate(data.y, scores, data.qid, measures, convention, doc_ids=data.doc_ids).per_query
 
 
 def check_takes_missing(fold: StudyFold, plan: Plan) -> None:
@@ -207,3 +184,95 @@ def locate_errors(where: str, *methods: Method) -> Iterator[None]:
         if all(method.is_ours for method in methods):
             raise
         raise DataError(f"{where}: {type(error).__name__}: {error}") from error
+
+
+Runner = Callable[[Iterable[Cell]], Iterator[tuple[Cell, Record]]]
+"""Maps cells of a fold to pairs of a cell and its result, in the order of completion."""
+
+
+@contextmanager
+def run_on_threads(fold: StudyFold) -> Iterator[Runner]:
+    """Run cells on the threads of this process, one thread per cell.
+
+    Cells that would only hold each other up have one thread together. An interruption does not wait
+    for running cells.
+    """
+    pools = [ThreadPoolExecutor(thread_count()), ThreadPoolExecutor(1)]
+
+    def submit(cell: Cell) -> Future[Record]:
+        is_alone = cell.method.steps_in_python and are_few_rows(fold.n_rows)
+        return pools[is_alone].submit(_run, fold, cell)
+
+    with limit_blas_threads(1):  # cells run in parallel
+        try:
+            yield partial(_results, submit, 2 * thread_count())
+        except BaseException as error:
+            is_interrupted = isinstance(error, KeyboardInterrupt)
+            for pool in pools:
+                pool.shutdown(wait=not is_interrupted, cancel_futures=True)
+            raise
+        for pool in pools:
+            pool.shutdown()
+
+
+@contextmanager
+def run_on_cluster(client: Any, fold: StudyFold) -> Iterator[Runner]:
+    """Run cells on the workers of a Dask client; raises a DataError if the cluster is lost."""
+    from distributed import KilledWorker
+
+    try:
+        there = client.scatter(fold, broadcast=True, hash=False)
+        # Twice as many as can run at a time, so that no worker waits for us.
+        most = max(1, 2 * sum(client.nthreads().values()))
+        yield partial(_results, partial(client.submit, _run_on_worker, there, pure=False), most)
+    except KilledWorker as error:
+        raise DataError(
+            f"{fold.name}: a cell was tried several times, and each time its Dask worker died; "
+            f"see the cluster's logs (it may have run out of memory). {_KEPT}"
+        ) from error
+    except (CancelledError, OSError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(":")
+        raise DataError(f"{fold.name}: the Dask cluster was lost ({reason}). {_KEPT}") from error
+
+
+def _results(
+    submit: Callable[[Cell], Any], most: int, cells: Iterable[Cell]
+) -> Iterator[tuple[Cell, Record]]:
+    """Submit cells, at most ``most`` at a time, and yield their results."""
+    waiting = iter(cells)
+    pending: dict[Any, Cell] = {}
+    try:
+        while True:
+            for cell in waiting:
+                pending[submit(cell)] = cell
+                if len(pending) >= most:
+                    break
+            if not pending:
+                return
+            for future in _first_done(pending):
+                yield pending.pop(future), future.result()
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+def _first_done(pending: dict[Any, Cell]) -> list[Any]:
+    """Wait for the first finished futures; return them in the order of submission."""
+    futures = list(pending)
+    if isinstance(futures[0], Future):
+        done = wait(futures, return_when=FIRST_COMPLETED).done
+    else:
+        import distributed
+
+        done = distributed.wait(futures, return_when=FIRST_COMPLETED).done
+    return [future for future in futures if future in done]
+
+
+def _run(fold: StudyFold, cell: Cell) -> Record:
+    with limit_threads(1), listen(None):  # no progress bars within a cell
+        return cell.run(fold)
+
+
+def _run_on_worker(fold: StudyFold, cell: Cell) -> Record:
+    with limit_blas_threads(1):
+        return _run(fold, cell)

@@ -6,17 +6,19 @@ Results follow from the ledger alone: choose on validation queries, then take th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ranksieve.base.choices import listed_features
 from ranksieve.choosing import first_nearly_best
+from ranksieve.data import DataError
 from ranksieve.io.record_log import key_of
 from ranksieve.study.cells import Cell, SelectionCell, TrainingCell
-from ranksieve.study.ledger import Record
-from ranksieve.study.plan import Plan, Rule, SelectorVariant
+from ranksieve.study.files import Record
+from ranksieve.study.plan import Plan, Rule
 from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run
+from ranksieve.text import quantity
 
 Results = Callable[[Record], Record]
 """Maps the key of a cell to its result."""
@@ -27,12 +29,12 @@ C = TypeVar("C", bound=Cell)
 
 
 class Attempt(NamedTuple):
-    """A ranker on the ``k`` features that a selector with some parameters chooses."""
+    """A ranker on the ``k`` features that a selector with one point of its grid chooses."""
 
     selector: str
     ranker: str
-    seed: int | None
-    candidate: SelectorVariant
+    seed: int | None  # None if neither draws random numbers
+    parameters: dict[str, Any]
     k: int
 
 
@@ -50,29 +52,29 @@ class Layout:
         # The included features or the largest group must fit.
         groups = [set(group) - set(self.exclude) for group in listed.groups or []]
         whole = sum(len(group) for group in groups if group & set(self.include))
-        self._sizes = plan.sizes(self.n_features, max(1, whole, *map(len, groups)))
+        self._sizes = _sizes(plan.ks, self.n_features, max(1, whole, *map(len, groups)))
         self._selections: dict[str, SelectionCell] = {}
-        self._grids = {name: plan.grid(name) for name in plan.rankers}
+        self._grids = {name: plan.grid(name) for name in (*plan.selectors, *plan.rankers)}
 
     def sizes_of(self, selector: str) -> list[int]:
         """Numbers of features to try with a selector, ascending."""
-        return self._sizes if self.plan.takes_number(selector) else [self.n_features]
+        method = self.plan.method(selector)
+        takes_number = selector in self.plan.own or "n_features_to_select" in method.defaults
+        return self._sizes if takes_number else [self.n_features]
 
     def attempts(self) -> Iterator[Attempt]:
         """All attempts on a fold, in a fixed order; many share a selection or a training."""
         for ranker in self.plan.rankers:
             for selector in self.plan.selectors:
                 for seed in self.plan.seeds_of(selector, ranker):
-                    for candidate in self.plan.candidates(selector, seed):
+                    for parameters in self._grids[selector]:
                         for k in self.sizes_of(selector):
-                            yield Attempt(selector, ranker, seed, candidate, k)
+                            yield Attempt(selector, ranker, seed, parameters, k)
 
     def selections(self) -> list[SelectionCell]:
         """All selections on a fold, each once."""
         return _distinct(
-            self._selection(attempt.candidate, attempt.k)
-            for attempt in self.attempts()
-            if attempt.k < self.n_features
+            self._selection(attempt) for attempt in self.attempts() if attempt.k < self.n_features
         )
 
     def trainings(self, fold: str, results: Results) -> list[TrainingCell]:
@@ -88,7 +90,7 @@ class Layout:
         """Features in the order of selection, and the seconds of the selection."""
         if attempt.k == self.n_features:  # all features: there is no choice
             return self._every, 0.0
-        record = results(self._selection(attempt.candidate, attempt.k).key(fold))
+        record = results(self._selection(attempt).key(fold))
         return tuple(record["features"][: attempt.k]), record["seconds"]
 
     def training(self, attempt: Attempt, features: tuple[int, ...]) -> TrainingCell:
@@ -100,23 +102,45 @@ class Layout:
             self._grids[attempt.ranker],
             attempt.seed if ranker.is_seeded else None,
             tuple(sorted(features)),
-            self.plan.tune,
-            self.plan.convention,
-            tuple(self.plan.measures),
+            plan.tune,
+            plan.convention,
+            tuple(plan.measures),
         )
 
-    def _selection(self, candidate: SelectorVariant, k: int) -> SelectionCell:
-        """Selection whose first ``k`` features are those of a candidate."""
-        known = key_of({"candidate": candidate, "k": k})
+    def _selection(self, attempt: Attempt) -> SelectionCell:
+        """Selection whose first ``k`` features are those of an attempt."""
+        plan, name, k = self.plan, attempt.selector, attempt.k
+        seed = attempt.seed if plan.method(name).is_seeded else None
+        known = key_of([name, attempt.parameters, seed, k])
         if known not in self._selections:
-            name, parameters, seed = candidate
-            if self.plan.is_nested(candidate, k):
+            if self._is_nested(attempt):
                 k = max(size for size in self._sizes if size < self.n_features)
-            settings, inside = self.plan.settings(name), self.plan.inside
             self._selections[known] = SelectionCell(
-                self.plan.method(name), settings, parameters, seed, k, inside
+                plan.method(name), plan.settings(name), attempt.parameters, seed, k, plan.inside
             )
         return self._selections[known]
+
+    def _is_nested(self, attempt: Attempt) -> bool:
+        """Whether larger selections start with the smaller ones."""
+        if attempt.selector in self.plan.own:
+            return bool(self.plan.own[attempt.selector].get("nested", False))
+        return self.plan.make_selector(attempt.selector, attempt.k, attempt.parameters).is_nested
+
+
+def _sizes(ks: Sequence[int | str], n_features: int, least: int) -> list[int]:
+    """Numbers of features to try, ascending: at most ``n_features``, and at least ``least``."""
+    sizes = {n_features if k == "all" else int(k) for k in ks}
+    kept = sorted(k for k in sizes if least <= k <= n_features)
+    if not kept and least > 1:
+        raise DataError(
+            f"set ks to numbers from {least}, because of included features or groups, to "
+            f"{n_features}, or all"
+        )
+    if not kept:
+        raise DataError(
+            f"the data has only {quantity(n_features, 'feature')}; set ks to smaller numbers or all"
+        )
+    return kept
 
 
 def _distinct(cells: Iterable[C]) -> list[C]:
@@ -166,7 +190,7 @@ def _outcome(layout: Layout, fold: str, attempt: Attempt, results: Results) -> O
     return Outcome(
         k=attempt.k,
         features=features,
-        selector_parameters=attempt.candidate.parameters if attempt.k < layout.n_features else {},
+        selector_parameters=attempt.parameters if attempt.k < layout.n_features else {},
         ranker_parameters=record["parameters"],
         validation=record["validation"],
         validation_error=record["validation_error"],

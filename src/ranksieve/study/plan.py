@@ -1,29 +1,28 @@
-"""The plan of a study: selectors, rankers, numbers of features, and how to tune and measure."""
+"""The plan of a study: its selectors and rankers by name, sizes, and how to tune and measure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 from ranksieve.base import RankSelector
-from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.preprocessing import SCALES
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method, OwnMethod, Registry
 from ranksieve.selectors.registry import SELECTORS, make_method
-from ranksieve.study.members import find_method, find_methods
 from ranksieve.study.results import BASE, RANDOM
 from ranksieve.study.settings import check_settings
-from ranksieve.text import quantity
+from ranksieve.text import file_stem
 
 Parameters = dict[str, Any]
 CHOICES = ("include", "exclude", "groups")
 """Settings that constrain the features of all selectors."""
 Rule = Literal["best", "one_se"]
+_LONGEST = 60  # characters of a name that a user gives
 
 
 def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[Parameters]:
@@ -34,14 +33,6 @@ def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[Parameters]:
     names = sorted(grid)
     points = product(*(grid[name] for name in names))
     return [dict(zip(names, point, strict=True)) for point in points]
-
-
-class SelectorVariant(NamedTuple):
-    """A selector with one point of its grid; ``seed`` is None if it draws no random numbers."""
-
-    selector: str
-    parameters: Parameters
-    seed: int | None
 
 
 @dataclass(frozen=True)
@@ -149,7 +140,9 @@ class Plan:
                 )
         self._check_methods()
         self._set("inside", self._find_inside())
-        self._set("own", {name: self._record(name) for name in self._own_names()})
+        everyone = {**self._methods, **self.inside}.items()
+        own = {name: method for name, method in everyone if isinstance(method, OwnMethod)}
+        self._set("own", {name: self._record(name, method) for name, method in own.items()})
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -167,19 +160,15 @@ class Plan:
         if isinstance(method, OwnMethod) and method.is_recorded:
             return  # it is finished, and its class may not be available
         registry.check_parameters(method, [*own, *grid])
-        self._check_choices(name, method)
-        for parameter, values in [*((p, [v]) for p, v in own.items()), *grid.items()]:
-            for value in values:
-                _check_value(method, parameter, value)
-
-    def _check_choices(self, name: str, method: Method) -> None:
-        """Raise a ValueError with the reason if a selector does not support a common setting."""
         for what, given, why in (
             ("include", self.include, method.no_include),
             ("groups", self.groups, method.no_groups),
         ):
             if given and why and name in self.selectors:
                 raise ValueError(f"{name} takes no {what}: {why}")
+        for parameter, values in [*((p, [v]) for p, v in own.items()), *grid.items()]:
+            for value in values:
+                _check_value(method, parameter, value)
 
     def _find_inside(self) -> dict[str, Method]:
         """Rankers that selectors train, which are given by name."""
@@ -192,18 +181,11 @@ class Plan:
                     found[name] = known or find_method(name, RANKERS, self.own)
         return found
 
-    def _own_names(self) -> list[str]:
-        everyone = {**self._methods, **self.inside}
-        return [name for name, method in everyone.items() if isinstance(method, OwnMethod)]
-
-    def _record(self, name: str) -> dict[str, Any]:
+    def _record(self, name: str, method: OwnMethod) -> dict[str, Any]:
         """Record of an estimator for the plan file."""
-        method = {**self._methods, **self.inside}[name]
-        assert isinstance(method, OwnMethod)
         record = dict(method.record)
         if name in self.selectors and not method.is_recorded:
-            points = [self.settings(name) | point for point in self.grid(name)]
-            selectors = [make_study_selector(method, None, point, self.inside) for point in points]
+            selectors = [self.make_selector(name, None, point) for point in self.grid(name)]
             record["nested"] = all(selector.is_nested for selector in selectors)
         return record
 
@@ -214,32 +196,6 @@ class Plan:
         parameters = self.settings(name) | dict(point or {})
         return make_study_selector(self.method(name), k, parameters, self.inside)
 
-    def is_nested(self, candidate: SelectorVariant, k: int) -> bool:
-        """Whether larger selections of a candidate start with the smaller ones."""
-        if candidate.selector in self.own:
-            return bool(self.own[candidate.selector].get("nested", False))
-        return self.make_selector(candidate.selector, k, candidate.parameters).is_nested
-
-    def takes_number(self, selector: str) -> bool:
-        """Whether a selector takes the number of features to select."""
-        return selector in self.own or "n_features_to_select" in self.method(selector).defaults
-
-    def sizes(self, n_features: int, least: int = 1) -> list[int]:
-        """Numbers of features to try, ascending: at most ``n_features``, and at least ``least``."""
-        sizes = {n_features if k == "all" else int(k) for k in self.ks}
-        kept = sorted(k for k in sizes if least <= k <= n_features)
-        if not kept and least > 1:
-            raise DataError(
-                f"set ks to numbers from {least}, because of included features or groups, to "
-                f"{n_features}, or all"
-            )
-        if not kept:
-            raise DataError(
-                f"the data has only {quantity(n_features, 'feature')}; set ks to smaller numbers "
-                "or all"
-            )
-        return kept
-
     def method(self, name: str) -> Method:
         """Selector or ranker with this name."""
         return self._methods[name]
@@ -249,12 +205,6 @@ class Plan:
         if self.method(selector).is_seeded or self.method(ranker).is_seeded:
             return list(range(self.seed, self.seed + self.seeds))
         return [None]
-
-    def candidates(self, selector: str, seed: int | None) -> Iterator[SelectorVariant]:
-        """The selector with all parameters of its grid, for one seed."""
-        own = seed if self.method(selector).is_seeded else None
-        for point in self.grid(selector):
-            yield SelectorVariant(selector, point, own)
 
     def settings(self, name: str) -> Parameters:
         """Parameters of a method or ranker that the plan fixes."""
@@ -278,20 +228,6 @@ class Plan:
 
 
 PLAN_SETTINGS = tuple(setting.name for setting in fields(Plan) if setting.init)
-
-
-def reimport_estimators(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a plan file for another run, in which estimators are imported again."""
-    own = {
-        name: {key: record[key] for key in ("class", "parameters", "grid") if key in record}
-        for name, record in _records(settings.get("own", {})).items()
-    }
-    return dict(settings) | ({"own": own} if own else {})
-
-
-def _records(own: Any) -> dict[str, Any]:
-    checked: dict[str, Any] = check_settings({"own": own})["own"]
-    return checked
 
 
 def _check_value(method: Method, parameter: str, value: Any) -> None:
@@ -324,3 +260,85 @@ def _measure(name: str) -> str:
     if not measure.greater_is_better:
         raise ValueError(f"{measure} is an error; studies need measures where larger is better")
     return str(measure)
+
+
+def find_methods(
+    entries: Sequence[Any], registry: Registry, recorded: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Method]:
+    """Find the methods that the entries of a plan mean, by name, in their order.
+
+    :meth:`Registry.find` says what an entry can be; ``recorded`` maps names to the records of
+    estimators in a plan file.
+    """
+    methods = [find_method(entry, registry, recorded) for entry in entries]
+    are_named = [_is_named(entry, recorded) for entry in entries]
+    taken = {file_stem(m.name) for m, is_named in zip(methods, are_named, strict=True) if is_named}
+    found: dict[str, Method] = {}
+    for entry, method, is_named in zip(entries, methods, are_named, strict=True):
+        if not is_named:
+            name = _free_name(method.name, taken)
+            taken.add(file_stem(name))
+            found[name] = replace(method, name=name)
+        elif isinstance(entry, str) and "=" not in entry:  # the same method twice is allowed
+            found[method.name] = method
+        else:
+            _check_name(method.name, found, registry)
+            found[method.name] = method
+    return found
+
+
+def find_method(
+    entry: Any, registry: Registry, recorded: Mapping[str, Mapping[str, Any]]
+) -> Method:
+    """Find the method of one entry; methods without published names have class and version."""
+    if isinstance(entry, str) and entry in recorded:
+        return registry.recorded(entry, recorded[entry])
+    method = registry.find(entry)
+    own = method if method.is_ours else registry.own_of(method)
+    is_new = isinstance(own, OwnMethod) and not own.is_recorded and registry is SELECTORS
+    if is_new and "n_features_to_select" not in own.defaults:
+        raise ValueError(
+            f"selector {own.name!r} takes no number of features, but a study compares subsets "
+            "of given sizes: add a parameter n_features_to_select, k or max_features to it"
+        )
+    return own
+
+
+def _is_named(entry: Any, recorded: Mapping[str, Any]) -> bool:
+    if isinstance(entry, str):
+        return entry in recorded or ":" not in entry or "=" in entry
+    return isinstance(entry, (tuple, list))
+
+
+def _free_name(wanted: str, taken: set[str]) -> str:
+    """The name, or the name with the first number that makes it unique."""
+    name, number = wanted, 1
+    while file_stem(name) in taken or _is_published(name):
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
+
+
+def _check_name(name: str, others: Mapping[str, Method], registry: Registry) -> None:
+    what = registry.what if registry is RANKERS else "selector"
+    is_plain = name.isprintable() and name == name.strip() and file_stem(name)
+    if not is_plain or len(name) > _LONGEST:
+        raise ValueError(
+            f"a {what} cannot be called {name!r:.80}: use letters, digits and other characters "
+            f"that can be printed, at most {_LONGEST}"
+        )
+    if _is_published(name):
+        raise ValueError(
+            f"{name!r} is a published name and cannot stand for another {what}: choose another name"
+        )
+    for other in others:
+        if file_stem(other) == file_stem(name):
+            raise ValueError(
+                f"two {what}s are called {name!r}"
+                + (f" and {other!r}, which is the same in names of files" if other != name else "")
+                + ": give each a name of its own, as in [('first', ...), ('second', ...)]"
+            )
+
+
+def _is_published(name: str) -> bool:
+    return name in SELECTORS or name in RANKERS

@@ -31,14 +31,13 @@ from ranksieve.io.files import hold_directory, make_directory
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.progress import track
-from ranksieve.study.cells import Cell, check_takes_missing
+from ranksieve.study.cells import Cell, check_takes_missing, run_on_cluster, run_on_threads
+from ranksieve.study.files import LEDGER, PLAN, Ledger, data_facts, read_plan, write_plan
 from ranksieve.study.layout import Layout, assemble
-from ranksieve.study.ledger import Ledger
-from ranksieve.study.plan import Plan, reimport_estimators
-from ranksieve.study.plan_files import LEDGER, PLAN, data_facts, read_plan, write_plan
+from ranksieve.study.plan import Plan
 from ranksieve.study.protocols import FoldSource, Protocol, StudyFold
 from ranksieve.study.results import FoldSummary, StudyResult
-from ranksieve.study.running import run_on_cluster, run_on_threads
+from ranksieve.study.settings import reimport_estimators
 from ranksieve.sums.file_order import order_values
 
 
