@@ -12,8 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices
-from ranksieve.engine import Source, engine_of
-from ranksieve.engine.sources import fits_in_memory
+from ranksieve.engine import Source, engine_of, fits_in_memory
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import (
     ConventionChoice,

@@ -17,8 +17,7 @@ from scipy import sparse
 from ranksieve._kernels.pairs import ActivePairs, curve_columns
 from ranksieve.data import Block, DataError
 from ranksieve.data.fitted import SCALE_FIRST
-from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.engine.sources import fits_in_memory
+from ranksieve.engine import Source, Workers, engine_of, fits_in_memory
 from ranksieve.solvers.ranksvm.losses import SquaredHinge, float_parts
 from ranksieve.sums.chunks import CHUNK, chunks, count_varying
 from ranksieve.threads import limit_blas_threads
