@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from ranksieve._kernels.ascent import TrialArrays, add_trials
-from ranksieve._kernels.scoring import score_models
+from ranksieve._kernels.rows import score_models
 from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of, total_weight

@@ -1,14 +1,15 @@
-"""Statistics: how well given scores, or linear models, rank held-out queries."""
+"""Scores by linear models, and how well they or other scores rank held-out queries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
+from scipy import sparse
 
-from ranksieve._kernels.scoring import score_models
+from ranksieve._kernels.rows import score_models
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, Ranking, get_convention, parse_measure
@@ -66,6 +67,23 @@ class Measured:
 def orient(values: Values, measure: Measure) -> Values:
     """Convert values so that larger is better, or back: 1 - value if smaller is better."""
     return values if measure.greater_is_better else 1 - values
+
+
+def linear_scores(X: Any, coef: np.ndarray) -> np.ndarray:
+    """Weighted sum of the features of each row of an array or a CSR matrix.
+
+    ``coef`` (features,), or (features, models) for several sums. Equal rows get equal scores
+    wherever they are; a matrix product does not guarantee that, and rounding would break ties.
+    """
+    if sparse.issparse(X):
+        return np.asarray(X @ coef)
+    if X.shape[1] != len(coef):  # the kernel does not check
+        raise ValueError(f"X has {X.shape[1]} features, but there are {len(coef)} weights")
+    models = coef.reshape(len(coef), -1)
+    used = np.flatnonzero(models.any(axis=1))
+    scores = np.empty((len(X), models.shape[1]))
+    score_models(np.ascontiguousarray(X), used, models[used], scores)
+    return scores.reshape(len(X), *coef.shape[1:])
 
 
 class MeasuredModels(Measured):

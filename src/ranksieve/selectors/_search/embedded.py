@@ -15,7 +15,7 @@ from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.parameters import Count, FeatureCount, Positive, Share
 from ranksieve.solvers import proximal
 from ranksieve.solvers.gradient.networks import Standard, TrainingLoss, Weights
-from ranksieve.solvers.linear import linear_scores
+from ranksieve.sums.held_out import linear_scores
 
 _DIGITS = 9  # decimals of weights to compare; equal features differ only by rounding
 

@@ -35,7 +35,6 @@ from ranksieve.selectors._search.leave_query_out import (
 )
 from ranksieve.selectors._search.paths import Fit, check_two_queries, expand_groups, path_steps
 from ranksieve.selectors._search.searches import Bounds
-from ranksieve.solvers.linear import linear_scores
 from ranksieve.solvers.rankrls.groups import GroupModel
 from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel
 from ranksieve.solvers.rankrls.residuals import (
@@ -43,6 +42,7 @@ from ranksieve.solvers.rankrls.residuals import (
     MeasuredLeaveQueryOut,
     ReplayedLeaveQueryOut,
 )
+from ranksieve.sums.held_out import linear_scores
 from ranksieve.threads import limit_blas_threads
 
 _BLOCK = 2**22  # bytes; calling a worker costs as much as a pass over a tenth of this

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ranksieve._kernels.centering import center_column, center_queries
+from ranksieve._kernels.rows import center_queries
 from ranksieve.data import Block
 from ranksieve.sums.chunks import CHUNK, Chunk, chunks, weights_of
 
@@ -54,9 +54,7 @@ class CenteredRows:
         self._roots = None
         if queries is not None or block.query_weights is not None:
             self._roots = np.repeat(np.sqrt(self.weights), lengths[several])
-        self.y = np.empty(int(self.kept.sum()))  # labels, centered and weighted below
-        center_column(np.asarray(block.y)[:, None], 0, block.query_ptr, self.y)
-        self._weigh(self.y, slice(None))
+        self.y = self._center_column(np.asarray(block.y)[:, None])
 
     def _weigh(self, values: np.ndarray, rows: slice) -> None:
         """Multiply values of some rows by the roots of their weights, in place."""
@@ -92,9 +90,9 @@ class CenteredRows:
         # The number of values from which rows are made, not of the values that are made.
         most = CHUNK * self.block.X.shape[1] // max(1, self.n_features)
         for chunk in chunks(self.block, most=most):
-            X, labels = self._columns(chunk, features), self.block.y[chunk.rows]
+            X = self._columns(chunk, features)
             part = np.empty(X.shape)
-            center_queries(X, labels, chunk.query_ptr, part, np.empty(len(X)))
+            center_queries(X, chunk.query_ptr, part)
             if not np.isfinite(part.sum()):
                 self.block.check_finite()
             kept, n_kept = part[self.kept[chunk.rows]], int(np.sum(np.diff(chunk.query_ptr) > 1))
@@ -110,11 +108,16 @@ class CenteredRows:
 
     def column(self, feature: int) -> np.ndarray:
         """One centered feature."""
-        X = self.block.X[:, [feature]].toarray() if self.block.is_sparse else self.block.X
-        column = np.empty(int(self.kept.sum()))
-        center_column(X, 0 if self.block.is_sparse else feature, self.block.query_ptr, column)
-        self._weigh(column, slice(None))
-        return column
+        column = self.block.X[:, [feature]]
+        return self._center_column(column.toarray() if self.block.is_sparse else column)
+
+    def _center_column(self, column: np.ndarray) -> np.ndarray:
+        """A column (rows of the block, 1), centered and weighted, of the queries that are used."""
+        centered = np.empty(column.shape)
+        center_queries(column, self.block.query_ptr, centered)
+        kept = centered[self.kept, 0]
+        self._weigh(kept, slice(None))
+        return kept
 
 
 class RotatedRows(CenteredRows):
