@@ -25,8 +25,7 @@ from ranksieve.report.figures.style import (
     line_style,
     new_figure,
 )
-from ranksieve.sums.densities import Bandwidth, bandwidths_of
-from ranksieve.sums.density_sums import ClassDensities
+from ranksieve.sums.densities import Bandwidth, ClassDensities, bandwidths_of
 from ranksieve.sums.grades import grades_of, totals
 
 _POINTS_PER_BANDWIDTH = 4
