@@ -49,11 +49,8 @@ def first_bad_row(indptr, indices, n_columns):
 def fill_queries(values, query_ptr, how, first, last):
     """Replace NaN in the rows of queries ``first`` to ``last - 1``; updates ``values`` in place.
 
-    Parameters
-    ----------
-    values : (rows, features) float32 or float64
-    query_ptr : (queries + 1,) rows of query q are ``query_ptr[q]:query_ptr[q + 1]``
-    how : ZERO, or the smallest or median value of the feature in the query; 0 if it has no value
+    ``how`` is ZERO, or the smallest or median value of the feature in the query; 0 if it has none.
+    ``values`` (rows, features) are float32 or float64.
     """
     longest = longest_query(query_ptr[first : last + 1])
     column, keys = np.empty(longest), np.empty(2 * longest)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve._kernels.boosting import add_potentials, pair_potentials
+from ranksieve._kernels.losses import add_potentials, pair_potentials
 from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, Workers, engine_of

@@ -160,15 +160,9 @@ def totals(workers: Workers) -> Totals:
 def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np.ndarray:
     """Values of given ranks within their class, exactly and without sorting.
 
-    The result has the shape (classes or 1, features, ranks).
-
-    Parameters
-    ----------
-    workers : Workers of :class:`Classes`
-    ranks : array of shape (classes or 1, ranks) or (classes or 1, features, ranks)
-        0-based, ascending; rows count by their weights. For all classes together, or for each
-        class.
-    n_features : int
+    ``ranks`` (classes or 1, ranks) or (classes or 1, features, ranks) are 0-based and ascend, for
+    each class or for all of them together; rows count by their weights. ``workers`` are those of
+    :class:`Classes`. The result has the shape (classes or 1, features, ranks).
     """
     everywhere = ranks if ranks.ndim == 3 else np.repeat(ranks[:, None, :], n_features, axis=1)
     return values_of_ranks(lambda *known: workers.sum("digits", *known), everywhere, n_bits=8)

@@ -155,18 +155,9 @@ def measure_models(
 ) -> list[ModelValues]:
     """Evaluate linear models on all queries of a source, group by group.
 
-    Parameters
-    ----------
-    source : RankingData or opened shards
-    models : iterable of (features, coefs)
-        Groups of models: indices of the features they use, and an array (features, models) of
-        their weights.
-    measure, convention, ties
-        As in :func:`ranksieve.metrics.evaluate`.
-
-    Notes
-    -----
-    Takes O(m p (f + log n)) time for m rows in queries of n documents and p models of f features.
+    A group is the indices of the features that its models use, and an array (features, models) of
+    their weights. The other parameters are as in :func:`ranksieve.metrics.evaluate`. Takes
+    O(m p (f + log n)) time for m rows in queries of n documents and p models of f features.
 
     Examples
     --------

@@ -239,20 +239,9 @@ def least_quadratic(
 
     .. math:: \tfrac12 v^T H v + c^T v + b^T |v| + \tfrac12 |v|^T A |v|
 
-    Parameters
-    ----------
-    H : array of shape (n, n)
-        Positive semidefinite.
-    linear : array of shape (n,)
-        c.
-    penalty : Weighted
-        b, nonnegative; and A, positive semidefinite and nonnegative.
-    start : array of shape (n,)
-    limits : array of shape (n,)
-        Largest allowed violation of each variable at 0: how far its slope exceeds b + A |v|.
+    H and A are positive semidefinite; c is ``linear``; ``penalty`` has b and A, which are not
+    negative. ``limits`` (n,) say how far the slope of each variable at 0 may exceed b + A |v|.
 
-    Notes
-    -----
     On a face, where signs are given and the other variables are 0, a linear system gives the
     minimum; variables that reach 0 on the way leave the face. Then the variable with the largest
     violation enters, the first of equals, so that of two equal features the second stays out; and
