@@ -50,7 +50,9 @@ class Trials:
         self.block, self.columns = block, FeatureColumns(block.X)
         self.measured = Measured(block, measure, convention)
         self.weights = self.measured.weights
-        self.is_informative = vary_within_queries(self.measured.prepared.worth, block.query_ptr)
+        self.is_informative = vary_within_queries(
+            self.measured.prepared.lists.worth, block.query_ptr
+        )
         self.is_informative &= self.weights > 0
         self.scores = np.zeros(len(block.y))
 
@@ -75,7 +77,7 @@ class Trials:
     def _rank(self) -> float:
         self.ranking = self.measured.ranking(self.scores)
         self.values = self.measured.prepared.per_query(self.ranking)
-        return float(self.weights @ self.measured.oriented(self.values))
+        return float(self.weights @ orient(self.values, self.measured.measure))
 
     def trials(self, feature: int, deltas: np.ndarray, n_steps: int) -> np.ndarray:
         """Sums over queries of the measure if the weight of a feature changes by each delta."""
@@ -91,7 +93,7 @@ class Trials:
                 self.values,
                 self.is_informative,
             ),
-            prepared.on_lists(self.measured.average_ties),
+            prepared.lists,
             self.block.query_ptr,
             self.weights,
             sums,

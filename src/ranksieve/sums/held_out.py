@@ -52,11 +52,7 @@ class Measured:
 
     def values(self, ranking: Ranking) -> np.ndarray:
         """Value of each query."""
-        return self.oriented(self.prepared.per_query(ranking))
-
-    def oriented(self, values: np.ndarray) -> np.ndarray:
-        """Convert values so that larger is better; see :func:`orient`."""
-        return orient(values, self.measure)
+        return orient(self.prepared.per_query(ranking), self.measure)
 
     def total(self, scores: np.ndarray) -> tuple[float, float]:
         """Weight of the queries, and the weighted sum of their values."""
@@ -108,11 +104,10 @@ class MeasuredModels(Measured):
             all_finite &= self.prepared.add_columns(
                 scores,
                 chunk.query_ptr,
-                self.average_ties,
                 sums,
+                self.weights[chunk.queries],
                 first_query=chunk.queries.start,
                 first_row=chunk.rows.start,
-                weights=self.weights[chunk.queries],
             )
         if not all_finite:
             self.block.check_finite()

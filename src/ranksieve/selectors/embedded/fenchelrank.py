@@ -124,11 +124,11 @@ class FenchelRank(EmbeddedSelector):
                 highest, position = mixture.worst(slopes)
                 if self.away_steps and highest - slopes @ coef > gap:
                     most = mixture.room(position)
-                    derivatives = loss.mean("direct_to", *mixture.model(position), -1.0)
-                    mixture.leave(position, _length(loss, *derivatives, most))
+                    slope, curvature = loss.mean("direct_to", *mixture.model(position), -1.0)
+                    mixture.leave(position, _length(loss, slope, curvature, most))
                 else:
-                    derivatives = loss.mean("direct_to", *mixture.model(feature), 1.0)
-                    mixture.approach(feature, _length(loss, *derivatives, 1.0))
+                    slope, curvature = loss.mean("direct_to", *mixture.model(feature), 1.0)
+                    mixture.approach(feature, _length(loss, slope, curvature, 1.0))
             self.objective_ = loss.mean("loss_and_gradient")[0]
             self.gap_, self.n_iter_ = gap, n_iter
             return self._select_by_slopes(coef, slopes, loss.varies, choices)

@@ -7,7 +7,7 @@ w times.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,15 +26,6 @@ def centered_rows(block: Block, *, rotate: bool) -> CenteredRows | RotatedRows:
     if rotate and np.any(lengths * _WORTH > width):
         return RotatedRows(block, width)
     return CenteredRows(block)
-
-
-class CenteredPiece(NamedTuple):
-    """Centered and weighted rows of some queries."""
-
-    X: np.ndarray
-    rows: slice
-    queries: slice
-    query_ptr: np.ndarray  # from 0
 
 
 class CenteredRows:
@@ -84,8 +75,8 @@ class CenteredRows:
         for piece in self.pieces():
             X[piece.rows] = piece.X
 
-    def pieces(self, features: np.ndarray | None = None) -> Iterator[CenteredPiece]:
-        """All rows of all or of some features, a few queries at a time."""
+    def pieces(self, features: np.ndarray | None = None) -> Iterator[Chunk]:
+        """All rows of all or of some features, a few queries at a time, centered and weighted."""
         end, n_seen = 0, 0
         # The number of values from which rows are made, not of the values that are made.
         most = CHUNK * self.block.X.shape[1] // max(1, self.n_features)
@@ -99,7 +90,7 @@ class CenteredRows:
             rows, queries = slice(end, end + len(kept)), slice(n_seen, n_seen + n_kept)
             self._weigh(kept, rows)
             query_ptr = self.query_ptr[n_seen : n_seen + n_kept + 1] - end
-            yield CenteredPiece(kept, rows, queries, query_ptr)
+            yield Chunk(kept, query_ptr, rows, queries)
             end, n_seen = end + len(kept), n_seen + n_kept
 
     def _columns(self, chunk: Chunk, features: np.ndarray | None) -> np.ndarray:

@@ -27,7 +27,7 @@ from ranksieve._kernels.leave_query_out import (
 )
 from ranksieve.data import Block
 from ranksieve.data.inputs import query_runs
-from ranksieve.metrics import Convention, Measure, get_convention
+from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.solvers.rankrls.centered_rows import CenteredRows, centered_rows, error_sums
 from ranksieve.sums.chunks import CHUNK
@@ -177,7 +177,6 @@ class MeasuredLeaveQueryOut(LeaveQueryOut):
         # Queries of one document are left out: their ranking never changes.
         self.labels = np.asarray(block.y)[self.rows.kept]
         self.prepared = measure.prepare(self.labels, self.query_ptr, convention)
-        self.average_ties = get_convention(convention).averages_ties
         self.sign = -1.0 if measure.greater_is_better else 1.0
 
     def begin(self, lam: float, inverse: np.ndarray, d: np.ndarray) -> Errors:
@@ -211,11 +210,10 @@ class MeasuredLeaveQueryOut(LeaveQueryOut):
             self.prepared.add_columns(
                 predicted,
                 pointer,
-                self.average_ties,
                 sums,
+                self.rows.weights[first:last],
                 first_query=first,
                 first_row=rows.start,
-                weights=self.rows.weights[first:last],
             )
         errors = self.sign * sums.values[0]
         return errors[:-1], float(errors[-1]), float(sums.squares[0, -1])
