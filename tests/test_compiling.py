@@ -14,7 +14,7 @@ import ranksieve
 
 PROGRAM = """
 import numpy as np
-from ranksieve._kernels.scoring import score_models
+from ranksieve._kernels.rows import score_models
 out = np.empty((1, 1))
 score_models(np.array([[2.0, 3.0]]), np.array([1]), np.array([[0.5]]), out)
 print(out[0, 0])

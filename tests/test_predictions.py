@@ -14,8 +14,7 @@ from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.preprocessing import QueryMinMaxScaler, QueryStandardScaler
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.selectors.registry import SELECTORS, make_selector
-from ranksieve.solvers.linear import linear_scores
-from ranksieve.sums.held_out import measure_models
+from ranksieve.sums.held_out import linear_scores, measure_models
 from tests.every_method import make_quick
 
 NAMES = [f"f{number}" for number in range(8)]

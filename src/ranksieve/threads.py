@@ -149,30 +149,17 @@ def limit_openmp_threads(n: int) -> Iterator[None]:
         yield
 
 
-class _OpenMP:
-    """Whether this process was forked from one that had used threads of OpenMP.
-
-    The OpenMP of GNU would wait forever for these threads, which do not exist in the child.
-    """
-
-    def __init__(self) -> None:
-        self.was_used = False
-        self.is_stuck = False
-
-    def start_afresh(self) -> None:
-        self.is_stuck = self.was_used
-
-
-_openmp = _OpenMP()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_openmp.start_afresh)
+_openmp_processes: set[int] = set()  # this process and its parents, if they used OpenMP
 
 
 def openmp_thread_count() -> int:
-    """Number of threads for a library that uses OpenMP: :func:`thread_count` if that is safe."""
-    if _openmp.is_stuck:
+    """Number of threads for a library that uses OpenMP: :func:`thread_count` if that is safe.
+
+    The OpenMP of GNU would wait forever for threads that the process had before it was forked.
+    """
+    if _openmp_processes - {os.getpid()}:
         return 1
-    _openmp.was_used = True
+    _openmp_processes.add(os.getpid())
     return thread_count()
 
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from ranksieve import DataError, RankingData, limit_threads, make_ranking
 from ranksieve.engine import engine_of
 from ranksieve.engine.dask import connect
-from ranksieve.engine.sources import block_runs
+from ranksieve.engine.engines import block_runs
 from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.progress import listen
 from ranksieve.sums.gram import centered_gram

@@ -9,12 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from ranksieve import DataError, RankingData, make_ranking
-from ranksieve._kernels.pairs import (
-    ActivePairs,
-    count_active,
-    order_active,
-    sum_active,
-)
+from ranksieve._kernels.pairs import ActivePairs, count_active, order_active
 from ranksieve.data import Block
 from ranksieve.rankers import RankSVM, ranksvm_path
 from ranksieve.solvers.ranksvm.losses import Hinge, SquaredHinge
@@ -74,7 +69,7 @@ class TestKernels:
         active_pairs = ActivePairs(ptr, statistic.levels, statistic.n_levels, order, reach)
         order_active(z, active_pairs)
         count_active(z, active_pairs, worse, better, others)
-        sum_active(values, active_pairs, sums)
+        count_active(values, active_pairs, worse, better, sums)
         pairs = oracles.margin_pairs(y, qid)
         active = [(i, j) for i, j in pairs if z[i] - z[j] < 1]
         n_pairs = statistic.n_pairs.tolist()

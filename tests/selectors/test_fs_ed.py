@@ -10,8 +10,13 @@ from scipy.stats import gaussian_kde, norm
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.engine import engine_of
 from ranksieve.selectors import FSED
-from ranksieve.sums.densities import bandwidths_of, map_densities
-from ranksieve.sums.density_sums import NODES_PER_BANDWIDTH, ClassDensities, Part
+from ranksieve.sums.densities import (
+    NODES_PER_BANDWIDTH,
+    ClassDensities,
+    Part,
+    bandwidths_of,
+    map_densities,
+)
 from ranksieve.sums.grades import totals
 
 ESTIMATORS = ["monte_carlo", "pooled", "integral"]

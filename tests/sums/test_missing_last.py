@@ -13,8 +13,7 @@ from ranksieve import DataError, RankingData
 from ranksieve.metrics import PairwiseError
 from ranksieve.selectors.filters.ig_chi import contingency
 from ranksieve.sums import similarity as module
-from ranksieve.sums.densities import map_densities
-from ranksieve.sums.density_sums import Part
+from ranksieve.sums.densities import Part, map_densities
 from ranksieve.sums.grades import varying_features
 from ranksieve.sums.gram import centered_gram, present_correlation
 from ranksieve.sums.importance import Importance, feature_importance, importance_sums

@@ -10,8 +10,7 @@ from ranksieve import DataError, RankingData
 from ranksieve.engine import engine_of
 from ranksieve.selectors.filters.ig_chi import contingency
 from ranksieve.sums.checks import check_labels_differ, weight_of_rows
-from ranksieve.sums.densities import map_densities
-from ranksieve.sums.density_sums import Part
+from ranksieve.sums.densities import Part, map_densities
 from ranksieve.sums.file_order import file_order
 from ranksieve.sums.grades import (
     Classes,

@@ -12,6 +12,7 @@ from ranksieve._kernels.compiling import kernel, part
 
 # Features at a time, so that their counts or grids stay in a core's cache.
 _COUNT_TILE, _GRID_TILE = 16, 8
+_FEW = 32  # targets up to which trying one after the other is faster than bisecting
 _FAR = 80.0  # squared distance in bandwidths beyond which a kernel is below 1e-17 of its peak
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 
@@ -68,20 +69,34 @@ def add_squares(X, classes, queries, means, squares):
                     squares[label, feature] += weight * difference * difference
 
 
+@part
+def count_below(ascending, n, value):
+    """Count the first ``n`` numbers of ``ascending`` that are below the value."""
+    left, right = 0, n
+    while left < right:
+        middle = (left + right) // 2
+        if ascending[middle] < value:
+            left = middle + 1
+        else:
+            right = middle
+    return left
+
+
 @kernel
-def add_digits(X, classes, queries, shift, prefixes, counts):
-    """Count the next byte of the values that begin with a given prefix; updates ``counts``.
+def add_digits(X, classes, queries, shift, n_bits, prefixes, counts):
+    """Count the next bits of the values that begin with a given prefix; updates ``counts``.
 
     A value's bits are mapped to an unsigned number such that the order of the values is kept.
     ``prefixes`` (groups, features, targets) are the known leading bits of each wanted number,
-    ascending: the bits above ``shift + 8``. Targets with equal prefixes are counted at the first of
-    them. ``counts`` is (groups, features, targets, 256); a single group contains all classes.
+    ascending: those above ``shift + n_bits``. Targets with equal prefixes are counted at the first
+    of them. ``counts`` is (groups, features, targets, 2^n_bits); a single group contains all
+    classes.
     """
     n_groups, n_features, n_targets = prefixes.shape
     value = np.empty(1)
     bits = value.view(np.uint64)
     sign = np.uint64(1) << np.uint64(63)
-    low, byte = np.uint64(shift), np.uint64(255)
+    low, width, mask = np.uint64(shift), np.uint64(n_bits), np.uint64(counts.shape[3] - 1)
     for first in range(0, n_features, _COUNT_TILE):
         last = min(first + _COUNT_TILE, n_features)
         for query in range(queries.weights.size):
@@ -94,24 +109,14 @@ def add_digits(X, classes, queries, shift, prefixes, counts):
                     value[0] = X[row, feature] + 0.0  # -0.0 becomes 0.0
                     key = ~bits[0] if bits[0] & sign else bits[0] | sign
                     rest = key >> low
-                    prefix = rest >> np.uint64(8)
-                    for target in range(n_targets):
+                    prefix, begin, end = rest >> width, 0, n_targets
+                    if n_targets > _FEW:
+                        begin = count_below(prefixes[group, feature], n_targets, prefix)
+                        end = min(begin + 1, n_targets)
+                    for target in range(begin, end):
                         if prefixes[group, feature, target] == prefix:
-                            counts[group, feature, target, rest & byte] += weight
+                            counts[group, feature, target, rest & mask] += weight
                             break
-
-
-@part
-def count_below(ascending, n, value):
-    """Count the first ``n`` numbers of ``ascending`` that are below the value."""
-    left, right = 0, n
-    while left < right:
-        middle = (left + right) // 2
-        if ascending[middle] < value:
-            left = middle + 1
-        else:
-            right = middle
-    return left
 
 
 @kernel

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranksieve._kernels.compiling import kernel, part
-from ranksieve._kernels.ranking import add_at, longest_query, sort_descending, sum_up_to
+from ranksieve._kernels.ranking import longest_query, sort_descending
 
 
 class ActivePairs(NamedTuple):
@@ -60,51 +60,6 @@ def order_active(z, pairs):
 
 
 @part
-def _add_worse(values, levels, order, reach, tree, sums):
-    """Add to ``sums`` the values of each document's active partners with lower labels."""
-    tree[:] = 0.0
-    reached = 0
-    for place in range(order.size):
-        while reached < reach[place]:
-            partner = order[reached]
-            add_at(tree, levels[partner] + 1, values[partner])
-            reached += 1
-        own = order[place]
-        sums[own] += sum_up_to(tree, np.int64(levels[own]))
-
-
-@part
-def _add_better(values, levels, order, reach, tree, sums):
-    """Add to ``sums`` the values of each document's active partners with higher labels."""
-    tree[:] = 0.0
-    n_levels = tree.size - 1
-    reached = order.size
-    for place in range(order.size - 1, -1, -1):
-        while reached > 0 and reach[reached - 1] > place:
-            reached -= 1
-            partner = order[reached]
-            add_at(tree, n_levels - levels[partner], values[partner])
-        own = order[place]
-        sums[own] += sum_up_to(tree, n_levels - 1 - levels[own])
-
-
-@kernel
-def sum_active(values, pairs, sums):
-    """Sum the values of each document's active partners, worse and better; updates ``sums``."""
-    query_ptr, levels, n_levels = pairs.query_ptr, pairs.levels, pairs.n_levels
-    tree = np.empty(longest_query(query_ptr) + 1)
-    sums[:] = 0.0
-    for query in range(query_ptr.size - 1):
-        if n_levels[query] == 1:
-            continue
-        rows = slice(query_ptr[query], query_ptr[query + 1])
-        own, own_levels, own_sums = values[rows], levels[rows], sums[rows]
-        order, reach, own_tree = pairs.order[rows], pairs.reach[rows], tree[: n_levels[query] + 1]
-        _add_worse(own, own_levels, order, reach, own_tree, own_sums)
-        _add_better(own, own_levels, order, reach, own_tree, own_sums)
-
-
-@part
 def _add_both(tree, place, value):
     """Add one document to a tree of counts and sums; updates ``tree`` (levels + 1, 2) in place."""
     while place < tree.shape[0]:
@@ -126,9 +81,9 @@ def _total_both(tree, place):
 
 @kernel
 def count_active(values, pairs, worse, better, sums):
-    """Count active partners with lower and with higher labels; updates the last three in place.
+    """Count active partners with lower and with higher labels, and sum the values of both.
 
-    ``sums`` are those of :func:`sum_active`: computing both takes little longer than one of them.
+    Updates the last three in place. Computing counts and sums takes no longer than one of them.
     """
     query_ptr, levels, n_levels, order, reach = pairs
     space = np.empty((longest_query(query_ptr) + 1, 2))

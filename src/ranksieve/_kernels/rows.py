@@ -1,4 +1,4 @@
-"""Rows of data: permute them in place, check them, and fill in missing values."""
+"""Rows of data: permute, check and fill them, center them within queries, and score them."""
 
 import numpy as np
 
@@ -49,11 +49,8 @@ def first_bad_row(indptr, indices, n_columns):
 def fill_queries(values, query_ptr, how, first, last):
     """Replace NaN in the rows of queries ``first`` to ``last - 1``; updates ``values`` in place.
 
-    Parameters
-    ----------
-    values : (rows, features) float32 or float64
-    query_ptr : (queries + 1,) rows of query q are ``query_ptr[q]:query_ptr[q + 1]``
-    how : ZERO, or the smallest or median value of the feature in the query; 0 if it has no value
+    ``how`` is ZERO, or the smallest or median value of the feature in the query; 0 if it has none.
+    ``values`` (rows, features) are float32 or float64.
     """
     longest = longest_query(query_ptr[first : last + 1])
     column, keys = np.empty(longest), np.empty(2 * longest)
@@ -88,3 +85,70 @@ def _quantile(present, order, how):
     total = high + low
     # The sum of very large numbers overflows, and halves of the smallest are 0.
     return 0.5 * total if abs(total) < np.inf else 0.5 * high + 0.5 * low
+
+
+@kernel
+def center_queries(X, query_ptr, centered):
+    """Subtract each query's mean from its rows of X; updates ``centered`` (rows, features).
+
+    Takes two passes over each query, which is still in the cache in the second. The first row is
+    subtracted before the mean is taken, so that constant values become exactly 0 and a large offset
+    costs no digits.
+    """
+    n_features = X.shape[1]
+    mean = np.empty(n_features)
+    for query in range(query_ptr.size - 1):
+        start, end = query_ptr[query], query_ptr[query + 1]
+        mean[:] = 0.0
+        for row in range(start, end):
+            for feature in range(n_features):
+                mean[feature] += np.float64(X[row, feature]) - X[start, feature]
+        for feature in range(n_features):
+            mean[feature] /= end - start
+        for row in range(start, end):
+            for feature in range(n_features):
+                own = np.float64(X[row, feature]) - X[start, feature]
+                centered[row, feature] = own - mean[feature]
+
+
+@kernel
+def center_present(X, query_ptr, centered, present):
+    """Subtract the mean of each query's values from them; missing values (NaN) become 0.
+
+    Updates ``centered`` (rows, features) and ``present`` (rows, features), which is 1 where a value
+    exists, in place. The query's first value is subtracted before the mean is taken.
+    """
+    for query in range(query_ptr.size - 1):
+        start, end = query_ptr[query], query_ptr[query + 1]
+        for feature in range(X.shape[1]):
+            base, total, n_present = np.float64(0.0), 0.0, 0
+            for row in range(start, end):
+                value = np.float64(X[row, feature])
+                is_there = value == value
+                if is_there and n_present == 0:
+                    base = value
+                centered[row, feature] = value - base if is_there else 0.0
+                present[row, feature] = is_there
+                total += centered[row, feature]
+                n_present += is_there
+            for row in range(start, end):
+                centered[row, feature] -= present[row, feature] * total / max(1, n_present)
+
+
+@kernel
+def score_models(X, features, coefs, out):
+    """Score each row by each model; updates ``out`` (rows, models).
+
+    ``coefs`` (some features, models) are the weights of the columns ``features`` of ``X``. Terms
+    are added in the same order in every row, so that equal documents get equal scores however the
+    data is split into blocks. A matrix product does not guarantee that, and rounding would break
+    ties.
+    """
+    for row in range(X.shape[0]):
+        for model in range(out.shape[1]):
+            out[row, model] = 0.0
+        for place in range(features.size):
+            value = float(X[row, features[place]])
+            if value != 0.0:
+                for model in range(out.shape[1]):
+                    out[row, model] += value * coefs[place, model]

@@ -94,11 +94,8 @@ def _find_moments(block, n_present, maps, total):
 def scale_dense(values, query_ptr, standardize, first, last):
     """Scale the rows of queries ``first`` to ``last - 1`` in place.
 
-    Parameters
-    ----------
-    values : (rows, features) float32 or float64, changed in place; sums are float64
-    query_ptr : (queries + 1,) rows of query q are ``query_ptr[q]:query_ptr[q + 1]``
-    standardize : zero mean and unit variance instead of the range [0, 1]
+    ``values`` (rows, features) are float32 or float64; sums are float64. ``standardize`` asks for
+    zero mean and unit variance instead of the range [0, 1].
     """
     n_features = values.shape[1]
     maps = _new_maps(n_features)
@@ -221,14 +218,8 @@ def scale_sparse(matrix, n_features, query_ptr, standardize, write, out, first, 
 
     Call it twice: without ``write``, it sets ``out_ptr[row + 1]`` to the number of entries of each
     row; with ``write``, after the counts were summed, it fills in the entries. Takes O(entries in
-    and out) time and O(features) memory.
-
-    Parameters
-    ----------
-    matrix : row_ptr, indices, values; indices sorted within a row, without duplicates
-    query_ptr : (queries + 1,) rows of query q are ``query_ptr[q]:query_ptr[q + 1]``
-    standardize : zero mean and unit variance instead of the range [0, 1]
-    out : out_ptr, out_indices, out_values of the scaled matrix, changed in place
+    and out) time and O(features) memory. ``matrix`` is (row_ptr, indices, values), with indices
+    sorted within a row and without duplicates; ``out`` is the same of the scaled matrix.
     """
     row_ptr, indices, values = matrix
     out_ptr, out_indices, out_values = out

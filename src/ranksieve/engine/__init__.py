@@ -56,8 +56,17 @@ reads each column of a query once, and matrix products take either order. In row
 view of the data, a shard is written as rows arrive, and a query is contiguous in memory.
 """
 
-from ranksieve.engine.engines import Engine, LocalEngine, Workers
-from ranksieve.engine.sources import Source, engine_of, in_memory, total_weight, whole_block
+from ranksieve.engine.engines import (
+    Engine,
+    LocalEngine,
+    Source,
+    Workers,
+    engine_of,
+    fits_in_memory,
+    in_memory,
+    total_weight,
+    whole_block,
+)
 
 __all__ = [
     "engine_of",
@@ -65,6 +74,7 @@ __all__ = [
     "Workers",
     "LocalEngine",
     "Source",
+    "fits_in_memory",
     "in_memory",
     "total_weight",
     "whole_block",

@@ -17,49 +17,26 @@ from ranksieve.data import DataError
 
 @dataclass(frozen=True)
 class Convention:
-    """How a program computes measures where their definitions leave a choice.
-
-    Attributes
-    ----------
-    name : str
-    gain : {"exponential", "linear"}
-        Gain of label l in NDCG: 2^l - 1 or l.
-    discount : {"log2", "letor"}
-        Discount of rank r: 1 / log2(r + 1), or 1 for r <= 2 and then 1 / log2(r).
-    empty : float
-        NDCG and AP of a query without relevant documents.
-    short_list : {"truncate", "zero"}
-        NDCG@k of a list of fewer than k documents: computed over these documents, or 0.
-    ties : {"stable", "average", "document"}
-        Order of equal scores: as in the input, expectation over all orders, or by descending
-        document id.
-    longest : int or None
-        Number of ranks that count in NDCG and AP without a cutoff; None for the whole list.
-    relevance : float
-        Smallest label that counts as relevant in AP, P and RR.
-    average_precision : {"relevant", "cutoff", "whole"}
-        AP@k is divided by the number of relevant documents, or by that number but at most k, or
-        is computed over the whole list for any k.
-    precision : {"cutoff", "list", "zero"}
-        P@k of n < k documents is divided by k, by n, or is 0.
-    single_precision : bool
-        Whether scores are compared as 32-bit numbers.
-    undefined : tuple of str
-        Measures that the program does not support.
-    """
+    """How a program computes measures where their definitions leave a choice."""
 
     name: str
-    gain: Literal["exponential", "linear"] = "exponential"
+    gain: Literal["exponential", "linear"] = "exponential"  # of label l in NDCG: 2^l - 1, or l
+    # Of rank r: 1 / log2(r + 1), or 1 for r <= 2 and then 1 / log2(r).
     discount: Literal["log2", "letor"] = "log2"
-    empty: float = 0.0
+    empty: float = 0.0  # NDCG and AP of a query without relevant documents
+    # NDCG@k of a list of fewer than k documents: computed over these documents, or 0.
     short_list: Literal["truncate", "zero"] = "truncate"
+    # Order of equal scores: as in the input, expectation over all orders, or by descending id.
     ties: Literal["stable", "average", "document"] = "stable"
-    longest: int | None = None
-    relevance: float = 1.0
+    longest: int | None = None  # ranks that count in NDCG and AP without a cutoff; None for all
+    relevance: float = 1.0  # smallest label that counts as relevant in AP, P and RR
+    # AP@k is divided by the number of relevant documents, or by that number but at most k, or is
+    # computed over the whole list for any k.
     average_precision: Literal["relevant", "cutoff", "whole"] = "relevant"
+    # P@k of n < k documents is divided by k, by n, or is 0.
     precision: Literal["cutoff", "list", "zero"] = "cutoff"
-    single_precision: bool = False
-    undefined: tuple[str, ...] = ()
+    single_precision: bool = False  # whether scores are compared as 32-bit numbers
+    undefined: tuple[str, ...] = ()  # measures that the program does not support
 
     def gains(self, labels: np.ndarray) -> np.ndarray:
         """Gain of each label."""

@@ -17,27 +17,13 @@ from ranksieve.metrics.ranking import Ranking
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Values of one or more measures.
+    """Values of one or more measures, by their names."""
 
-    Attributes
-    ----------
-    per_query : dict of str to array
-        Measure name to one value per query, queries in order of first appearance.
-    mean : dict of str to float
-        Measure name to the mean over all queries, weighted if queries have weights.
-    query_ids : array
-        Query of each value.
-    convention : str
-        Name of the convention that was used.
-    query_weights : array or None
-        Weight of each query in the means; None if all are equal.
-    """
-
-    per_query: dict[str, np.ndarray]
-    mean: dict[str, float]
-    query_ids: np.ndarray
-    convention: str
-    query_weights: np.ndarray | None = None
+    per_query: dict[str, np.ndarray]  # a value per query, queries in order of first appearance
+    mean: dict[str, float]  # over all queries, weighted if queries have weights
+    query_ids: np.ndarray  # query of each value
+    convention: str  # name of the convention that was used
+    query_weights: np.ndarray | None = None  # of each query in the means; None if all are equal
 
 
 def evaluate(
@@ -106,7 +92,9 @@ def evaluate(
     if rule not in ("stable", "average", "document"):
         raise ValueError(f"ties must be 'stable' or 'average', got {rule!r}")
     if rule == "document" and doc_ids is not None:
-        documents = _document_column(doc_ids, len(labels))
+        documents = np.asarray(doc_ids, dtype=str)
+        if len(documents) != len(labels):
+            raise DataError(f"doc_ids has length {len(documents)}, but y has length {len(labels)}")
         documents = documents if order is None else documents[order]
         by_document = _by_descending_document(documents, query_ptr)
         labels, values = labels[by_document], values[by_document]
@@ -134,13 +122,6 @@ def _finite_column(values: Any, name: str) -> np.ndarray:
     if bad.size:
         raise DataError(f"{name} must be finite, but row {bad[0]} has {column[bad[0]]}")
     return column
-
-
-def _document_column(doc_ids: Any, n_rows: int) -> np.ndarray:
-    documents = np.asarray(doc_ids, dtype=str)
-    if len(documents) != n_rows:
-        raise DataError(f"doc_ids has length {len(documents)}, but y has length {n_rows}")
-    return documents
 
 
 def _by_descending_document(documents: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:

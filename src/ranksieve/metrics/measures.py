@@ -59,7 +59,7 @@ class Measure(ABC):
         """Compute everything that depends only on the labels, for rows grouped by query."""
         convention = get_convention(convention)
         self.check_defined(convention)
-        return self._prepare(GroupedLabels(y, query_ptr), convention)
+        return self._prepare(GroupedLabels(y, query_ptr, convention.averages_ties), convention)
 
     def check_defined(self, convention: str | Convention) -> None:
         """Raise a ValueError if the program of the convention does not support this measure."""

@@ -52,20 +52,10 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A measure with everything that depends only on the labels, ready for any scores.
+    """A measure with everything that depends only on the labels, ready for any scores."""
 
-    ``worth`` (rows,) is the gain or relevance of each document; ``norm`` divides the sum of a
-    query, with one entry per query or, for MeanNDCG, one per row; see
-    ``_kernels.measures.measure_list``.
-    """
-
-    kind: int
-    worth: np.ndarray
-    norm: np.ndarray
-    norm_ptr: np.ndarray
-    discounts: np.ndarray
-    cutoff: int
-    empty: float
+    kind: int  # of the kernels in ``_kernels.measures``
+    lists: kernel.ListMeasure  # what they need from the labels
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
         """Value of each query."""
@@ -74,7 +64,7 @@ class Prepared:
         over_queries(
             kernel.measure_queries[self.kind],
             ranking.query_ptr,
-            self.on_lists(ranking.average_ties),
+            self.lists,
             ranking.order,
             ranking.tie_end if use_ties else ranking.each_alone,
             ranking.query_ptr,
@@ -82,57 +72,30 @@ class Prepared:
         )
         return out
 
-    def on_lists(
-        self, average_ties: bool, rows: slice | None = None, queries: slice | None = None
-    ) -> kernel.ListMeasure:
-        """Arguments of kernels, for all queries or for those whose rows are given."""
-        return kernel.ListMeasure(
-            self.worth if rows is None else self.worth[rows],
-            self.discounts,
-            self.norm,
-            self.norm_ptr if queries is None else self.norm_ptr[queries.start : queries.stop + 1],
-            self.cutoff,
-            self.empty,
-            average_ties,
-        )
-
     def add_columns(
         self,
         X: np.ndarray,
         query_ptr: np.ndarray,
-        average_ties: bool,
         sums: ColumnSums,
+        weights: np.ndarray,
         *,
         first_query: int = 0,
         first_row: int = 0,
-        weights: np.ndarray | None = None,
         keeps_missing: bool = False,
     ) -> bool:
         """Rank by each column of X, and add the values of all queries to ``sums``.
 
         ``query_ptr`` has the rows of X of each query; the first row of X is row ``first_row``, and
         its first query is query ``first_query``, of the data that the measure was prepared for.
-        Queries count by ``weights``, or once. If ``keeps_missing``, NaN ranks last in both
-        directions.
+        Queries count by ``weights``. If ``keeps_missing``, NaN ranks last in both directions.
         Returns whether all other values of X are finite; if not, the sums are meaningless.
         """
-        n_queries = len(query_ptr) - 1
-        return bool(
-            add_importance[self.kind](
-                X,
-                self.on_lists(
-                    average_ties,
-                    slice(first_row, first_row + len(X)),
-                    slice(first_query, first_query + n_queries),
-                ),
-                query_ptr,
-                np.ones(n_queries) if weights is None else weights,
-                keeps_missing,
-                sums.values,
-                sums.squares,
-                sums.varying,
-            )
+        own = self.lists._replace(
+            worth=self.lists.worth[first_row : first_row + len(X)],
+            norm_ptr=self.lists.norm_ptr[first_query : first_query + len(query_ptr)],
         )
+        found = sums.values, sums.squares, sums.varying
+        return bool(add_importance[self.kind](X, own, query_ptr, weights, keeps_missing, *found))
 
 
 class ColumnSums:
@@ -151,6 +114,7 @@ class GroupedLabels:
 
     y: np.ndarray
     query_ptr: np.ndarray
+    average_ties: bool
 
     @property
     def lengths(self) -> np.ndarray:
@@ -188,13 +152,21 @@ class GroupedLabels:
         cutoff: int | None = None,
         empty: float = 0.0,
     ) -> Prepared:
-        """A measure of these labels; see :class:`Prepared`."""
+        """A measure of these labels; see :func:`ranksieve._kernels.measures.measure_list`.
+
+        ``worth`` (rows,) is the gain or relevance of each document; ``norm`` divides the sum of a
+        query, with one entry per query or, for MeanNDCG, one per row.
+        """
         per_row = kind == kernel.MEAN_NDCG
         norm_ptr = self.query_ptr if per_row else np.arange(len(self.query_ptr))
         if discounts is None:
             discounts = np.ones(self.lengths.max())
         cutoff = NO_CUTOFF if cutoff is None else cutoff
-        return Prepared(kind, worth, norm, norm_ptr, discounts, cutoff, float(empty))
+        ties = self.average_ties
+        return Prepared(
+            kind,
+            kernel.ListMeasure(worth, discounts, norm, norm_ptr, cutoff, float(empty), ties),
+        )
 
 
 def number_levels(y: np.ndarray, query_ptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ranksieve._kernels.boosting import feature_values
 from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of, total_weight
@@ -16,7 +15,7 @@ from ranksieve.parameters import ConventionChoice, Count, Ties
 from ranksieve.rankers.base import LinearRanker
 from ranksieve.rankers.boosting_rounds import Rounds
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import FeatureColumns, chunks
+from ranksieve.sums.chunks import FeatureColumns
 from ranksieve.sums.held_out import Measured, orient
 
 # Weight of errors assumed for a perfect feature, so that alpha stays finite.
@@ -59,20 +58,14 @@ class QueryValues:
         self.chosen: dict[int, np.ndarray] = {}  # columns used before; many are used again
 
     def _values(self, block: Block, sign: float) -> np.ndarray:
-        prepared = self.measured.prepared
-        values = np.empty((len(block.query_ptr) - 1, block.X.shape[1]))
-        all_finite = True
-        for chunk in chunks(block):
-            all_finite &= feature_values[prepared.kind](
-                chunk.X,
-                sign,
-                prepared.on_lists(self.measured.average_ties, chunk.rows, chunk.queries),
-                chunk.query_ptr,
-                values[chunk.queries],
-            )
-        if not all_finite:
-            block.check_finite()
-        return self.measured.oriented(values)
+        """Value of each query ranked by each feature, (queries, features)."""
+        values = []
+        for feature in range(block.X.shape[1]):
+            column = self.columns[feature]
+            if not np.isfinite(column).all():
+                block.check_finite()
+            values.append(self.measured.values(self.measured.ranking(sign * column)))
+        return np.column_stack(values)
 
     def sums(self) -> tuple[float, np.ndarray]:
         """Weight of all queries, and weighted sums of the candidates' values."""

@@ -24,8 +24,8 @@ from ranksieve.io.model import SavedModel, write_model
 from ranksieve.io.records import get_numbers
 from ranksieve.io.selection import PathLike, Selection
 from ranksieve.progress import progress_bar
-from ranksieve.solvers.linear import linear_scores
 from ranksieve.sums.checks import check_labels_differ, sound_numbers
+from ranksieve.sums.held_out import linear_scores
 from ranksieve.threads import limit_threads_for
 from ranksieve.values import plain_value
 

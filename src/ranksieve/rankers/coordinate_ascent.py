@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from ranksieve._kernels.ascent import TrialArrays, add_trials
-from ranksieve._kernels.scoring import score_models
+from ranksieve._kernels.rows import score_models
 from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of, total_weight
@@ -50,7 +50,9 @@ class Trials:
         self.block, self.columns = block, FeatureColumns(block.X)
         self.measured = Measured(block, measure, convention)
         self.weights = self.measured.weights
-        self.is_informative = vary_within_queries(self.measured.prepared.worth, block.query_ptr)
+        self.is_informative = vary_within_queries(
+            self.measured.prepared.lists.worth, block.query_ptr
+        )
         self.is_informative &= self.weights > 0
         self.scores = np.zeros(len(block.y))
 
@@ -75,7 +77,7 @@ class Trials:
     def _rank(self) -> float:
         self.ranking = self.measured.ranking(self.scores)
         self.values = self.measured.prepared.per_query(self.ranking)
-        return float(self.weights @ self.measured.oriented(self.values))
+        return float(self.weights @ orient(self.values, self.measured.measure))
 
     def trials(self, feature: int, deltas: np.ndarray, n_steps: int) -> np.ndarray:
         """Sums over queries of the measure if the weight of a feature changes by each delta."""
@@ -83,8 +85,9 @@ class Trials:
         sums = np.zeros(len(deltas))
         ranked = self.scores, self.ranking.order, self.values, self.is_informative
         trials = TrialArrays(self.columns[feature], deltas, n_steps, *ranked)
-        lists = prepared.on_lists(self.measured.average_ties)
-        add_trials[prepared.kind](trials, lists, self.block.query_ptr, self.weights, sums)
+        add_trials[prepared.kind](
+            trials, prepared.lists, self.block.query_ptr, self.weights, sums
+        )
         return sums if self.measured.measure.greater_is_better else self.weights.sum() - sums
 
 

@@ -10,14 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve._kernels.boosting import (
-    add_distinct,
-    add_nibbles,
-    add_potentials,
-    add_step,
-    encode,
-    pair_potentials,
-)
+from ranksieve._kernels.losses import add_potentials, pair_potentials
 from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, Workers, engine_of
@@ -27,14 +20,8 @@ from ranksieve.parameters import ConventionChoice, Count, Ties
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.boosting_rounds import Rounds
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import (
-    FeatureColumns,
-    chunks,
-    row_weights_of,
-    vary_within_queries,
-    weights_of,
-)
-from ranksieve.sums.grades import bin_ranks, last_rank, values_of_ranks
+from ranksieve.sums.chunks import FeatureColumns, row_weights_of, vary_within_queries, weights_of
+from ranksieve.sums.grades import Classes, bin_ranks, last_rank, values_of_ranks
 
 MOST_THRESHOLDS = 255  # of a feature, so that codes fit in a byte
 _SMALLEST = 1e-10  # weight of misordered pairs assumed for a perfect threshold
@@ -64,56 +51,46 @@ class PairPotentials:
         codes = np.repeat(np.arange(len(starts)), lengths)
         self.rows = rows[np.lexsort((-block.y[rows], codes[rows]))]  # by query and label
         self.labels = block.y[self.rows]
-        self.row_weights = np.ones(len(self.rows), dtype=np.int64)
-        if block.query_weights is not None:
-            self.row_weights = row_weights_of(block, self.weights)[self.rows]
         self.query_ptr = np.concatenate([[0], np.cumsum(np.where(kept, lengths, 0))])
         self.scores, self.potentials = np.zeros((2, len(self.rows)))
 
-    def _parts(self, block: Block) -> Any:
-        """Chunks of a block, their rows in informative queries, and the positions of these rows."""
-        for chunk in chunks(block):
-            ends = self.query_ptr[[chunk.queries.start, chunk.queries.stop]]
-            positions = slice(*ends.tolist())
-            yield chunk.X, self.rows[positions] - chunk.rows.start, positions
-
-    def distinct(self, most: int) -> tuple[float, np.ndarray, np.ndarray]:
-        """Weight of rows; number, up to ``most``, and list of each feature's distinct values.
+    def distinct(self, most: int) -> tuple[float, list[np.ndarray]]:
+        """Weight of rows, and the distinct values of each feature; of more than ``most``, some.
 
         The weight is an int if queries have no weights.
         """
-        n_features = self.block.X.shape[1]
-        counts = np.zeros(n_features, dtype=np.int64)
-        values = np.empty((n_features, most))
-        all_finite = True
-        for X, rows, _ in self._parts(self.block):
-            all_finite &= add_distinct(X, rows, most, counts, values)
-        if not all_finite:
-            self.block.check_finite()
-        return self.row_weights.sum(), counts, values
+        columns, found = FeatureColumns(self.block.X), []
+        for feature in range(self.block.X.shape[1]):
+            values = np.unique(columns[feature][self.rows] + 0.0)  # -0.0 becomes 0.0
+            if not np.isfinite(values).all():
+                self.block.check_finite()
+            found.append(values[: most + 1])
+        if self.block.query_weights is None:
+            return len(self.rows), found
+        return row_weights_of(self.block, self.weights)[self.rows].sum(), found
 
-    def nibbles(self, features: np.ndarray, shift: int, prefixes: np.ndarray) -> np.ndarray:
-        """Counts of the next four bits below ``prefixes``; see :func:`order_statistics`."""
-        block = self.block
-        if block.is_sparse:  # only these columns need to become dense
-            block, features = replace(block, X=block.X[:, features]), np.arange(len(features))
-        counts = np.zeros((*prefixes.shape, 16), dtype=self.row_weights.dtype)
-        for X, rows, positions in self._parts(block):
-            weights = self.row_weights[positions]
-            add_nibbles(X, rows, weights, features, shift, prefixes, counts)
-        return counts
+    def digits(
+        self, features: np.ndarray, shift: int, n_bits: int, prefixes: np.ndarray
+    ) -> np.ndarray:
+        """Counts of the next bits of some features; see :func:`values_of_ranks`."""
+        block = replace(self.block, X=self.block.X[:, features])
+        one_class = Classes(block, np.array([np.inf]))
+        one_class.classes[:] = -1
+        one_class.classes[self.rows] = 0
+        return one_class.digits(shift, n_bits, prefixes[None])[0]
 
     def begin(self, thresholds: np.ndarray, n: np.ndarray) -> tuple[float, np.ndarray]:
         """Replace values by the number of thresholds below them; return as :meth:`advance`."""
         self.codes = np.empty((len(thresholds), len(self.rows)), dtype=np.uint8)
-        for X, rows, positions in self._parts(self.block):
-            encode(X, rows, thresholds, n, self.codes[:, positions])
+        columns = FeatureColumns(self.block.X)
+        for feature, (own, used) in enumerate(zip(thresholds, n, strict=True)):
+            self.codes[feature] = np.searchsorted(own[:used], columns[feature][self.rows])
         self.scores[:] = 0
         return self._sums()
 
     def advance(self, feature: int, position: int, alpha: float) -> tuple[float, np.ndarray]:
         """Add a threshold to the model; return the weight of all pairs and potentials by code."""
-        add_step(self.codes[feature], position, alpha, self.scores)
+        np.add(self.scores, alpha, out=self.scores, where=self.codes[feature] > position)
         return self._sums()
 
     def _sums(self) -> tuple[float, np.ndarray]:
@@ -128,7 +105,7 @@ class PairPotentials:
 def order_statistics(workers: Workers, features: np.ndarray, ranks: np.ndarray) -> np.ndarray:
     """Values (features, ranks) of given ranks, from 0; rows count by their weights."""
     return values_of_ranks(
-        lambda *known: workers.sum("nibbles", features, *known),
+        lambda *known: workers.sum("digits", features, *known),
         np.tile(ranks, (len(features), 1)),
         n_bits=4,
     )
@@ -248,15 +225,13 @@ class RankBoost(Ranker):
         """Ascending thresholds of each feature; none if it is constant."""
         most = self.n_thresholds + 1
         parts = workers.collect("distinct", most)
-        n_rows = sum(rows for rows, _, _ in parts)
+        n_rows = sum(rows for rows, _ in parts)
         found: list[np.ndarray] = []
         many: list[int] = []
-        for feature in range(len(parts[0][1])):
-            known = [values[feature, : counts[feature]] for _, counts, values in parts]
+        for feature, known in enumerate(zip(*(values for _, values in parts), strict=True)):
             distinct = np.unique(np.concatenate(known))
             found.append(distinct[:-1])
-            more = len(distinct) > most or any(counts[feature] > most for _, counts, _ in parts)
-            if more or (self.binning == "width" and len(distinct) > 1):
+            if len(distinct) > most or (self.binning == "width" and len(distinct) > 1):
                 many.append(feature)
         if many:
             cut = self._widths if self.binning == "width" else self._quantiles

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ranksieve.data import RankingData
-from ranksieve.engine.clock import work_seconds
+from ranksieve.engine.memo import work_seconds
 from ranksieve.io.record_log import RecordLog
 from ranksieve.io.records import check_kinds
 from ranksieve.recommendation.division import Division, TrainingSet, Trial

@@ -15,10 +15,9 @@ from ranksieve.selectors._search.paths import Fit
 from ranksieve.selectors.embedded.fsmrank import fsmrank_path
 from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
 from ranksieve.selectors.registry import SELECTORS
-from ranksieve.solvers.linear import linear_scores
 from ranksieve.study import StudyFold
 from ranksieve.study.plan import grid_points
-from ranksieve.sums.held_out import measure_models
+from ranksieve.sums.held_out import linear_scores, measure_models
 
 PATH_MEASURES = ("MAP", "MeanNDCG")  # measures in the figures of greedy RankRLS
 

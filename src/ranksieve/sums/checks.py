@@ -82,12 +82,16 @@ class Magnitudes:
 
     def largest(self) -> np.ndarray:
         """Largest absolute value of each feature, (features,)."""
-        X = self.block.X
-        if self.block.is_sparse:
-            high, low = X.nanmax(axis=0).toarray().ravel(), X.nanmin(axis=0).toarray().ravel()
-        else:
-            high, low = np.fmax.reduce(X, axis=0), np.fmin.reduce(X, axis=0)
+        low, high = smallest_and_largest(self.block)
         return np.maximum(high, -low)
+
+
+def smallest_and_largest(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Smallest and largest value of each feature of a block, without missing ones."""
+    if block.is_sparse:
+        low, high = block.X.nanmin(axis=0), block.X.nanmax(axis=0)
+        return low.toarray().ravel(), high.toarray().ravel()
+    return np.fmin.reduce(block.X, axis=0), np.fmax.reduce(block.X, axis=0)
 
 
 def check_magnitudes(source: Source, what: str) -> None:

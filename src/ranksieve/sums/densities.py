@@ -1,33 +1,250 @@
-"""Kernel densities of each feature within each class of documents."""
+"""Kernel densities of each feature within each class of documents, on grids or exactly."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Literal
+from dataclasses import replace
+from functools import partial
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ranksieve.data import DataError
-from ranksieve.engine import Workers
-from ranksieve.sums.density_sums import (
-    MOST_NODES,
-    MOST_QUADRATURE,
-    Densities,
-    KernelSums,
-    Part,
-    feature_batches,
-)
-from ranksieve.sums.grades import Totals, order_statistics
+from ranksieve._kernels.classes import add_kernel_sums, add_to_grids
+from ranksieve.data import Block, DataError
+from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.sums.chunks import chunks, row_weights_of
+from ranksieve.sums.grades import Classes, Totals, order_statistics, totals
 from ranksieve.threads import ordered_map
 
 # Number of pairs of a training and a held-out row up to which "auto" is exact. Seconds for 60
 # features and 5 grades, exact / binned: 0.06 / 0.06 for 40,000 pairs, 0.10 / 0.07 for 160,000,
 # 2.3 / 0.1 for 10 million.
 _MOST_EXACT = 2**16
-
+NODES_PER_BANDWIDTH = 8
+MARGIN = 4.0  # bandwidths by which a grid extends beyond the data
+MOST_NODES = 2**20  # of one feature's grid; larger grids are replaced by exact sums
+MOST_QUADRATURE = 2**14  # nodes of an integral whose densities are exact sums
+BATCH = 2**20  # numbers in the result of a round
 
 Bandwidth = Literal["silverman", "normal"]
+
+
+class Part(NamedTuple):
+    """Some queries of a source: those where ``queries`` is true, or all."""
+
+    source: Source
+    queries: np.ndarray | None = None
+
+
+class Densities(NamedTuple):
+    """Densities of a feature within each class, at some points."""
+
+    values: np.ndarray  # (classes, points): NaN for classes without rows
+    # (classes, points): weight of held-out rows; rows between points are divided among them.
+    held_out: np.ndarray
+    quadrature: np.ndarray  # (points,): weights with which a sum over points is an integral
+
+
+class ClassDensities(Classes):
+    """Statistic: sums of which kernel densities within classes consist.
+
+    ``features`` are indices of features in all methods. Missing values have no density, so they are
+    refused.
+    """
+
+    title = "Densities"
+
+    def __init__(self, block: Block, grades: np.ndarray, queries: np.ndarray | None = None) -> None:
+        super().__init__(replace(block, keeps_missing=False), grades, queries)
+
+    def on_grids(
+        self, features: np.ndarray, origin: np.ndarray, step: np.ndarray, starts: np.ndarray
+    ) -> np.ndarray:
+        """Rows near the nodes of each feature's grid, (classes, nodes)."""
+        grids = np.zeros((self.n_classes, starts[-1]))
+        for chunk in chunks(self.block):
+            add_to_grids(*self._part(chunk), features, origin, step, starts, grids)
+        return grids
+
+    def values(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values of some features, (rows, features), and the class and weight of each row."""
+        wanted = self.classes >= 0
+        X = self.block.X[:, features][wanted]
+        weights = row_weights_of(self.block, self.weights)[wanted]
+        return X.toarray() if self.block.is_sparse else X, self.classes[wanted], weights
+
+    def kernel_sums(
+        self, features: np.ndarray, points: np.ndarray, starts: np.ndarray, bandwidths: np.ndarray
+    ) -> np.ndarray:
+        """Sums of Gaussians at each feature's points, (classes, points)."""
+        sums = np.zeros((self.n_classes, len(points)))
+        for chunk in chunks(self.block):
+            add_kernel_sums(*self._part(chunk), features, points, starts, bandwidths, sums)
+        return sums
+
+
+class DensityGrid(NamedTuple):
+    """Nodes from ``origin`` in steps of ``step``, around all values of a feature."""
+
+    origin: float
+    step: float
+    n_nodes: int
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """Positions of all nodes."""
+        return self.origin + self.step * np.arange(self.n_nodes)
+
+    @property
+    def quadrature(self) -> np.ndarray:
+        """Weights of the trapezoidal rule."""
+        weights = np.full(self.n_nodes, self.step)
+        weights[[0, -1]] /= 2
+        return weights
+
+    def coarser(self, most: int) -> DensityGrid:
+        """Grid over the same range with at most ``most`` nodes."""
+        if self.n_nodes <= most:
+            return self
+        return DensityGrid(self.origin, self.step * (self.n_nodes - 1) / (most - 1), most)
+
+
+class KernelSums:
+    """Sums over the training rows and over the held-out rows."""
+
+    def __init__(
+        self, train: Part, held_out: Part | None, grades: np.ndarray, stack: ExitStack
+    ) -> None:
+        self.n_classes = len(grades)
+
+        def start(part: Part) -> Workers:
+            engine = engine_of(part.source)
+            return stack.enter_context(engine.start(ClassDensities, grades, part.queries))
+
+        self.train = start(train)
+        self.found = totals(self.train)
+        self.held_out = None if held_out is None else start(held_out)
+        self.found_held_out = totals(self.held_out) if self.held_out else _no_rows(self.found)
+        self.n_held_out = float(self.found_held_out.counts.sum())
+        self.most_points = 0 if held_out is None else held_out.source.n_rows
+
+    def grids(self, widths: np.ndarray) -> list[DensityGrid | None]:
+        """Grid of each feature; None where there are no densities."""
+        low = np.minimum(self.found.low, self.found_held_out.low)
+        high = np.maximum(self.found.high, self.found_held_out.high)
+        grids: list[DensityGrid | None] = []
+        for feature, column in enumerate(widths.T):
+            known = column[np.isfinite(column)]
+            if len(known) == 0:
+                grids.append(None)
+                continue
+            margin, step = MARGIN * known.max(), known.min() / NODES_PER_BANDWIDTH
+            length = (high[feature] - low[feature] + 2 * margin) / step
+            grids.append(DensityGrid(low[feature] - margin, step, int(np.ceil(length)) + 2))
+        return grids
+
+    def on_grids(
+        self, features: np.ndarray, grids: list[DensityGrid | None], widths: np.ndarray
+    ) -> Iterator[Callable[[], Densities]]:
+        """For each feature, a function that computes its densities at the nodes of its grid."""
+        chosen = [grid for grid in (grids[feature] for feature in features) if grid is not None]
+        starts = np.concatenate([[0], np.cumsum([grid.n_nodes for grid in chosen])])
+        where = (
+            features,
+            np.array([grid.origin for grid in chosen]),
+            np.array([grid.step for grid in chosen]),
+            starts,
+        )
+        trained = self.train.sum("on_grids", *where)
+        held = self.held_out.sum("on_grids", *where) if self.held_out else np.zeros_like(trained)
+        for j, (feature, grid) in enumerate(zip(features, chosen, strict=True)):
+            nodes = slice(starts[j], starts[j + 1])
+            yield partial(_smooth, trained[:, nodes], held[:, nodes], grid, widths[:, feature])
+
+    def exact_densities(
+        self,
+        features: np.ndarray,
+        grids: list[DensityGrid | None],
+        widths: np.ndarray,
+        integral: bool,
+    ) -> Iterator[Callable[[], Densities]]:
+        """For each feature, a function that computes exact densities at its held-out values."""
+        at, held_out = map(list, zip(*self._held_out_values(features), strict=True))
+        quadrature = [np.zeros(len(own)) for own in at]
+        if integral:
+            for j, feature in enumerate(features):
+                grid = grids[feature]
+                assert grid is not None
+                grid = grid.coarser(MOST_QUADRATURE)
+                at[j] = np.concatenate([at[j], grid.nodes])
+                held_out[j] = np.pad(held_out[j], ((0, 0), (0, grid.n_nodes)))
+                quadrature[j] = np.concatenate([quadrature[j], grid.quadrature])
+        starts = np.concatenate([[0], np.cumsum([len(own) for own in at])])
+        points = np.concatenate(at)
+        sums = self.train.sum("kernel_sums", features, points, starts, widths[:, features])
+        with np.errstate(invalid="ignore"):
+            sums = np.where(self.found.counts[:, None] > 0, sums, np.nan)
+            sums /= self.found.counts[:, None]
+        for j in range(len(features)):
+            values = sums[:, starts[j] : starts[j + 1]]
+            yield partial(Densities, values, held_out[j], quadrature[j])
+
+    def _held_out_values(self, features: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Distinct held-out values of each feature, and the weight of rows at each by class."""
+        if self.held_out is None:
+            yield from [(np.empty(0), np.zeros((self.n_classes, 0)))] * len(features)
+            return
+        parts = self.held_out.collect("values", features)
+        X, classes, weights = map(np.concatenate, zip(*parts, strict=True))
+        for column in X.T:
+            values, inverse = np.unique(column, return_inverse=True)
+            cell_of_row = classes * len(values) + inverse
+            cells = np.bincount(cell_of_row, weights, minlength=self.n_classes * len(values))
+            yield values.astype(float), cells.reshape(self.n_classes, -1)
+
+
+def _no_rows(like: Totals) -> Totals:
+    """Totals of no rows."""
+    none = np.zeros(len(like.low))
+    return Totals(like.counts * 0, like.sums * 0, none + np.inf, none - np.inf, none > 0, none)
+
+
+def _smooth(
+    trained: np.ndarray, held_out: np.ndarray, grid: DensityGrid, widths: np.ndarray
+) -> Densities:
+    """Densities at the nodes of a grid, given the rows near them.
+
+    The sum of Gaussians is a convolution by Fourier transforms, for which the grid is periodic:
+    padding keeps every node eight bandwidths from the values beyond the other end. The result is
+    exact up to about 1e-14 of the largest density.
+    """
+    from scipy.fft import irfft, next_fast_len, rfft, rfftfreq  # slow to import
+
+    margin = int(np.ceil(MARGIN * np.nanmax(widths) / grid.step))
+    length = next_fast_len(grid.n_nodes + margin, real=True)
+    frequency = 2 * np.pi * rfftfreq(length, grid.step)
+    with np.errstate(invalid="ignore", under="ignore"):
+        gaussian = np.exp(-0.5 * (widths[:, None] * frequency) ** 2)
+        values = irfft(rfft(trained, length, axis=1) * gaussian, length, axis=1)
+        values = values[:, : grid.n_nodes] / (trained.sum(axis=1, keepdims=True) * grid.step)
+    return Densities(values, held_out, grid.quadrature)
+
+
+def _feature_batches(
+    wanted: np.ndarray, n_points: np.ndarray, n_classes: int
+) -> Iterator[np.ndarray]:
+    """Batches of the wanted features, each with about ``BATCH`` numbers in its result."""
+    batch: list[int] = []
+    size = 0
+    for feature in np.flatnonzero(wanted).tolist():
+        if batch and size + n_points[feature] * n_classes > BATCH:
+            yield np.array(batch)
+            batch, size = [], 0
+        batch.append(feature)
+        size += int(n_points[feature]) * n_classes
+    if batch:
+        yield np.array(batch)
 
 
 def bandwidths_of(workers: Workers, found: Totals, rule: Bandwidth = "silverman") -> np.ndarray:
@@ -95,30 +312,12 @@ def map_densities(
 
     with a Gaussian :math:`\varphi`, over the :math:`M_a` training rows of class a.
 
-    Parameters
-    ----------
-    function : callable
-        Maps :class:`Densities` to a number.
-    train : Part
-        Rows from which densities are estimated.
-    held_out : Part or None
-        Rows that are counted at the points where densities are evaluated.
-    grades : array
-        Labels of the classes.
-    bandwidth : {"silverman", "normal"}
-        See :func:`bandwidths_of`.
-    evaluation : {"auto", "exact", "binned"}
-        Exact sums at the held-out values, or sums on a grid. ``"auto"`` is exact up to a number of
-        pairs of rows.
-    integral : bool
-        Whether to also compute exact sums at the nodes of a grid, to integrate over them; always
-        true if a class has no held-out rows.
-
-    Returns
-    -------
-    numbers : array of shape (features,)
-        NaN for features that are constant.
-    bandwidths : array of shape (classes, features)
+    Densities are estimated from the rows of ``train``, and evaluated at points where the rows of
+    ``held_out`` are counted: exactly at their values, or on a grid; ``"auto"`` is exact up to a
+    number of pairs of rows. ``grades`` are the labels of the classes. With ``integral``, exact sums
+    are also computed at the nodes of a grid, to integrate over them; always if a class has no
+    held-out rows. Returns the function's number for each feature, NaN for those that are constant,
+    and the bandwidths (classes, features).
 
     Notes
     -----
@@ -138,17 +337,13 @@ def map_densities(
         widths = bandwidths_of(sums.train, sums.found, bandwidth)
         grids = sums.grids(widths)
         numbers = np.full(len(grids), np.nan)
-        on_grid = [
-            grid is not None and evaluation == "binned" and grid.n_nodes <= MOST_NODES
-            for grid in grids
-        ]
-        is_exact = [grid is not None and not on for grid, on in zip(grids, on_grid, strict=True)]
-        n_points = [grid.n_nodes if grid else 0 for grid in grids]
-        for features in feature_batches(on_grid, n_points, len(grades)):
+        n_nodes = np.array([0 if grid is None else grid.n_nodes for grid in grids])
+        on_grid = (n_nodes > 0) & (n_nodes <= MOST_NODES) & (evaluation == "binned")
+        for features in _feature_batches(on_grid, n_nodes, len(grades)):
             makers = sums.on_grids(features, grids, widths)
             numbers[features] = list(ordered_map(lambda make: function(make()), makers))
-        n_points = [sums.most_points + MOST_QUADRATURE * integral] * len(grids)
-        for features in feature_batches(is_exact, n_points, len(grades)):
+        n_points = np.full(len(grids), sums.most_points + MOST_QUADRATURE * integral)
+        for features in _feature_batches((n_nodes > 0) & ~on_grid, n_points, len(grades)):
             makers = sums.exact_densities(features, grids, widths, integral)
             numbers[features] = list(ordered_map(lambda make: function(make()), makers))
     return numbers, widths

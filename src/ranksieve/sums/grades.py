@@ -117,11 +117,11 @@ class Classes:
             add_squares(*self._part(chunk), means, squares)
         return squares
 
-    def digits(self, shift: int, prefixes: np.ndarray) -> np.ndarray:
-        """Counts of the next byte below ``prefixes``; see :func:`order_statistics`."""
-        counts = np.zeros((*prefixes.shape, 256), dtype=self.weights.dtype)
+    def digits(self, shift: int, n_bits: int, prefixes: np.ndarray) -> np.ndarray:
+        """Counts of the next bits below ``prefixes``; see :func:`values_of_ranks`."""
+        counts = np.zeros((*prefixes.shape, 2**n_bits), dtype=self.weights.dtype)
         for chunk in comparable_chunks(self.block):
-            add_digits(*self._part(chunk), shift, prefixes, counts)
+            add_digits(*self._part(chunk), shift, n_bits, prefixes, counts)
         return counts
 
     def table(self, edges: np.ndarray, n_edges: np.ndarray) -> np.ndarray:
@@ -160,15 +160,9 @@ def totals(workers: Workers) -> Totals:
 def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np.ndarray:
     """Values of given ranks within their class, exactly and without sorting.
 
-    The result has the shape (classes or 1, features, ranks).
-
-    Parameters
-    ----------
-    workers : Workers of :class:`Classes`
-    ranks : array of shape (classes or 1, ranks) or (classes or 1, features, ranks)
-        0-based, ascending; rows count by their weights. For all classes together, or for each
-        class.
-    n_features : int
+    ``ranks`` (classes or 1, ranks) or (classes or 1, features, ranks) are 0-based and ascend, for
+    each class or for all of them together; rows count by their weights. ``workers`` are those of
+    :class:`Classes`. The result has the shape (classes or 1, features, ranks).
     """
     everywhere = ranks if ranks.ndim == 3 else np.repeat(ranks[:, None, :], n_features, axis=1)
     return values_of_ranks(lambda *known: workers.sum("digits", *known), everywhere, n_bits=8)
@@ -188,7 +182,7 @@ def frequency_edges(workers: Workers, found: Totals, n_bins: int) -> np.ndarray:
 
 
 def values_of_ranks(
-    count: Callable[[int, np.ndarray], np.ndarray], ranks: np.ndarray, n_bits: int
+    count: Callable[[int, int, np.ndarray], np.ndarray], ranks: np.ndarray, n_bits: int
 ) -> np.ndarray:
     """Values of given ranks, in an array of the same shape; both ascend along the last axis.
 
@@ -196,14 +190,14 @@ def values_of_ranks(
     that begin with the known bits are counted by their next bits. So the result does not depend on
     where the data is stored, and only counts are communicated.
 
-    ``count`` maps a shift and the prefixes of all targets to counts by the ``n_bits`` from that bit
-    on; for adjacent equal prefixes, only the counts of the first are used. Ranks are integers if
-    the counts are.
+    ``count`` maps a shift, ``n_bits`` and the prefixes of all targets to counts by the bits from
+    the shift on; for adjacent equal prefixes, only the counts of the first are used. Ranks are
+    integers if the counts are.
     """
     prefixes = np.zeros(ranks.shape, dtype=np.uint64)
     left = ranks.copy()  # rank among the values with the prefix
     for shift in range(64 - n_bits, -n_bits, -n_bits):
-        counts = count(shift, prefixes)
+        counts = count(shift, n_bits, prefixes)
         is_first = np.ones(prefixes.shape, dtype=bool)  # counted at the first target with a prefix
         is_first[..., 1:] = prefixes[..., 1:] != prefixes[..., :-1]
         positions = np.where(is_first, np.arange(ranks.shape[-1]), 0)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ranksieve._kernels.centering import center_present, center_queries
+from ranksieve._kernels.rows import center_present, center_queries
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.sums.chunks import CHUNK, chunks, row_weights_of, weights_of
@@ -29,15 +29,16 @@ class CenteredGram:
         xx, xy, yy = np.zeros((n_features, n_features)), np.zeros(n_features), 0.0
         # For few rows, adding up n_features^2 numbers would take longer than the product.
         parts = chunks(self.block, most=max(CHUNK, 4 * n_features**2))
-        space = np.empty((0, n_features))
+        labels, space = np.empty((len(self.block.y), 1)), np.empty((0, n_features))
+        center_queries(self.block.y[:, None], self.block.query_ptr, labels)
         roots = self.block.query_weights
         if roots is not None:
             roots = row_weights_of(self.block, np.sqrt(roots))
         for part in parts:
             if len(part.X) > len(space):
-                space, labels = np.empty((len(part.X), n_features)), np.empty(len(part.X))
-            x, y = space[: len(part.X)], labels[: len(part.X)]
-            center_queries(part.X, self.block.y[part.rows], part.query_ptr, x, y)
+                space = np.empty((len(part.X), n_features))
+            x, y = space[: len(part.X)], labels[part.rows, 0]
+            center_queries(part.X, part.query_ptr, x)
             if roots is not None:
                 x *= roots[part.rows, None]
                 y *= roots[part.rows]

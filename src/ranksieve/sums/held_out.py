@@ -1,14 +1,15 @@
-"""Statistics: how well given scores, or linear models, rank held-out queries."""
+"""Scores by linear models, and how well they or other scores rank held-out queries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
+from scipy import sparse
 
-from ranksieve._kernels.scoring import score_models
+from ranksieve._kernels.rows import score_models
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, Ranking, get_convention, parse_measure
@@ -51,11 +52,7 @@ class Measured:
 
     def values(self, ranking: Ranking) -> np.ndarray:
         """Value of each query."""
-        return self.oriented(self.prepared.per_query(ranking))
-
-    def oriented(self, values: np.ndarray) -> np.ndarray:
-        """Convert values so that larger is better; see :func:`orient`."""
-        return orient(values, self.measure)
+        return orient(self.prepared.per_query(ranking), self.measure)
 
     def total(self, scores: np.ndarray) -> tuple[float, float]:
         """Weight of the queries, and the weighted sum of their values."""
@@ -66,6 +63,23 @@ class Measured:
 def orient(values: Values, measure: Measure) -> Values:
     """Convert values so that larger is better, or back: 1 - value if smaller is better."""
     return values if measure.greater_is_better else 1 - values
+
+
+def linear_scores(X: Any, coef: np.ndarray) -> np.ndarray:
+    """Weighted sum of the features of each row of an array or a CSR matrix.
+
+    ``coef`` (features,), or (features, models) for several sums. Equal rows get equal scores
+    wherever they are; a matrix product does not guarantee that, and rounding would break ties.
+    """
+    if sparse.issparse(X):
+        return np.asarray(X @ coef)
+    if X.shape[1] != len(coef):  # the kernel does not check
+        raise ValueError(f"X has {X.shape[1]} features, but there are {len(coef)} weights")
+    models = coef.reshape(len(coef), -1)
+    used = np.flatnonzero(models.any(axis=1))
+    scores = np.empty((len(X), models.shape[1]))
+    score_models(np.ascontiguousarray(X), used, models[used], scores)
+    return scores.reshape(len(X), *coef.shape[1:])
 
 
 class MeasuredModels(Measured):
@@ -90,11 +104,10 @@ class MeasuredModels(Measured):
             all_finite &= self.prepared.add_columns(
                 scores,
                 chunk.query_ptr,
-                self.average_ties,
                 sums,
+                self.weights[chunk.queries],
                 first_query=chunk.queries.start,
                 first_row=chunk.rows.start,
-                weights=self.weights[chunk.queries],
             )
         if not all_finite:
             self.block.check_finite()
@@ -137,18 +150,9 @@ def measure_models(
 ) -> list[ModelValues]:
     """Evaluate linear models on all queries of a source, group by group.
 
-    Parameters
-    ----------
-    source : RankingData or opened shards
-    models : iterable of (features, coefs)
-        Groups of models: indices of the features they use, and an array (features, models) of
-        their weights.
-    measure, convention, ties
-        As in :func:`ranksieve.metrics.evaluate`.
-
-    Notes
-    -----
-    Takes O(m p (f + log n)) time for m rows in queries of n documents and p models of f features.
+    A group is the indices of the features that its models use, and an array (features, models) of
+    their weights. The other parameters are as in :func:`ranksieve.metrics.evaluate`. Takes
+    O(m p (f + log n)) time for m rows in queries of n documents and p models of f features.
 
     Examples
     --------

@@ -135,7 +135,6 @@ class ImportanceStatistic:
         self.block = block
         self.weights = weights_of(block, queries)
         self.prepared = measure.prepare(block.y, block.query_ptr, convention)
-        self.average_ties = get_convention(convention).averages_ties
 
     def sums(self) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
         """Weight of the queries, sums of values and of squares, and numbers of varying queries.
@@ -149,11 +148,10 @@ class ImportanceStatistic:
             all_finite &= self.prepared.add_columns(
                 chunk.X,
                 chunk.query_ptr,
-                self.average_ties,
                 sums,
+                self.weights[chunk.queries],
                 first_query=chunk.queries.start,
                 first_row=chunk.rows.start,
-                weights=self.weights[chunk.queries],
                 keeps_missing=self.block.keeps_missing,
             )
         if not all_finite:
@@ -166,20 +164,10 @@ def feature_importance(
 ) -> np.ndarray:
     """Compute how well each feature alone ranks the documents, in both directions.
 
-    Parameters
-    ----------
-    source : RankingData or opened shards
-    importance : str, Measure or Importance
-        A measure, or an Importance with a convention and a treatment of ties.
+    Returns the mean over queries of the measure (2, features), ranked by descending (row 0) and by
+    ascending (row 1) value. An :class:`Importance` has a measure with its convention and treatment
+    of ties.
 
-    Returns
-    -------
-    array of shape (2, features)
-        Mean over queries of the measure, ranked by descending (row 0) and ascending (row 1)
-        value.
-
-    Notes
-    -----
     Takes O(f m log n) time for f features and m rows in queries of n documents; one sort serves
     both directions. Missing values that the data keeps rank last in both.
 

@@ -97,25 +97,16 @@ class Similarity(ParameterValue):
 class SimilarityStatistic:
     """Statistic: each query's similarity of all pairs of features.
 
-    The parameters are those of :func:`feature_similarity`; ``method`` is a key of ``SIMILARITIES``,
-    and ``directions`` (features,) has a number for each feature.
+    The parameters are those of :class:`Similarity`; ``directions`` (features,) are 1 or -1.
     """
 
     title = "Similarity"
 
     def __init__(
-        self,
-        block: Block,
-        method: str,
-        directions: np.ndarray,
-        absolute: bool = False,
-        ties: str = "tied",
+        self, block: Block, method: str, directions: np.ndarray, absolute: bool, ties: str
     ) -> None:
-        self.block = block
-        self.method = SIMILARITIES[method]
-        self.directions = directions
-        self.absolute = absolute
-        self.ties = ties
+        self.block, self.method, self.directions = block, SIMILARITIES[method], directions
+        self.absolute, self.ties = absolute, ties
         self.weights = weights_of(block)
 
     def sums(self) -> tuple[float, np.ndarray]:
@@ -183,21 +174,10 @@ def feature_similarity(
     fewer than two documents are left out of the mean. Missing values that the data keeps are equal
     to each other and less than all others, after features were reversed by ``directions``.
 
-    Parameters
-    ----------
-    source : RankingData or opened shards
-    similarity : {"concordance", "tau_a", "tau_b", "spearman"}, callable or Similarity
-        Concordance is in [0, 1] and about 0.5 for independent features without ties; the others
-        are in [-1, 1]. With concordance and tau-a a feature with ties is less than 1 similar to
-        itself, and a constant one 0.
-    directions : array of shape (features,), optional
-        1, or -1 for a feature whose small values are good, which is then ranked by ascending
-        value.
-
-    Returns
-    -------
-    array of shape (features, features)
-        Symmetric.
+    Concordance is in [0, 1] and about 0.5 for independent features without ties; the others are in
+    [-1, 1]. With concordance and tau-a a feature with ties is less than 1 similar to itself, and a
+    constant one 0. ``directions`` (features,) are 1, or -1 for a feature whose small values are
+    good, which is then ranked by ascending value. The result (features, features) is symmetric.
 
     Notes
     -----

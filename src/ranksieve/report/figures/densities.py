@@ -12,8 +12,7 @@ from ranksieve.base import RankSelector
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.report.figures import style
-from ranksieve.sums.densities import Bandwidth, bandwidths_of
-from ranksieve.sums.density_sums import ClassDensities
+from ranksieve.sums.densities import Bandwidth, ClassDensities, bandwidths_of
 from ranksieve.sums.grades import grades_of, totals
 
 _POINTS_PER_BANDWIDTH = 4

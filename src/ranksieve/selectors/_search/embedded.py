@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve.base import Choices, Predictor, RankSelector
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.solvers.gradient.networks import Standard, TrainingLoss, Weights
-from ranksieve.solvers.linear import linear_scores
+from ranksieve.sums.held_out import linear_scores
 
 _DIGITS = 9  # decimals of weights to compare; equal features differ only by rounding
 

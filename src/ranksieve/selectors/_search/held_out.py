@@ -16,7 +16,7 @@ from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, FeatureCount, Seed, Share, Ties
 from ranksieve.solvers.rankrls.model import Products
 from ranksieve.solvers.rankrls.ridge import RidgeRows
-from ranksieve.sums.density_sums import Part
+from ranksieve.sums.densities import Part
 from ranksieve.sums.held_out import Measured
 
 _LARGE_BLOCKS = 2**22  # bytes; larger blocks suit many quick rounds

@@ -105,12 +105,13 @@ class FenchelRank(EmbeddedSelector):
                 highest, position = mixture.worst(slopes)
                 if self.away_steps and highest - slopes @ coef > gap:
                     most = mixture.room(position)
-                    derivatives = loss.direct_to(*mixture.model(position), -1.0)
-                    mixture.leave(position, _length(loss, *derivatives, most))
+                    slope, curvature = loss.mean("direct_to", *mixture.model(position), -1.0)
+                    mixture.leave(position, _length(loss, slope, curvature, most))
                 else:
-                    derivatives = loss.direct_to(*mixture.model(feature), 1.0)
-                    mixture.approach(feature, _length(loss, *derivatives, 1.0))
-            self.objective_, self.gap_, self.n_iter_ = loss.loss_and_gradient()[0], gap, n_iter
+                    slope, curvature = loss.mean("direct_to", *mixture.model(feature), 1.0)
+                    mixture.approach(feature, _length(loss, slope, curvature, 1.0))
+            self.objective_ = loss.mean("loss_and_gradient")[0]
+            self.gap_, self.n_iter_ = gap, n_iter
             nearness = relative_sizes(slopes)
             return self._select_by_weights(coef, nearness, loss.varies, choices)
 
@@ -176,7 +177,7 @@ def _length(loss: MeanLoss, slope: float, curvature: float, most: float) -> floa
         t = t - own / curvature if curvature > 0 else high
         if not low < t < high:
             t = high if high == most else 0.5 * (low + high)
-        own, curvature = loss.line_derivatives(t)
+        own, curvature = loss.mean("line_derivatives", t)
         if abs(own) <= _LEVEL * abs(slope) or (t == most and own < 0):
             break
         low, high = (t, high) if own < 0 else (low, t)

@@ -13,8 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices
-from ranksieve.engine import Source, engine_of
-from ranksieve.engine.sources import fits_in_memory
+from ranksieve.engine import Source, engine_of, fits_in_memory
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import (
     ConventionChoice,
@@ -33,7 +32,6 @@ from ranksieve.selectors._search import searches
 from ranksieve.selectors._search.leave_query_out import LeaveQueryOutSelector, group_products
 from ranksieve.selectors._search.paths import Fit, check_two_queries, expand_groups, path_steps
 from ranksieve.selectors._search.searches import Bounds
-from ranksieve.solvers.linear import linear_scores
 from ranksieve.solvers.rankrls.backfitting import BackfittedModel, Backfitting
 from ranksieve.solvers.rankrls.groups import GroupModel
 from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel
@@ -42,6 +40,7 @@ from ranksieve.solvers.rankrls.residuals import (
     MeasuredLeaveQueryOut,
     ReplayedLeaveQueryOut,
 )
+from ranksieve.sums.held_out import linear_scores
 from ranksieve.threads import limit_blas_threads
 
 _BLOCK = 2**22  # bytes; calling a worker costs as much as a pass over a tenth of this

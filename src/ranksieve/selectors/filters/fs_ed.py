@@ -17,8 +17,7 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceChoice, ImportanceFilter
 from ranksieve.selectors._search.held_out import HeldOutSelector, counted_queries, hold_out
 from ranksieve.selectors._search.paths import best_first
-from ranksieve.sums.densities import map_densities
-from ranksieve.sums.density_sums import Densities, Part
+from ranksieve.sums.densities import Densities, Part, map_densities
 from ranksieve.sums.grades import grades_of
 from ranksieve.sums.importance import Importance
 

@@ -27,10 +27,9 @@ from ranksieve.selectors.wrappers.fs_bfs_search import (
     Node,
     Promise,
 )
-from ranksieve.solvers.linear import linear_scores
 from ranksieve.sums.checks import weight_of_rows
 from ranksieve.sums.gram import GramSums, centered_gram
-from ranksieve.sums.held_out import orient
+from ranksieve.sums.held_out import linear_scores, orient
 from ranksieve.sums.importance import importance_sums
 
 

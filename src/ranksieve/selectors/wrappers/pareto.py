@@ -20,7 +20,7 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.held_out import counted_queries, hold_out, training_products
 from ranksieve.selectors._search.pareto import Members, ParetoSelector
 from ranksieve.solvers.rankrls.model import Products
-from ranksieve.sums.density_sums import Part
+from ranksieve.sums.densities import Part
 from ranksieve.sums.held_out import MeasuredModels
 
 

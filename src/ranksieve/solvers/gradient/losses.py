@@ -119,9 +119,9 @@ def _softmax(y: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
 
 
 def _normalized_gains(y: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
-    prepared = NDCG().prepare(y, query_ptr, "standard")
-    ideal = np.where(prepared.norm > 0, prepared.norm, 1.0)
-    return prepared.worth / np.repeat(ideal, np.diff(query_ptr))
+    lists = NDCG().prepare(y, query_ptr, "standard").lists
+    ideal = np.where(lists.norm > 0, lists.norm, 1.0)
+    return lists.worth / np.repeat(ideal, np.diff(query_ptr))
 
 
 LOSSES: dict[str, Loss] = {

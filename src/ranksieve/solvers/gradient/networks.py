@@ -11,9 +11,8 @@ from ranksieve.data import Block
 from ranksieve.engine import Workers
 from ranksieve.metrics import Convention, Measure
 from ranksieve.solvers.gradient.losses import LOSSES
-from ranksieve.solvers.linear import linear_scores
 from ranksieve.sums.chunks import count_varying, row_weights_of, weights_of
-from ranksieve.sums.held_out import Measured
+from ranksieve.sums.held_out import Measured, linear_scores
 
 Weights = list[np.ndarray]
 """Weights of a linear model: [coef (features,)]; of a network: [inner (features, hidden), bias

@@ -92,11 +92,9 @@ class Categories:
 
         If some values are not whole numbers, only the first of these.
         """
-        columns, weights = (
-            FeatureColumns(self.block.X),
-            row_weights_of(self.block, weights_of(self.block)),
-        )
-        counted, found = weights > 0, []
+        columns, found = FeatureColumns(self.block.X), []
+        weights = row_weights_of(self.block, weights_of(self.block))
+        counted = weights > 0
         for feature in self.features.tolist():
             codes, owner = np.unique(_comparable(columns[feature])[counted], return_inverse=True)
             counts = np.bincount(owner, weights[counted], minlength=len(codes))
@@ -115,18 +113,10 @@ def make_bins(
 ) -> Bins:
     """Find bins with equally many rows, except for equal values, and the codes of categories.
 
-    Rows count by the weights of their queries.
-
-    Parameters
-    ----------
-    source : RankingData or opened shards
-    n_bins : int
-        Largest number of bins of a numeric feature. Bins whose edges coincide are merged. Missing
-        values have one more.
-    categories : tuple of int
-        Categorical features. Their values must be whole numbers.
-    max_categories : int
-        Largest number of bins of a categorical feature: if it has more codes, the rarest share one.
+    Rows count by the weights of their queries. A numeric feature has at most ``n_bins`` bins, of
+    which those with equal edges are merged, and one more for missing values. ``categories`` are
+    features whose values must be whole numbers, each with its own bin; if there are more than
+    ``max_categories``, the rarest share one.
     """
     one_class = np.array([np.inf])
     with engine_of(source).start(Classes, one_class) as workers:

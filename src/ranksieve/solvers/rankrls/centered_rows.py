@@ -7,11 +7,11 @@ w times.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ranksieve._kernels.centering import center_column, center_queries
+from ranksieve._kernels.rows import center_queries
 from ranksieve.data import Block
 from ranksieve.sums.chunks import CHUNK, Chunk, chunks, weights_of
 
@@ -26,15 +26,6 @@ def centered_rows(block: Block, *, rotate: bool) -> CenteredRows | RotatedRows:
     if rotate and np.any(lengths * _WORTH > width):
         return RotatedRows(block, width)
     return CenteredRows(block)
-
-
-class CenteredPiece(NamedTuple):
-    """Centered and weighted rows of some queries."""
-
-    X: np.ndarray
-    rows: slice
-    queries: slice
-    query_ptr: np.ndarray  # from 0
 
 
 class CenteredRows:
@@ -54,9 +45,7 @@ class CenteredRows:
         self._roots = None
         if queries is not None or block.query_weights is not None:
             self._roots = np.repeat(np.sqrt(self.weights), lengths[several])
-        self.y = np.empty(int(self.kept.sum()))  # labels, centered and weighted below
-        center_column(np.asarray(block.y)[:, None], 0, block.query_ptr, self.y)
-        self._weigh(self.y, slice(None))
+        self.y = self._center_column(np.asarray(block.y)[:, None])
 
     def _weigh(self, values: np.ndarray, rows: slice) -> None:
         """Multiply values of some rows by the roots of their weights, in place."""
@@ -86,22 +75,22 @@ class CenteredRows:
         for piece in self.pieces():
             X[piece.rows] = piece.X
 
-    def pieces(self, features: np.ndarray | None = None) -> Iterator[CenteredPiece]:
-        """All rows of all or of some features, a few queries at a time."""
+    def pieces(self, features: np.ndarray | None = None) -> Iterator[Chunk]:
+        """All rows of all or of some features, a few queries at a time, centered and weighted."""
         end, n_seen = 0, 0
         # The number of values from which rows are made, not of the values that are made.
         most = CHUNK * self.block.X.shape[1] // max(1, self.n_features)
         for chunk in chunks(self.block, most=most):
-            X, labels = self._columns(chunk, features), self.block.y[chunk.rows]
+            X = self._columns(chunk, features)
             part = np.empty(X.shape)
-            center_queries(X, labels, chunk.query_ptr, part, np.empty(len(X)))
+            center_queries(X, chunk.query_ptr, part)
             if not np.isfinite(part.sum()):
                 self.block.check_finite()
             kept, n_kept = part[self.kept[chunk.rows]], int(np.sum(np.diff(chunk.query_ptr) > 1))
             rows, queries = slice(end, end + len(kept)), slice(n_seen, n_seen + n_kept)
             self._weigh(kept, rows)
             query_ptr = self.query_ptr[n_seen : n_seen + n_kept + 1] - end
-            yield CenteredPiece(kept, rows, queries, query_ptr)
+            yield Chunk(kept, query_ptr, rows, queries)
             end, n_seen = end + len(kept), n_seen + n_kept
 
     def _columns(self, chunk: Chunk, features: np.ndarray | None) -> np.ndarray:
@@ -110,11 +99,16 @@ class CenteredRows:
 
     def column(self, feature: int) -> np.ndarray:
         """One centered feature."""
-        X = self.block.X[:, [feature]].toarray() if self.block.is_sparse else self.block.X
-        column = np.empty(int(self.kept.sum()))
-        center_column(X, 0 if self.block.is_sparse else feature, self.block.query_ptr, column)
-        self._weigh(column, slice(None))
-        return column
+        column = self.block.X[:, [feature]]
+        return self._center_column(column.toarray() if self.block.is_sparse else column)
+
+    def _center_column(self, column: np.ndarray) -> np.ndarray:
+        """A column (rows of the block, 1), centered and weighted, of the queries that are used."""
+        centered = np.empty(column.shape)
+        center_queries(column, self.block.query_ptr, centered)
+        kept = centered[self.kept, 0]
+        self._weigh(kept, slice(None))
+        return kept
 
 
 class RotatedRows(CenteredRows):

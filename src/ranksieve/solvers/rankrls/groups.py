@@ -29,7 +29,8 @@ from scipy.linalg import cholesky, solve_triangular
 from ranksieve._kernels.group_errors import Groups, add_group_errors
 from ranksieve.data import Block
 from ranksieve.engine import Workers
-from ranksieve.solvers.rankrls.centered_rows import CenteredPiece, CenteredRows, error_sums
+from ranksieve.solvers.rankrls.centered_rows import CenteredRows, error_sums
+from ranksieve.sums.chunks import Chunk
 
 
 class Fitted(NamedTuple):
@@ -103,12 +104,12 @@ class GroupLeaveQueryOut:
             add_group_errors(within, without, piece.query_ptr, groups, errors)
         return errors
 
-    def _pieces(self, columns: np.ndarray | None = None) -> Iterator[CenteredPiece]:
+    def _pieces(self, columns: np.ndarray | None = None) -> Iterator[Chunk]:
         """Centered rows, without runs of queries that all have a single document."""
         return (piece for piece in self.rows.pieces(columns) if len(piece.X))
 
     def _left_out(
-        self, piece: CenteredPiece, rows: np.ndarray, rotated: np.ndarray, half: np.ndarray
+        self, piece: Chunk, rows: np.ndarray, rotated: np.ndarray, half: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of rows by the model of all rows, and by models without their queries."""
         if rotated.shape[1] == 0:

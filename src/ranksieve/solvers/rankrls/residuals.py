@@ -26,7 +26,8 @@ from ranksieve._kernels.leave_query_out import (
     replay_errors,
 )
 from ranksieve.data import Block
-from ranksieve.metrics import Convention, Measure, get_convention
+from ranksieve.data.inputs import query_runs
+from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.solvers.rankrls.centered_rows import CenteredRows, centered_rows, error_sums
 from ranksieve.sums.chunks import CHUNK
@@ -125,10 +126,7 @@ class LeaveQueryOut(Residuals):
         self.pending_r = np.empty((n_queries, capacity, n_features), dtype=self.U.dtype)
         self.n_pending = 0
         begin_sums(self.U, self.y, self.query_ptr, lam, self.sums)
-        return self._errors_from_sums(inverse, d)
-
-    def _errors_from_sums(self, inverse: np.ndarray, d: np.ndarray) -> Errors:
-        errors = np.zeros(self.U.shape[1])
+        errors = np.zeros(n_features)
         all_errors(self.sums, self.facts[:, 6], inverse, d, errors)
         return errors, *self._error()
 
@@ -179,7 +177,6 @@ class MeasuredLeaveQueryOut(LeaveQueryOut):
         # Queries of one document are left out: their ranking never changes.
         self.labels = np.asarray(block.y)[self.rows.kept]
         self.prepared = measure.prepare(self.labels, self.query_ptr, convention)
-        self.average_ties = get_convention(convention).averages_ties
         self.sign = -1.0 if measure.greater_is_better else 1.0
 
     def begin(self, lam: float, inverse: np.ndarray, d: np.ndarray) -> Errors:
@@ -193,13 +190,10 @@ class MeasuredLeaveQueryOut(LeaveQueryOut):
         return self._measure(inverse, d)
 
     def _measure(self, inverse: np.ndarray, d: np.ndarray) -> Errors:
-        n_queries, n_columns = len(self.query_ptr) - 1, self.U.shape[1] + 1
+        n_columns = self.U.shape[1] + 1
         sums = ColumnSums(n_columns)
         known = self.y - self.p
-        first = 0
-        while first < n_queries:
-            end = self.query_ptr[first] + CHUNK // n_columns
-            last = max(first + 1, int(np.searchsorted(self.query_ptr, end, side="right")) - 1)
+        for first, last in query_runs(self.query_ptr, CHUNK // n_columns):
             rows = slice(self.query_ptr[first], self.query_ptr[last])
             predicted = np.empty((rows.stop - rows.start, n_columns))
             predict_left_out(
@@ -216,13 +210,11 @@ class MeasuredLeaveQueryOut(LeaveQueryOut):
             self.prepared.add_columns(
                 predicted,
                 pointer,
-                self.average_ties,
                 sums,
+                self.rows.weights[first:last],
                 first_query=first,
                 first_row=rows.start,
-                weights=self.rows.weights[first:last],
             )
-            first = last
         errors = self.sign * sums.values[0]
         return errors[:-1], float(errors[-1]), float(sums.squares[0, -1])
 
@@ -274,7 +266,11 @@ class ReplayedLeaveQueryOut(Residuals):
     def apply_change(self, change: Change, history: np.ndarray) -> tuple[float, float]:
         """Change the model, and return its error; ``history`` (changes,) is t of the feature."""
         column, position = self.rows.column(change.feature), self.n_changes
-        u = self._replay_column(column, history)
+        s, t = slice(0, position), np.ascontiguousarray(history[:, None])
+        past = History(self.history_u[s], self.history_g[s], self.gammas[s], t, self.lam)
+        u = np.empty((len(column), 1))
+        replay_columns(column[:, None], self.query_ptr, past, u)
+        u = u[:, 0]
         g = column / self.lam - history @ self.history_g[:position]
         self._change(change, u, g)
         if position == len(self.gammas):
@@ -286,14 +282,6 @@ class ReplayedLeaveQueryOut(Residuals):
         self.gammas[position] = self.facts[:, 0]
         self.n_changes += 1
         return self._error()
-
-    def _replay_column(self, column: np.ndarray, history: np.ndarray) -> np.ndarray:
-        """Column of U of one feature, given its centered values."""
-        u = np.empty((len(column), 1))
-        s, t = slice(0, self.n_changes), np.ascontiguousarray(history[:, None])
-        past_changes = History(self.history_u[s], self.history_g[s], self.gammas[s], t, self.lam)
-        replay_columns(column[:, None], self.query_ptr, past_changes, u)
-        return u[:, 0]
 
     def errors(
         self, features: np.ndarray | None, history: np.ndarray, inverse: np.ndarray, d: np.ndarray

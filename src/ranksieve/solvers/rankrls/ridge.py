@@ -89,8 +89,7 @@ class RidgeRows:
         labels = np.asarray(self.block.y)[rows.kept]
         prepared = measure.prepare(labels, rows.query_ptr, convention)
         sums = ColumnSums(len(ridge.lams))
-        ties = convention.averages_ties
-        prepared.add_columns(predicted, rows.query_ptr, ties, sums, weights=rows.weights)
+        prepared.add_columns(predicted, rows.query_ptr, sums, rows.weights)
         return *self.rows.n_queries(), sums.values[0], sums.squares[0]
 
     def _left_out(self, ridge: Ridge) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:

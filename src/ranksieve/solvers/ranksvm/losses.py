@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ranksieve._kernels.pairs import ActivePairs, add_spread, count_active, order_active, sum_active
+from ranksieve._kernels.pairs import ActivePairs, add_spread, count_active, order_active
 from ranksieve.data import Block
 from ranksieve.metrics.ranking import number_levels
 from ranksieve.sums.chunks import CHUNK, row_weights_of, weights_of
@@ -124,7 +124,7 @@ class SquaredHinge(Pairs):
 
     def _score_hessian_product(self, v: np.ndarray) -> np.ndarray:
         """Product of the Hessian by scores with ``v``."""
-        sum_active(v, self.pairs, self.sums)
+        count_active(v, self.pairs, self.worse, self.better, self.sums)  # the same counts
         return self.degree * v - self.weights * self.sums
 
 

@@ -17,8 +17,7 @@ from scipy import sparse
 from ranksieve._kernels.pairs import ActivePairs, curve_columns
 from ranksieve.data import Block, DataError
 from ranksieve.data.fitted import SCALE_FIRST
-from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.engine.sources import fits_in_memory
+from ranksieve.engine import Source, Workers, engine_of, fits_in_memory
 from ranksieve.solvers.ranksvm.losses import SquaredHinge, float_parts
 from ranksieve.sums.chunks import CHUNK, chunks, count_varying
 from ranksieve.threads import limit_blas_threads
@@ -131,40 +130,21 @@ class MeanLoss:
             raise DataError(f"some features are too large or too small to multiply; {SCALE_FIRST}")
         self.deviations = np.where(self.varies, np.sqrt(variances), 1.0)
 
+    def mean(self, method: str, *arguments: Any) -> Any:
+        """Result of a method of :class:`ActiveSet`, or all of them, as a mean over all pairs."""
+        sums = self.workers.sum(method, *arguments)
+        if isinstance(sums, tuple):
+            return tuple(self.scale * part for part in sums)
+        return self.scale * sums
+
     def set_active(self, columns: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Move to weights ``w`` of some features, all others being 0; return loss and slopes."""
         keep = fits_in_memory(self.source, 8 * self.source.n_rows * len(columns))
-        return self._scale(self.workers.sum("set_active", columns, keep, w))
+        return self.mean("set_active", columns, keep, w)
 
     def full_gradient(self) -> np.ndarray:
         """Slopes by the weights of all features; 0 for those that do not vary."""
-        return np.where(self.varies, self.scale * self.workers.sum("full_gradient"), 0.0)
-
-    def hessian(self) -> np.ndarray:
-        """Second derivatives by the active weights."""
-        return self.scale * self.workers.sum("hessian")
-
-    def loss_after(self, step: np.ndarray) -> float:
-        """Take a step of the active weights, and return the loss there."""
-        return self.scale * self.workers.sum("loss_after", step)
-
-    def line_loss(self, t: float) -> float:
-        """Take ``t`` steps in the last direction from its start, and return the loss there."""
-        return self.scale * self.workers.sum("line_loss", t)
-
-    def direct_to(self, feature: int, weight: float, sign: float) -> tuple[float, float]:
-        """Choose the direction to (sign 1) or away from (-1) a model; return both derivatives."""
-        first, second = self.workers.sum("direct_to", feature, weight, sign)
-        return self.scale * first, self.scale * second
-
-    def line_derivatives(self, t: float) -> tuple[float, float]:
-        """Take ``t`` steps as :meth:`line_loss`; return both derivatives along the direction."""
-        first, second = self.workers.sum("line_derivatives", t)
-        return self.scale * first, self.scale * second
-
-    def loss_and_gradient(self) -> tuple[float, np.ndarray]:
-        """Loss and slopes by the active weights."""
-        return self._scale(self.workers.sum("loss_and_gradient"))
+        return np.where(self.varies, self.mean("full_gradient"), 0.0)
 
     def make_loss_and_gradient(
         self, scales: np.ndarray
@@ -179,15 +159,12 @@ class MeanLoss:
 
         def loss_and_gradient(weights: np.ndarray) -> tuple[float, np.ndarray]:
             at = (weights / scales)[columns]
-            loss, own = self._scale(self.workers.sum("loss_and_gradient_at", at))
+            loss, own = self.mean("loss_and_gradient_at", at)
             slopes = np.zeros(self.n_features)
             slopes[columns] = own / scales[columns]
             return loss, slopes
 
         return loss_and_gradient
-
-    def _scale(self, sums: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
-        return self.scale * sums[0], self.scale * sums[1]
 
 
 @contextmanager

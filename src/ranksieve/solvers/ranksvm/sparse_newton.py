@@ -75,7 +75,7 @@ class SparseNewton:
     def curvature(self, feature: int) -> float:
         """Second derivative of the loss by the weight of a feature, where all weights are 0."""
         self.loss.set_active(np.array([feature]), np.zeros(1))
-        return float(self.loss.hessian()[0, 0])
+        return float(self.loss.mean("hessian")[0, 0])
 
     def solve(self, penalty: Penalty, tol: float = 1e-6, max_iter: int = 1000) -> Minimum:
         """Minimize, starting from the last solution."""
@@ -144,7 +144,7 @@ class SparseNewton:
             wrong = penalty.violation(v, slopes) > limits
             if n_iter == max_iter or not wrong.any():
                 break
-            H = self.loss.hessian()
+            H = self.loss.mean("hessian")
             new = None
             if not wrong[v == 0].any():
                 new = self._newton_step(v, slopes, H, penalty, objective)
@@ -153,7 +153,7 @@ class SparseNewton:
             if new is None:
                 break
             v = new
-            loss, slopes = self.loss.loss_and_gradient()
+            loss, slopes = self.loss.mean("loss_and_gradient")
             n_iter += 1
         return v, objective, n_iter
 
@@ -174,10 +174,10 @@ class SparseNewton:
         best = least_quadratic(H, slopes - H @ v, tangents, v, 0.1 * limits)
         step = best - v
         expected = slopes @ step + tangents.value(best) - tangents.value(v)
-        t, loss = 1.0, self.loss.loss_after(step)
+        t, loss = 1.0, self.loss.mean("loss_after", step)
         while not _decreases_enough(loss + penalty.value(v + t * step), objective, t * expected):
             t *= 0.5
-            loss = self.loss.line_loss(t)
+            loss = self.loss.mean("line_loss", t)
             if t < _SHORTEST:
                 return None
         return best if t == 1 else v + t * step
@@ -202,11 +202,10 @@ class SparseNewton:
         new = v + step
         if np.any(np.sign(new) != np.sign(v)):
             return None
-        decreases = _decreases_enough(
-            self.loss.loss_after(step) + penalty.value(new), objective, gradient @ step[support]
-        )
+        reached = self.loss.mean("loss_after", step) + penalty.value(new)
+        decreases = _decreases_enough(reached, objective, gradient @ step[support])
         if not decreases:
-            self.loss.line_loss(0.0)
+            self.loss.mean("line_loss", 0.0)
         return new if decreases else None
 
 
@@ -240,20 +239,9 @@ def least_quadratic(
 
     .. math:: \tfrac12 v^T H v + c^T v + b^T |v| + \tfrac12 |v|^T A |v|
 
-    Parameters
-    ----------
-    H : array of shape (n, n)
-        Positive semidefinite.
-    linear : array of shape (n,)
-        c.
-    penalty : Weighted
-        b, nonnegative; and A, positive semidefinite and nonnegative.
-    start : array of shape (n,)
-    limits : array of shape (n,)
-        Largest allowed violation of each variable at 0: how far its slope exceeds b + A |v|.
+    H and A are positive semidefinite; c is ``linear``; ``penalty`` has b and A, which are not
+    negative. ``limits`` (n,) say how far the slope of each variable at 0 may exceed b + A |v|.
 
-    Notes
-    -----
     On a face, where signs are given and the other variables are 0, a linear system gives the
     minimum; variables that reach 0 on the way leave the face. Then the variable with the largest
     violation enters, the first of equals, so that of two equal features the second stays out; and
