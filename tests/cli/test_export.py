@@ -68,6 +68,33 @@ def test_feature_sets_and_names(run, saved, tmp_path):
     assert f"{chosen}: the feature set lacks 'bm25 title', which the model uses" in error
 
 
+def test_nothing_of_the_user_is_overwritten(run, saved, tmp_path):
+    model, _, _ = saved
+    chosen, readme = tmp_path / "featureset.json", tmp_path / "README.md"
+    features = [{"name": name, "template": {}} for name in [*NAMES, "other"]]
+    chosen.write_text(json.dumps({"features": features}))
+    readme.write_text("# My search engine\n")
+    before = {path: path.read_bytes() for path in (model, chosen, readme)}
+    command = ["export", model, "--out", tmp_path, "--to"]
+    error = refused(run, *command, "opensearch-ltr")
+    assert f"{model}: is an input, and would be overwritten: choose another directory" in error
+    other = model.rename(tmp_path / "trained.json")
+    command[1] = other
+    error = refused(run, *command, "elasticsearch-ltr", "--feature-set", chosen)
+    assert f"{chosen}: is an input, and would be overwritten" in error
+    error = refused(run, *command, "c")
+    assert f"{readme}: was not written by an export, and would be overwritten" in error
+    other.rename(model)
+    assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.parametrize("target", sorted(TARGETS.keys() - {"xgboost", "catboost"}))
+def test_an_export_may_be_repeated(run, saved, tmp_path, target):
+    command = ["export", saved[0], "--to", target, "--out", tmp_path / "out"]
+    assert run(*command, "--verify", saved[1])[0] == 0
+    assert run(*command, "--verify", saved[1], "--name", "mine")[0] == 0
+
+
 def test_list_of_targets(run):
     status, output, _ = run("export", "--targets")
     assert status == 0

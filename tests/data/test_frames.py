@@ -76,6 +76,8 @@ def test_numbers_of_other_kinds():
         np.testing.assert_array_equal(data.X, [[1.5, np.nan], [np.nan, np.nan]])
     nullable = pd.DataFrame({"qid": [1, 1], "label": [0, 1], "n": pd.array([1, None], "Int64")})
     np.testing.assert_array_equal(RankingData.from_frame(nullable).X, [[1], [np.nan]])
+    scarce = nullable.assign(n=pd.arrays.SparseArray([0.0, 1.5]))
+    np.testing.assert_array_equal(RankingData.from_frame(scarce).X, [[0], [1.5]])
 
 
 def test_categories_are_ids_but_no_features():
@@ -96,6 +98,8 @@ def test_categories_are_ids_but_no_features():
         ({"relevance": [1.0, 0.0, float("inf")]}, "row 2: column 'relevance' is inf"),
         ({"bm25": [1.0, float("-inf"), 2.0]}, "the frame: row 1: column 'bm25' is -inf; values m"),
         ({"query_id": ["a", "b", None]}, "the frame: row 2: column 'query_id' has no value"),
+        ({"query_id": [[1], [2], [1]]}, "row 0: column 'query_id' holds .*list.*ids must be num"),
+        ({"doc_id": [{"a": 1}] * 3}, "row 0: column 'doc_id' holds .*struct.*ids must be numbers"),
         ({"weight": [2.0, 1.0, None]}, "the frame: row 2: column 'weight' has no value"),
         ({"weight": [2.0, 1.0, 3.0]}, "column 'weight' is used as .*2 in row 0, but 3 in row 2"),
         ({"weight": [-1.0, 1.0, -1.0]}, "column 'weight' is used as .*not negative"),
@@ -121,6 +125,11 @@ def test_frames_of_no_use():
         RankingData.from_frame(twice)
     with pytest.raises(DataError, match="'mixed' holds mixed values, not numbers"):
         RankingData.from_frame(pd.DataFrame(TABLE | {"mixed": [1, "a", 2.0]}))
+    with pytest.raises(DataError, match="'huge' holds mixed values, not numbers"):
+        RankingData.from_frame(pd.DataFrame(TABLE | {"huge": [1, 10**400, 2]}))
+    wide = pl.DataFrame(TABLE).with_columns(pl.col("clicks").cast(pl.Int128))
+    with pytest.raises(DataError, match="the frame: a column has a type that Arrow does not know"):
+        RankingData.from_frame(wide)
 
 
 def test_what_the_columns_are_is_logged(caplog):

@@ -1,8 +1,11 @@
 """RankingData: grouping, what it accepts, and how it is taken apart and put together."""
 
+from datetime import datetime
+
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,7 +99,7 @@ def test_input_is_not_modified():
     np.testing.assert_array_equal(X, original)
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_frames_bring_their_names(frame):
     table = frame({"bm25": [1.0, 2.0], "clicks": [3, 4]})
     data = RankingData(table, [1, 0], [5, 5])
@@ -112,6 +115,24 @@ def test_missing_values_of_a_frame_become_nan():
     data = RankingData(table, [1, 0], [5, 5])
     assert np.isnan(data.X[1, 0])
     assert data.X[0].tolist() == [1, 0.5]
+
+
+def test_masked_values_are_missing():
+    masked = np.ma.masked_greater(np.arange(4).reshape(2, 2), 2)
+    data = RankingData(masked, [1, 0], [5, 5])
+    np.testing.assert_array_equal(data.X, [[0, 1], [2, np.nan]])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_dates_are_no_features(frame):
+    table = frame({"bm25": [1.0, 2.0], "day": [datetime(2026, 1, 1), datetime(2026, 1, 2)]})
+    with pytest.raises(DataError, match="only numbers: column 'day' holds dates or times"):
+        RankingData(table, [1, 0], [5, 5])
+
+
+def test_text_of_polars_is_no_number():
+    with pytest.raises(DataError, match="only numbers: could not convert string to float: 'x'"):
+        RankingData(pl.DataFrame({"bm25": [1.0], "shop": ["x"]}), [1], [5])
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix, sparse.coo_array])
@@ -288,6 +309,17 @@ def test_bad_group_counts(counts, message):
         ({"X": np.zeros(6)}, r"two dimensions.*\(6,\)"),
         ({"X": np.array([["a", "b"]] * 6)}, "only numbers"),
         ({"X": np.zeros((6, 2), dtype=complex)}, "only numbers"),
+        ({"X": sparse.csr_matrix(np.ones((6, 2), dtype=complex))}, "only numbers: its type is com"),
+        ({"X": np.full((6, 2), 10**400, dtype=object)}, "only numbers: int too large"),
+        ({"X": [[1, 2], [3]]}, "X must have the same number of features in each row"),
+        ({"y": [10**400] * 6}, "labels must be numbers: int too large"),
+        ({"y": np.ones(6) * 1j}, "labels must be numbers, but their type is complex128"),
+        ({"y": np.zeros(6, "M8[s]")}, "labels must be numbers, but their type is datetime64"),
+        ({"y": np.ma.masked_equal([0, 1, 2, 1, 0, 1], 2)}, "y has masked values"),
+        ({"qid": np.ma.array(QID, mask=[0, 1, 0, 0, 0, 0])}, "qid has masked values"),
+        ({"qid": [{1}] * 6}, "a query id must be hashable, unlike {1}"),
+        ({"sample_weight": [10**400] * 6}, "sample_weight must be numbers: int too large"),
+        ({"sample_weight": np.ma.masked_less(np.ones(6), 2)}, "sample_weight must not have masked"),
         ({"feature_names": ["a"]}, "1 feature names but 2 features"),
         ({"feature_names": ["a", "a"]}, "two features are named 'a'"),
         ({"doc_ids": ["a"]}, "doc_ids has 1 entries but X has 6 rows"),

@@ -246,6 +246,11 @@ def test_a_query_in_two_files_is_an_error(tmp_path):
         ([], "no known layout; did not find any of Fold1/train.txt .* S1.txt.*Yahoo!.*Istella"),
         (["notes.txt", "full/notes.txt"], "no known layout"),
         (["S1.txt", "S2.txt", "S4.txt", "S5.txt"], "S3 of S1..S5 is missing"),
+        (
+            [f"Fold1/{part}.txt" for part in ("train", "vali", "test")]
+            + [f"Fold2/{part}.txt" for part in ("train", "test")],
+            "Fold2: there is no vali or validationset file, which other folds have",
+        ),
         (["Fold1/train.txt"], "train.txt: there is no test file next to it"),
         (["Fold1/train.txt", "Fold1/test.txt", "Fold2/test.txt"], "Fold2: there is no train or"),
         (["set1.train.txt", "set1.valid.txt"], "set1.train.txt: there is no test file next to it"),

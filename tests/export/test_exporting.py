@@ -18,7 +18,7 @@ from ranksieve.export.reading import read_trained
 from ranksieve.export.targets.target import Target
 from ranksieve.export.verifying import _changed_queries
 from ranksieve.io.selection import SelectedFeature, Selection
-from ranksieve.rankers import RankBoost, RankSVM, as_ranker
+from ranksieve.rankers import LambdaMART, RankBoost, RankSVM, as_ranker
 from tests.export.trained import estimator, need, ranker_of, rows_for
 from tests.test_hostile_names import NAMES as HOSTILE
 
@@ -223,6 +223,36 @@ class TestNames:
             assert path.is_relative_to(tmp_path)
             if path.suffix == ".json":
                 json.loads(path.read_text())
+
+
+class TestAdviceForSolr:
+    """What to change in the features, if Solr cannot reach a threshold, is enough."""
+
+    def given(self, X):
+        y = np.argsort(np.argsort(X.sum(axis=1))) // 40
+        return RankingData(X, y, np.arange(120) // 10)
+
+    @pytest.mark.parametrize(
+        ("X", "advice", "cured"),
+        [
+            (
+                lambda X: X,
+                "add a number to '1', '2' so that no value is negative,",
+                lambda X: X + 9,
+            ),
+            (
+                lambda X: 1e-7 * np.abs(X),
+                "multiply '1', '2' by a large number,",
+                lambda X: np.abs(X),
+            ),
+        ],
+    )
+    def test_it_helps(self, tmp_path, X, advice, cured):
+        values = np.random.default_rng(0).normal(size=(120, 2))
+        ranker = LambdaMART(20).fit(self.given(X(values)))
+        with pytest.raises(DataError, match=f"cannot reach .*: {advice} in training and in Solr"):
+            export_model(ranker, "solr", tmp_path)
+        export_model(LambdaMART(20).fit(self.given(cured(values))), "solr", tmp_path)
 
 
 class TestModels:

@@ -88,5 +88,6 @@ def export(
             tolerate=tolerate,
             name=name or model.name.partition(".")[0],
             costs=priced,
+            inputs=[model, *(path for path in (costs, group_costs) if path is not None)],
         )
     show_sheets(export_sheets(exported), form)

@@ -56,7 +56,12 @@ def arrow_columns(frame: Any) -> dict[str, Any]:
     if isinstance(frame, (pa.Table, pa.RecordBatch)):
         names, values = frame.schema.names, frame.columns
     elif hasattr(frame, "to_arrow"):  # polars
-        names, values = frame.columns, frame.to_arrow().columns
+        try:
+            names, values = frame.columns, frame.to_arrow().columns
+        except pa.ArrowInvalid as error:  # integers of 128 bits
+            raise DataError(
+                f"{_FRAME}: a column has a type that Arrow does not know; cast it ({error})"
+            ) from None
     else:
         names = [str(name) for name in frame.columns]
         values = [_arrow_column(frame.iloc[:, index]) for index in range(len(names))]
@@ -68,8 +73,10 @@ def _arrow_column(series: Any) -> Any:
     import pyarrow as pa
 
     try:
+        if hasattr(series.dtype, "fill_value"):  # sparse
+            series = np.asarray(series)
         return pa.array(series, from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError):
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return None
 
 
@@ -167,6 +174,14 @@ def special_arrays(
     Messages name a row by ``place`` and its number, counted from ``first_row``. If ids come from
     text files, empty ones are missing.
     """
+    import pyarrow.types as kinds
+
+    for name in (roles.qid, roles.doc_id):
+        if name is not None and kinds.is_nested(table[name].type):
+            raise DataError(
+                f"{place} {first_row}: column {name!r} holds values of type {table[name].type}, "
+                "but ids must be numbers or text"
+            )
     arrays: dict[str, Any] = {
         "y": numbers_of(table[roles.label]).astype(np.float64),
         "qid": ids_of(table[roles.qid]),

@@ -27,28 +27,56 @@ def is_frame(source: Any) -> bool:
 def as_matrix(X: Any) -> tuple[Any, list[str] | None]:
     """Convert X to a float array or CSR matrix; also return its column names, or None."""
     if sparse.issparse(X):
+        _check_type(X.dtype)
         return canonical(sparse.csr_matrix(X, dtype=_float_type(X.dtype))), None
-    names = [str(column) for column in X.columns] if hasattr(X, "columns") else None
-    array = np.asarray(polars_to_row_order(X))
+    names = _column_names(X)
+    try:
+        array = np.asarray(polars_to_row_order(X))
+    except ValueError:
+        raise DataError("X must have the same number of features in each row") from None
     if array.ndim != 2:
         raise DataError(
             f"X must have two dimensions, rows and features, but its shape is {array.shape}"
         )
+    _check_type(array.dtype)
     try:
-        if array.dtype.kind == "O" and names is not None:  # pandas' columns with missing values
+        if array.dtype.kind == "O" and _home(X) == "pandas":  # columns with missing values
             array = X.to_numpy(dtype=np.float64, na_value=np.nan)
-        if array.dtype.kind not in "fiubO":
-            raise TypeError(f"its type is {array.dtype}")
+        if np.ma.is_masked(X):  # masked values are missing
+            array = X.astype(_float_type(array.dtype)).filled(np.nan)
         # Row order, for which kernels are compiled; other orders would also be slow.
         return np.ascontiguousarray(array, dtype=_float_type(array.dtype)), names
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"X must contain only numbers: {error}") from None
+
+
+def _column_names(X: Any) -> list[str] | None:
+    """Names of the columns of a frame, checked to hold no dates or times; None for an array."""
+    if not hasattr(X, "columns"):
+        return None
+    if _home(X) == "pyarrow":
+        return list(X.column_names)
+    names = [str(column) for column in X.columns]
+    for name, kind in zip(names, X.dtypes, strict=True):  # NumPy would count their nanoseconds
+        if kind.is_temporal() if _home(X) == "polars" else kind.kind in "mM":
+            raise DataError(f"X must contain only numbers: column {name!r} holds dates or times")
+    return names
+
+
+def _home(X: Any) -> str:
+    """Name of the package that defines the type of X."""
+    return type(X).__module__.partition(".")[0]
+
+
+def _check_type(dtype: Any) -> None:
+    """Raise a DataError for values that NumPy would convert to other numbers."""
+    if dtype.kind not in "fiubO":
+        raise DataError(f"X must contain only numbers: its type is {dtype}")
 
 
 def polars_to_row_order(X: Any) -> Any:
     """Convert a polars frame to an array with one copy instead of two; return others unchanged."""
-    is_polars = type(X).__module__.partition(".")[0] == "polars"
-    return X.to_numpy(order="c") if is_polars and hasattr(X, "to_numpy") else X
+    return X.to_numpy(order="c") if _home(X) == "polars" and hasattr(X, "to_numpy") else X
 
 
 def canonical(X: Any) -> Any:
@@ -138,9 +166,11 @@ def _float_type(dtype: Any) -> Any:
 def as_labels(y: Any, n_rows: int) -> np.ndarray:
     """Labels as float64, checked to be finite."""
     column = as_column(y, "y", n_rows)
+    if column.dtype.kind in "cmM":
+        raise DataError(f"labels must be numbers, but their type is {column.dtype}")
     try:
         labels = np.ascontiguousarray(column, np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"labels must be numbers: {error}") from None
     bad = np.flatnonzero(~np.isfinite(labels))
     if bad.size:
@@ -169,6 +199,8 @@ def as_query_ids(qid: Any, n_rows: int) -> np.ndarray:
 
 
 def _is_missing(value: Any) -> bool:
+    if not isinstance(value, Hashable):
+        raise DataError(f"a query id must be hashable, unlike {value!r}: convert ids to text")
     try:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA compares to neither
@@ -177,6 +209,8 @@ def _is_missing(value: Any) -> bool:
 
 def as_column(values: Any, name: str, n_rows: int) -> np.ndarray:
     """Values of the rows as a one-dimensional array, checked for its length."""
+    if np.ma.is_masked(values):
+        raise DataError(f"{name} has masked values, but it must have one entry per row")
     column = _as_array(values, name)
     if column.ndim != 1:
         raise DataError(f"{name} must have one entry per row, but its shape is {column.shape}")
@@ -284,9 +318,11 @@ def weights_by_query(
 
 def as_weights(weights: Any, name: str = "sample_weight") -> np.ndarray:
     """Copy of weights as an array; raises a DataError unless finite and not negative."""
+    if np.ma.is_masked(weights):
+        raise DataError(f"{name} must not have masked values")
     try:
         values = np.array(weights, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{name} must be numbers: {error}") from None
     if values.size and (not np.isfinite(values).all() or values.min() < 0):
         raise DataError(f"{name} must be finite and not negative")

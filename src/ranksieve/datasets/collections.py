@@ -182,6 +182,12 @@ def _find_folds(entries: dict[str, Path]) -> list[FoldFiles]:
         if fold is None:
             raise DataError(f"{directory}: there is no {' or '.join(_TRAIN)} file")
         folds.append(fold)
+    for fold in folds:
+        if not fold.vali and any(other.vali for other in folds):
+            raise DataError(
+                f"{fold.train[0].parent}: there is no {_VALI[0]} or {_VALI[1]} file, which other "
+                "folds have"
+            )
     return folds
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +33,8 @@ from ranksieve.io.records import PathLike
 from ranksieve.rankers.adapter import as_ranker
 from ranksieve.rankers.loading import load_model
 from ranksieve.text import quantity
+
+_HEADINGS = (b"# A model for ", b"# A ranking model in ")  # of README.md
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ def export_model(
     tolerate: bool = False,
     name: str | None = None,
     costs: FeatureCosts | Mapping[str, float] | PathLike | None = None,
+    inputs: Iterable[PathLike] = (),
 ) -> Export:
     """Write a trained model for a search engine, a library or a program.
 
@@ -104,6 +107,9 @@ def export_model(
         Name of the model in the engine; by default the name of the file, or ``"ranksieve"``.
     costs : FeatureCosts, mapping of str to float, or path, optional
         Costs of features, for the list of features that can be switched off.
+    inputs : paths
+        Other files that must not be overwritten. The files of ``model``, ``feature_set`` and
+        ``costs`` never are.
 
     Returns
     -------
@@ -152,6 +158,8 @@ def export_model(
     verification = None if rows is None else _verify(target, artifact, job, rows)
     if verification is not None and verification.n_changed and not tolerate:
         raise DataError(_explain_refusal(verification, target, artifact))
+    used = [Path(one) for one in (model, feature_set, costs) if isinstance(one, (str, os.PathLike))]
+    _check_nothing_is_lost(artifact, Path(out), [*used, *map(Path, inputs)])
     files = _write(artifact, make_directory(Path(out)))
     notes = [*_notes(job, target), *artifact.notes]
     return Export(target.name, files, job.names, rule, switched_off, saved, notes, verification)
@@ -273,6 +281,18 @@ def _explain_refusal(verification: Verification, target: Target, artifact: Artif
         f"{verification.after:.4f}){reasons}; nothing was written; use --tolerate to write the "
         "files anyway"
     )
+
+
+def _check_nothing_is_lost(artifact: Artifact, directory: Path, inputs: list[Path]) -> None:
+    """Raise a DataError if a file would replace an input, or a README.md of another project."""
+    for path in filter(Path.is_file, (directory / name for name in artifact.files)):
+        if any(one.exists() and path.samefile(one) for one in inputs):
+            what = "is an input"
+        elif path.name == "README.md" and not path.read_bytes().startswith(_HEADINGS):
+            what = "was not written by an export"
+        else:
+            continue
+        raise DataError(f"{path}: {what}, and would be overwritten: choose another directory")
 
 
 def _write(artifact: Artifact, directory: Path) -> list[Path]:

@@ -147,11 +147,22 @@ class Solr(Target):
 
 
 def _refuse(job: Job, nodes: np.ndarray) -> None:
-    example = float(job.trees.threshold[nodes[0]])
-    features = sorted({job.names[feature] for feature in job.trees.feature[nodes]})
+    thresholds = job.trees.threshold[nodes]
+    # LightGBM separates negative values from 0 at -1e-35, whatever their scale.
+    is_zero = np.abs(thresholds) < 1e-34
+    cures = []
+    if is_zero.any():
+        cures.append(
+            f"add a number to {_names_of(job, nodes[is_zero])} so that no value is negative"
+        )
+    if not is_zero.all():
+        cures.append(f"multiply {_names_of(job, nodes[~is_zero])} by a large number")
     instead = "" if job.known is not None else ", or verify with data, which may allow others"
     raise DataError(
         f"Solr adds 1e-6 to thresholds, and cannot reach {len(nodes)} of them, such as "
-        f"{example!r}: multiply {quote_some(features)} by a large number in training and in "
-        f"Solr{instead}"
+        f"{float(thresholds[0])!r}: {' and '.join(cures)}, in training and in Solr{instead}"
     )
+
+
+def _names_of(job: Job, nodes: np.ndarray) -> str:
+    return quote_some(sorted({job.names[feature] for feature in job.trees.feature[nodes]}))

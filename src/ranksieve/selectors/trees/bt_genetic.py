@@ -30,7 +30,7 @@ from ranksieve.selectors._search.held_out import (
     hold_out,
 )
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, shares
-from ranksieve.sums.density_sums import Part
+from ranksieve.sums.densities import Part
 from ranksieve.sums.grades import varying_features
 from ranksieve.sums.held_out import Measured
 
