@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -222,8 +223,10 @@ def _measure(ranker: Ranker, source: Source, convention: str) -> dict[str, float
     from ranksieve.data import RankingData
     from ranksieve.metrics import evaluate
 
-    is_whole = isinstance(source, RankingData)
-    pieces = [source] if is_whole else map(source.read_shard, range(source.n_shards))
+    if isinstance(source, RankingData):
+        pieces: Iterable[RankingData] = [source]
+    else:
+        pieces = map(source.read_shard, range(source.n_shards))
     measures = _measures(convention)
     values = [
         evaluate(p.y, ranker.predict(p), p.qid, measures, convention, doc_ids=p.doc_ids).per_query

@@ -85,9 +85,7 @@ class Trials:
         sums = np.zeros(len(deltas))
         ranked = self.scores, self.ranking.order, self.values, self.is_informative
         trials = TrialArrays(self.columns[feature], deltas, n_steps, *ranked)
-        add_trials[prepared.kind](
-            trials, prepared.lists, self.block.query_ptr, self.weights, sums
-        )
+        add_trials[prepared.kind](trials, prepared.lists, self.block.query_ptr, self.weights, sums)
         return sums if self.measured.measure.greater_is_better else self.weights.sum() - sums
 
 

@@ -14,8 +14,8 @@ from sklearn.utils._param_validation import HasMethods
 from ranksieve.base import Choices
 from ranksieve.base.choices import feature_indices
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.inputs import default_names
 from ranksieve.data.fitted import SCALE_FIRST
+from ranksieve.data.inputs import default_names
 from ranksieve.engine import Source, in_memory
 from ranksieve.engine.memo import shared
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, Features, Positive, Seed
