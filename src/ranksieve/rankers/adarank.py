@@ -133,8 +133,8 @@ class AdaRank(LinearRanker):
     rounds_ : list of AdaRankRound
         ``feature``, ``alpha`` and the training ``measure`` after each round.
     best_round_ : int
-        Number of rounds in the model: the number that ranks the ``eval_set``, or else the training
-        data, best; the fewest if several are equal.
+        Number of rounds in the model: the first that ranks the ``eval_set``, or else the training
+        data, best.
     validation_ : array
         Measure of the ``eval_set`` after each round; empty without one.
     query_weights_ : array of shape (queries,)

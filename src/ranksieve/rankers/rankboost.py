@@ -133,17 +133,15 @@ class RankBoost(Ranker):
         Largest number of thresholds of a feature, at most 255.
     binning : {"frequency", "width"}
         Thresholds are quantiles with equally many documents in between, or all values if there are
-        few. Or they are equally spaced by 1 / ``n_thresholds`` of the range and right below k such
-        distances, k = 1, 2, ..., as in LETOR's runs, whose features range from 0 to 1 in each
-        query.
+        few. Or they are right below k / ``n_thresholds`` of the range, k = 1, 2, ..., as in LETOR's
+        runs, whose features range from 0 to 1 in each query.
     directions : {"both", "descending"}
         Whether small values may also be better; such a threshold has a negative weight.
-    measure : str or Measure
-        Measure of the ``eval_set`` by which the number of rounds is chosen.
+    measure, convention, ties
+        Measure of the ``eval_set`` by which the number of rounds is chosen, and its convention; see
+        :mod:`ranksieve.metrics`.
     early_stopping_rounds : int or None
         With an ``eval_set``, stop after this many rounds without an improvement; None runs all.
-    convention, ties
-        Convention of the measure; see :mod:`ranksieve.metrics`.
     {verbose}
 
     Attributes
@@ -152,8 +150,7 @@ class RankBoost(Ranker):
         ``feature``, ``threshold`` and ``alpha`` of each round, and the ``loss`` after it: the
         mean over pairs of exp(f(j) - f(i)), which never grows.
     best_round_ : int
-        Number of rounds in the model: the number that ranks the ``eval_set`` best, the fewest of
-        equals; all rounds without one.
+        Number of rounds in the model: the first that ranks the ``eval_set`` best, or all.
     thresholds_ : list of array
         Thresholds of each feature, ascending.
     validation_ : array

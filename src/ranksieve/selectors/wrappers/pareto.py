@@ -85,8 +85,7 @@ class MOFSRank(ParetoSelector):
     the way they are chosen, RankRLS, correlation as redundancy, NSGA-II, votes, and all defaults
     are ours. Mutation adapts to a subset: on average, it removes as many features as it adds. Ties
     of votes are sorted by weight times spread in RankRLS on all features. Features that are
-    constant within every training query come last. The search does not depend on the number of
-    features to select, so larger selections start with the smaller ones.
+    constant within every training query come last.
 
     References
     ----------
