@@ -14,12 +14,12 @@ from ranksieve.data.missing import has_missing
 from ranksieve.engine.clock import work_seconds
 from ranksieve.engine.memo import Memo, sharing
 from ranksieve.metrics import evaluate
-from ranksieve.registry import Method, OwnMethod, describe
+from ranksieve.registry import Method, OwnMethod
 from ranksieve.significance.samples import Sample
 from ranksieve.study.ledger import Record
 from ranksieve.study.plan import Plan, make_study_selector
 from ranksieve.study.protocols import StudyFold
-from ranksieve.text import quantity
+from ranksieve.text import describe, quantity
 
 
 class Cell(Protocol):

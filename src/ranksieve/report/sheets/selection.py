@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ranksieve.registry import describe
 from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column, text_column
-from ranksieve.text import quantity
+from ranksieve.text import describe, quantity
 
 if TYPE_CHECKING:
     from ranksieve.costs import FeatureCosts
