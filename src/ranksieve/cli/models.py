@@ -21,6 +21,8 @@ from ranksieve.cli.sources import (
 from ranksieve.report.formats import FormatName
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy as np
 
     from ranksieve.engine import Source
@@ -222,8 +224,11 @@ def _measure(ranker: Ranker, source: Source, convention: str) -> dict[str, float
     from ranksieve.data import RankingData
     from ranksieve.metrics import evaluate
 
-    is_whole = isinstance(source, RankingData)
-    pieces = [source] if is_whole else map(source.read_shard, range(source.n_shards))
+    pieces: Iterable[RankingData]
+    if isinstance(source, RankingData):
+        pieces = [source]
+    else:
+        pieces = map(source.read_shard, range(source.n_shards))
     measures = _measures(convention)
     values = [
         evaluate(p.y, ranker.predict(p), p.qid, measures, convention, doc_ids=p.doc_ids).per_query
