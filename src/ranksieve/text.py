@@ -8,7 +8,8 @@ further characters that are special in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 def printable(text: str) -> str:
@@ -72,6 +73,12 @@ def every(number: int, what: str) -> str:
     ('the one random order', 'all 20 random orders')
     """
     return f"the one {what}" if number == 1 else f"all {quantity(number, what)}"
+
+
+def describe(name: str, parameters: Mapping[str, Any]) -> str:
+    """Describe a method with its non-default parameters, for people."""
+    named = ", ".join(f"{parameter}={value}" for parameter, value in parameters.items())
+    return name + (f" ({named})" if named else "")
 
 
 def nearest_name(name: object, known: Iterable[str]) -> str:

@@ -22,6 +22,8 @@ from ranksieve.cli.sources import (
 from ranksieve.report.formats import FormatName
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy as np
 
     from ranksieve.engine import Source
@@ -223,8 +225,9 @@ def _measure(ranker: Ranker, source: Source, convention: str) -> dict[str, float
     from ranksieve.data import RankingData
     from ranksieve.metrics import evaluate
 
+    pieces: Iterable[RankingData]
     if isinstance(source, RankingData):
-        pieces: Iterable[RankingData] = [source]
+        pieces = [source]
     else:
         pieces = map(source.read_shard, range(source.n_shards))
     measures = _measures(convention)

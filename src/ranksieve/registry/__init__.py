@@ -1,6 +1,6 @@
 """Selectors and rankers by name: published ones, those of other packages, and users' own."""
 
-from ranksieve.registry.method import Method, OwnMethod, describe
+from ranksieve.registry.method import Method, OwnMethod
 from ranksieve.registry.names import Registry
 
-__all__ = ["Method", "OwnMethod", "Registry", "describe"]
+__all__ = ["Method", "OwnMethod", "Registry"]

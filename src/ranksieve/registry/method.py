@@ -312,9 +312,3 @@ def _has_own_seed(estimator: Any) -> bool:
 def _complete(default: Any, given: Any) -> Any:
     """Given value of a parameter, whose missing fields are those of the default."""
     return default.of(given, default) if isinstance(default, ParameterValue) else given
-
-
-def describe(name: str, parameters: Mapping[str, Any]) -> str:
-    """Describe a method with its non-default parameters, for people."""
-    named = ", ".join(f"{parameter}={value}" for parameter, value in parameters.items())
-    return name + (f" ({named})" if named else "")

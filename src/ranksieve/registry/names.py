@@ -176,8 +176,7 @@ class Registry(Mapping[str, Method]):
     @property
     def adapter(self) -> type[Any]:
         """Adapter class for estimators of other packages."""
-        home, _, name = self._adapter.partition(":")
-        found: type[Any] = getattr(import_module(home), name)
+        found: type[Any] = import_object(self._adapter)
         return found
 
     def _adopt(

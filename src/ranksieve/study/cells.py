@@ -16,12 +16,12 @@ from ranksieve.data.missing import has_missing
 from ranksieve.engine.memo import Memo, sharing, work_seconds
 from ranksieve.metrics import evaluate
 from ranksieve.progress import listen
-from ranksieve.registry import Method, OwnMethod, describe
+from ranksieve.registry import Method, OwnMethod
 from ranksieve.significance.samples import Sample
 from ranksieve.study.files import Record
 from ranksieve.study.plan import Plan, make_study_selector
 from ranksieve.study.protocols import StudyFold
-from ranksieve.text import quantity
+from ranksieve.text import describe, quantity
 from ranksieve.threads import are_few_rows, limit_blas_threads, limit_threads, thread_count
 
 _KEPT = "Finished work is kept; run the same command again to resume it."

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ranksieve.metrics import Evaluation
-from ranksieve.registry import describe
 from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column
-from ranksieve.text import quantity
+from ranksieve.text import describe, quantity
 
 
 def evaluation_sheet(title: str, result: Evaluation, per_query: bool) -> Sheet:

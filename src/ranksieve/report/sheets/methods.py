@@ -7,7 +7,6 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ranksieve.base import RankSelector
-from ranksieve.registry import describe
 from ranksieve.report.sheets.sheet import (
     Column,
     Entry,
@@ -17,7 +16,7 @@ from ranksieve.report.sheets.sheet import (
     name_column,
     text_column,
 )
-from ranksieve.text import quantity
+from ranksieve.text import describe, quantity
 
 if TYPE_CHECKING:
     from ranksieve.costs import FeatureCosts
