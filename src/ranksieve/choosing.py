@@ -34,14 +34,8 @@ def first_nearly_best(values: np.ndarray, margin: float) -> int:
 def pareto_front(costs: Any, values: Any) -> list[int]:
     """Positions of the candidates that are better than all cheaper ones, by increasing cost.
 
-    Parameters
-    ----------
-    costs : array of shape (candidates,)
-        Cost of each candidate. Among equal costs only the best is kept; among equal values, the
-        first.
-    values : array of shape (candidates,)
-        Larger is better; NaN if there is no value. Differences up to rounding do not count as
-        better.
+    Larger values are better, and differences up to rounding do not count; NaN stands for no value.
+    Among equal costs only the best candidate is kept; among equal values, the first.
 
     Examples
     --------

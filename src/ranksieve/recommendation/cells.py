@@ -22,15 +22,14 @@ from ranksieve.io.records import check_kinds
 from ranksieve.recommendation.division import Division, TrainingSet, Trial
 from ranksieve.recommendation.evidence import are_features
 from ranksieve.registry import Method
-from ranksieve.study.cells import locate_errors, query_values
-from ranksieve.study.files import Record
+from ranksieve.study.cells import SelectionCell, locate_errors, query_values
+from ranksieve.study.files import OF_SELECTION, SELECTION, Record
 from ranksieve.text import quantity
 
 T = TypeVar("T")
 
-# Keys of cells and of their results in the ledger, with their types.
-_SELECTION_KEY = dict(fold=str, selector=str, parameters=dict, seed=object, k=int)
-_SELECTION_RESULT = dict(features=list, seconds=float)
+# Keys of cells and of their results in the ledger, with their types; those of selections are the
+# same as in studies.
 _RANKING_KEY = dict(fold=str, ranker=str, parameters=dict, seed=object, features=list)
 _RANKING_RESULT = dict(values=dict, seconds=float)
 
@@ -87,23 +86,20 @@ class PlannedCell:
     """A cell (a selection, or the training of a ranker) and the queries that it runs on."""
 
     training: TrainingSet
-    cell: Any
+    cell: SelectionCell | RankingCell
 
     @property
     def method(self) -> Method:
         """The method that works."""
-        method: Method = self.cell.method
-        return method
+        return self.cell.method
 
     def key(self, fold: str = "") -> Record:
         """Everything except the data that the result depends on."""
-        key: Record = self.cell.key(self.training.name)
-        return key
+        return self.cell.key(self.training.name)
 
     def run(self, division: Division) -> Record:
         """Compute the result."""
-        result: Record = self.cell.run(division.trial(self.training))
-        return result
+        return self.cell.run(division.trial(self.training))  # type: ignore[arg-type]
 
 
 Lookup = Callable[[PlannedCell], Record]
@@ -166,8 +162,8 @@ class RecommendationLog(RecordLog):
         if not isinstance(cell, dict):
             raise ValueError("a cell should be an object")
         if "selector" in cell:
-            check_kinds(cell, _SELECTION_KEY)
-            check_kinds(result, _SELECTION_RESULT)
+            check_kinds(cell, OF_SELECTION)
+            check_kinds(result, SELECTION)
             self._check_features(result["features"])
         else:
             check_kinds(cell, _RANKING_KEY)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ranksieve.data.columns import Columns
@@ -26,7 +26,7 @@ from ranksieve.recommendation.answering import (
     write_models,
 )
 from ranksieve.recommendation.cells import Lookup, PlannedCell, RecommendationLog, drive
-from ranksieve.recommendation.division import Division, TrainingSet, divide
+from ranksieve.recommendation.division import TrainingSet, divide
 from ranksieve.recommendation.files import LEDGER, write_answer
 from ranksieve.recommendation.findings import FeatureFacts, examine_features, gather_evidence
 from ranksieve.recommendation.procedure import choose_all, run_stages
@@ -180,11 +180,19 @@ def recommend(
     )
     options = {"columns": columns, **(read_options or {})}
     source = open_for_study(data, split=split, pool=pool, **options)
-    division = _prepare(divide(source, folds, seed, **options), plan, missing)
+    division = divide(source, folds, seed, **options)
+    whole = division.whole
+    if missing is not None and (whole.missing is None or whole.missing.name != plan.missing):
+        whole = whole.with_missing(plan.missing)
+    division = replace(division, whole=scaled_within_queries(whole, plan.scale))
     task = Task(plan, division, Rule(rule, margin, budget), level, costs)
     other_queries = None if confirm is None else read_other_queries(task, confirm, options)
     with ExitStack() as stack:
-        directory = stack.enter_context(_directory(out))
+        if out is None:  # nothing is kept
+            temporary = TemporaryDirectory(prefix="ranksieve-", ignore_cleanup_errors=True)
+            directory = Path(stack.enter_context(temporary))
+        else:
+            directory = make_directory(Path(out))
         ledger = RecommendationLog(directory / LEDGER, task.head())
         run_on = run_on_threads if client is None else partial(run_on_cluster, client)
         run = stack.enter_context(run_on(division))  # type: ignore[arg-type]
@@ -214,24 +222,6 @@ def recommend(
     return answer
 
 
-@contextmanager
-def _directory(out: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """Directory of the ledger: the given one, or one that is removed in the end."""
-    if out is not None:
-        yield make_directory(Path(out))
-        return
-    with tempfile.TemporaryDirectory(prefix="ranksieve-", ignore_cleanup_errors=True) as name:
-        yield Path(name)
-
-
-def _prepare(division: Division, plan: Plan, missing: str | None) -> Division:
-    """Treat missing values and scale features; the division of the queries stays the same."""
-    whole = division.whole
-    if missing is not None and (whole.missing is None or whole.missing.name != plan.missing):
-        whole = whole.with_missing(plan.missing)
-    return replace(division, whole=scaled_within_queries(whole, plan.scale))
-
-
 def _compute(
     ledger: RecommendationLog,
     effort: Effort,
@@ -243,17 +233,17 @@ def _compute(
     distinct = {str(cell.key()): cell for cell in cells if cell.key() not in ledger}
     waiting = sorted(distinct.values(), key=lambda cell: cell.training.name)
     advance = track("Selections and trainings", len(waiting))
+
+    def in_time() -> Iterator[PlannedCell]:
+        for cell in waiting:
+            limit.check(cell)
+            yield cell
+
     try:
-        for cell, result in run(_in_time(waiting, limit)):
+        for cell, result in run(in_time()):
             ledger.add(cell.key(), result)
             limit.learn(cell, result)
             advance(1)
     finally:  # if time runs out, still record the cells that have finished
         effort.note([cell for cell in cells if cell.key() in ledger], distinct.keys(), ledger)
     return lambda cell: ledger.get(cell.key())
-
-
-def _in_time(cells: Sequence[PlannedCell], limit: TimeLimit) -> Iterator[PlannedCell]:
-    for cell in cells:
-        limit.check(cell)
-        yield cell

@@ -153,7 +153,9 @@ class Search:
 
         Bisects on a logarithmic scale between a size that is too small and one that is enough.
         """
-        best, low = self._cheapest_enough(), self.task.least - 1
+        # All features count as enough.
+        enough = [one for one in self.found if one.selector == ALL or self.is_enough(one.values)]
+        best, low = min(enough, key=lambda one: one.cost), self.task.least - 1
         if best.cost <= 0 or self.task.is_over():
             return
         high = len(self.task.allowed)
@@ -168,11 +170,6 @@ class Search:
             middle = min(high - 1, max(low + 1, round(sqrt(max(low, 1) * high))))
             candidate = yield from self._judge(member, middle)
             low, high = (low, middle) if self.is_enough(candidate.values) else (middle, high)
-
-    def _cheapest_enough(self) -> Candidate:
-        """Return the cheapest candidate that is enough; all features count as enough."""
-        enough = [one for one in self.found if one.selector == ALL or self.is_enough(one.values)]
-        return min(enough, key=lambda one: one.cost)
 
     def _largest_below(self, member: str, cost: float) -> Procedure[int]:
         """Return a selector's largest size below a cost; ``least - 1`` if there is none."""
@@ -245,7 +242,10 @@ def _chosen(task: Task, stage: Stage, chosen: Candidate, search: Search) -> Proc
 
     if task.rule.budget is None:
         size = yield from _large_enough(path, size, is_enough)
-    return (yield from _cheaper(task, stage, path[:size], is_enough))
+    tries = _FEW_TRIES if task.division.is_large else _MOST_TRIES
+    others = _substitutes(task, stage.final)
+    found = yield from pruning(path[:size], task.costs, is_enough, task.include, others, tries)
+    return list(found)
 
 
 def _large_enough(path: list[int], size: int, is_enough: Enough) -> Procedure[int]:
@@ -256,16 +256,6 @@ def _large_enough(path: list[int], size: int, is_enough: Enough) -> Procedure[in
             return larger
         larger = min(len(path), max(larger + 1, round(_STEP * larger)))
     return size
-
-
-def _cheaper(
-    task: Task, stage: Stage, features: list[int], is_enough: Enough
-) -> Procedure[list[int]]:
-    """Remove expensive features or replace them with similar ones, while the set is enough."""
-    tries = _FEW_TRIES if task.division.is_large else _MOST_TRIES
-    others = _substitutes(task, stage.final)
-    found = yield from pruning(features, task.costs, is_enough, task.include, others, tries)
-    return list(found)
 
 
 def _substitutes(task: Task, training: TrainingSet) -> dict[int, list[int]]:

@@ -4,6 +4,7 @@ The functions that compare two methods take one value per query for each of them
 in the same order, such as ``evaluate(...).per_query["ndcg@10"]`` with the test queries of all folds
 joined. ``a`` is the method in question and ``b`` the one it is compared with: a positive difference
 means that ``a`` is better. Only the pairing of the values matters, not the order of the queries.
+``weights`` say how much each query counts in all means (:func:`paired_t_test` says more).
 Differences of at most 1e-11 of the largest value are rounding errors and count as zero.
 """
 

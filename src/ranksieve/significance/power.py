@@ -34,10 +34,8 @@ def queries_needed(
     a, b, weights
         See :func:`paired_t_test`. They are of similar queries, from which the variance is
         estimated; future queries are assumed to have the same distribution of weights.
-    margin : float
-        Smallest loss :math:`\delta` that would matter, as a fraction of the mean of ``b``.
-    level : float
-        Confidence of the claim, between 0.5 and 1.
+    margin, level
+        See :func:`claim_non_inferiority`; the margin is :math:`\delta`.
     power : float
         Probability that the claim is shown, at least 0.5.
     loss : float

@@ -191,13 +191,7 @@ class Interval(NamedTuple):
 def student_interval(a: Any, b: Any, level: float = 0.95, weights: Any = None) -> Interval:
     """Compute Student's confidence interval of the mean difference, which matches the t-test.
 
-    Parameters
-    ----------
-    a, b, weights
-        See :func:`paired_t_test`.
-    level : float
-        Confidence that the interval contains the true mean difference. Zero lies outside if and
-        only if the p-value of :func:`paired_t_test` is below ``1 - level``.
+    Zero lies outside if and only if the p-value of :func:`paired_t_test` is below ``1 - level``.
 
     Examples
     --------

@@ -77,12 +77,8 @@ def jaccard(selections: Iterable[Iterable[Hashable]]) -> float:
     """Mean Jaccard index ``|A & B| / |A | B|`` over all pairs of selections.
 
     It grows with the number of selected features even if they are chosen at random; see
-    :func:`nogueira` for an index that does not. Two empty selections have the index 1.
-
-    Parameters
-    ----------
-    selections : sequences of int or str
-        Selected features of each fold, in any order.
+    :func:`nogueira` for an index that does not. Two empty selections have the index 1. Features may
+    be given by index or by name, in any order.
 
     Examples
     --------
@@ -99,12 +95,8 @@ def kuncheva(selections: Iterable[Iterable[int]], n_features: int) -> float:
     """Mean consistency index over all pairs of selections of the same size.
 
     ``(r d - k^2) / (k (d - k))`` for two selections of k out of d features that have r in common:
-    1 if they are the same, and 0 on average for random choices.
-
-    Parameters
-    ----------
-    selections, n_features
-        See :func:`nogueira`.
+    1 if they are the same, and 0 on average for random choices. See :func:`nogueira` for the
+    parameters.
 
     References
     ----------
@@ -136,13 +128,8 @@ def selection_probabilities(
 ) -> np.ndarray:
     """Share of the runs that select each feature, or any feature of its cluster.
 
-    Parameters
-    ----------
-    selections, n_features
-        See :func:`nogueira`.
-    clusters : int array of shape (features,), optional
-        Cluster of each feature, such as :func:`near_copies` returns. A run that selects any feature
-        of a cluster selects the cluster.
+    See :func:`nogueira` for the first parameters. ``clusters`` has the cluster of each feature, as
+    :func:`near_copies` returns it: a run that selects any feature of a cluster selects the cluster.
 
     Examples
     --------
@@ -169,13 +156,8 @@ def selection_probabilities(
 def near_copies(similarity: np.ndarray, least: float) -> np.ndarray:
     """Cluster of each feature: features are together if near-copies connect them.
 
-    Clusters are numbered from 0 in the order of their first features.
-
-    Parameters
-    ----------
-    similarity : array of shape (features, features)
-    least : float
-        Smallest similarity of near-copies.
+    Near-copies have a similarity of at least ``least``; ``similarity`` has the shape (features,
+    features). Clusters are numbered from 0 in the order of their first features.
 
     Examples
     --------
@@ -197,19 +179,11 @@ def false_selections_bound(n_selected: float, n_features: int, threshold: float)
 
     .. math:: E \le \frac{q^2}{(2 \tau - 1)\, p}
 
-    for p features, of which runs on halves of the queries select q on average. Features are kept if
-    at least a fraction :math:`\tau` of the runs select them. The bound counts kept features that a
-    run on a half selects with a probability of at most q / p, as if at random. Runs come in pairs,
-    on two halves without a common query; nothing else is assumed.
-
-    Parameters
-    ----------
-    n_selected : float
-        Mean number of features that a run selects.
-    n_features : int
-        Number of features to choose from.
-    threshold : float
-        Smallest fraction of runs; above 0.5.
+    for p features (``n_features``), of which runs on halves of the queries select q on average
+    (``n_selected``). Features are kept if at least a fraction :math:`\tau` of the runs select them
+    (``threshold``, above 0.5). The bound counts kept features that a run on a half selects with a
+    probability of at most q / p, as if at random. Runs come in pairs, on two halves without a
+    common query; nothing else is assumed.
 
     References
     ----------

@@ -34,12 +34,7 @@ def effect_size(a: Any, b: Any, weights: Any = None) -> float:
     """Cohen's d of paired values: the mean difference in units of its standard deviation.
 
     ``mean(a - b) / s(a - b)``, with n - 1 in the variance. It is 0 if all differences are zero, and
-    infinite if all of them are the same other number.
-
-    Parameters
-    ----------
-    a, b, weights
-        See :func:`paired_t_test`; weights count in the standard deviation, too.
+    infinite if all of them are the same other number. Weights count in the standard deviation, too.
 
     References
     ----------
@@ -59,12 +54,7 @@ def effect_size(a: Any, b: Any, weights: Any = None) -> float:
 def win_tie_loss(a: Any, b: Any, tie: float = ROUNDING) -> WinTieLoss:
     """Count the queries on which ``a`` is better than ``b``, equal, and worse.
 
-    Parameters
-    ----------
-    a, b
-        See :func:`paired_t_test`.
-    tie : float
-        Values that differ by no more than this count as equal.
+    Values that differ by no more than ``tie`` count as equal.
 
     Examples
     --------
@@ -83,12 +73,7 @@ def win_tie_loss(a: Any, b: Any, tie: float = ROUNDING) -> WinTieLoss:
 def relative_improvement(a: Any, b: Any) -> float:
     """Improvement of the mean of ``a`` over the mean of ``b``, in percent of the latter.
 
-    ``100 (mean(a) - mean(b)) / mean(b)``.
-
-    Parameters
-    ----------
-    a, b : floats or arrays
-        Values of the two methods, or their means. ``b`` is the base.
+    ``100 (mean(a) - mean(b)) / mean(b)``, given values of the two methods or their means.
 
     Examples
     --------
@@ -108,12 +93,8 @@ def unified_rank(values: Any) -> np.ndarray:
 
     ``Rank = sum over r of ((M - r + 1) / M) R_r``, where M is the number of methods and R_r the
     number of cells (a measure on a collection) in which the method comes r-th. Ties share the
-    better rank: 1, 2, 2, 4. The best possible value is the number of cells.
-
-    Parameters
-    ----------
-    values : array of shape (methods, cells)
-        Larger values are better.
+    better rank: 1, 2, 2, 4. The best possible value is the number of cells. The table has methods
+    by cells, and larger is better.
 
     References
     ----------
@@ -138,15 +119,8 @@ def u_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
     .. math:: U = \frac{1}{n} \sum_q \delta_q, \qquad
               \delta_q = \begin{cases} d_q & d_q \ge 0 \\ (1 + \alpha)\, d_q & d_q < 0 \end{cases}
 
-    for the differences ``d = a - b`` on n queries. It is negative if the weighted losses exceed the
-    gains.
-
-    Parameters
-    ----------
-    a, b
-        See :func:`paired_t_test`; ``b`` is the baseline.
-    alpha : float
-        Additional weight of losses; with 0 it is the mean difference.
+    for the differences ``d = a - b`` from the baseline on n queries. It is negative if the weighted
+    losses exceed the gains, and with an alpha of 0 it is the mean difference.
 
     References
     ----------
@@ -168,14 +142,10 @@ def t_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
 
     .. math:: T = \frac{U}{s / \sqrt{n}}
 
-    with the standard deviation s of the weighted differences on n queries. Below -2, the risk is
-    significant at a level of about .05; above 2, the reward is. It is infinite if all weighted
-    differences are equal, or 0 if they are 0.
-
-    Parameters
-    ----------
-    a, b, alpha
-        See :func:`u_risk`; with an alpha of 0 it is the t of :func:`paired_t_test`.
+    with the standard deviation s of the weighted differences of :func:`u_risk`. Below -2, the risk
+    is significant at a level of about .05; above 2, the reward is. It is infinite if all weighted
+    differences are equal, or 0 if they are 0. With an alpha of 0 it is the t of
+    :func:`paired_t_test`.
 
     References
     ----------
@@ -203,14 +173,7 @@ def geo_risk(values: Any, alpha: float = 1.0) -> np.ndarray:
     for the values x of the methods on n queries, their sums S over queries, T over methods and N
     over both; :math:`\Phi` is the normal distribution. No method is the baseline: e is the expected
     value of a method with that mean on a query of that difficulty. Larger is better, and values
-    change with the methods that are compared.
-
-    Parameters
-    ----------
-    values : array of shape (methods, queries)
-        Not negative; larger is better.
-    alpha : float
-        Additional weight of values below the expectation.
+    change with the methods that are compared; none may be negative.
 
     References
     ----------

@@ -23,24 +23,12 @@ _FEW = 13  # largest number of differences whose signs are all enumerated despit
 
 
 class Comparison(NamedTuple):
-    """Result of a test of ``a`` against ``b``.
+    """Result of a test of ``a`` against ``b``."""
 
-    Attributes
-    ----------
-    difference : float
-        Mean of ``a - b`` over queries, weighted if they have weights.
-    p_value : float
-        1 if all differences are zero.
-    statistic : float
-        The test statistic: t, the rank sum, or the mean difference itself.
-    n_queries : int
-        Number of queries compared, without those of weight 0.
-    """
-
-    difference: float
-    p_value: float
-    statistic: float
-    n_queries: int
+    difference: float  # mean of ``a - b`` over queries, weighted if they have weights
+    p_value: float  # 1 if all differences are zero
+    statistic: float  # t, the rank sum, or the mean difference itself
+    n_queries: int  # number of queries compared, without those of weight 0
 
 
 def paired_t_test(
@@ -122,16 +110,14 @@ def randomization_test(
 
     Parameters
     ----------
-    a, b, alternative
-        See :func:`paired_t_test`.
+    a, b, alternative, weights
+        See :func:`paired_t_test`; the weight of a query is the same for all signs.
     n_permutations : int
         Number of assignments to draw. If there are no more than that in all (``2^k`` for k nonzero
         differences), all are enumerated and the p-value is exact; otherwise it is
         ``(1 + extreme) / (1 + n_permutations)``, which keeps the level of the test.
     random_state : int, numpy Generator or None
         Random seed of the signs.
-    weights : array of shape (queries,), optional
-        How much each query counts in the mean, which is the same for all signs.
 
     Notes
     -----
@@ -203,10 +189,8 @@ def wilcoxon_test(
 
     Parameters
     ----------
-    a, b, alternative
-        See :func:`paired_t_test`.
-    weights : array of shape (queries,), optional
-        How much each query counts: differences are ranked by their size times the weight, which is
+    a, b, alternative, weights
+        See :func:`paired_t_test`. Differences are ranked by their size times the weight, which is
         symmetric about zero if the difference is.
 
     Notes
@@ -259,12 +243,8 @@ def holm(p_values: Any) -> np.ndarray:
 
     The i-th smallest of m p-values becomes ``max over j <= i of min(1, (m - j + 1) p_(j))``.
     If all hypotheses with an adjusted p-value of at most alpha are rejected, the probability of any
-    false rejection is at most alpha, however the tests depend on each other.
-
-    Parameters
-    ----------
-    p_values : array of shape (tests,)
-        Unadjusted p-values. The adjusted ones are returned in the same order.
+    false rejection is at most alpha, however the tests depend on each other. Adjusted p-values are
+    in the order of the given ones.
 
     References
     ----------

@@ -204,7 +204,7 @@ def run_on_threads(fold: StudyFold) -> Iterator[Runner]:
 
     with limit_blas_threads(1):  # cells run in parallel
         try:
-            yield partial(_results, submit, 2 * thread_count())
+            yield partial(_results, submit, wait, 2 * thread_count())
         except BaseException as error:
             is_interrupted = isinstance(error, KeyboardInterrupt)
             for pool in pools:
@@ -218,12 +218,14 @@ def run_on_threads(fold: StudyFold) -> Iterator[Runner]:
 def run_on_cluster(client: Any, fold: StudyFold) -> Iterator[Runner]:
     """Run cells on the workers of a Dask client; raises a DataError if the cluster is lost."""
     from distributed import KilledWorker
+    from distributed import wait as wait_on_cluster
 
     try:
         there = client.scatter(fold, broadcast=True, hash=False)
         # Twice as many as can run at a time, so that no worker waits for us.
         most = max(1, 2 * sum(client.nthreads().values()))
-        yield partial(_results, partial(client.submit, _run_on_worker, there, pure=False), most)
+        submit = partial(client.submit, _run_on_worker, there, pure=False)
+        yield partial(_results, submit, wait_on_cluster, most)
     except KilledWorker as error:
         raise DataError(
             f"{fold.name}: a cell was tried several times, and each time its Dask worker died; "
@@ -235,9 +237,12 @@ def run_on_cluster(client: Any, fold: StudyFold) -> Iterator[Runner]:
 
 
 def _results(
-    submit: Callable[[Cell], Any], most: int, cells: Iterable[Cell]
+    submit: Callable[[Cell], Any], wait: Callable[..., Any], most: int, cells: Iterable[Cell]
 ) -> Iterator[tuple[Cell, Record]]:
-    """Submit cells, at most ``most`` at a time, and yield their results."""
+    """Submit cells, at most ``most`` at a time, and yield their results.
+
+    Those that finish together are in the order of submission.
+    """
     waiting = iter(cells)
     pending: dict[Any, Cell] = {}
     try:
@@ -248,23 +253,12 @@ def _results(
                     break
             if not pending:
                 return
-            for future in _first_done(pending):
+            done = wait(list(pending), return_when=FIRST_COMPLETED).done
+            for future in [future for future in pending if future in done]:
                 yield pending.pop(future), future.result()
     finally:
         for future in pending:
             future.cancel()
-
-
-def _first_done(pending: dict[Any, Cell]) -> list[Any]:
-    """Wait for the first finished futures; return them in the order of submission."""
-    futures = list(pending)
-    if isinstance(futures[0], Future):
-        done = wait(futures, return_when=FIRST_COMPLETED).done
-    else:
-        import distributed
-
-        done = distributed.wait(futures, return_when=FIRST_COMPLETED).done
-    return [future for future in futures if future in done]
 
 
 def _run(fold: StudyFold, cell: Cell) -> Record:

@@ -43,55 +43,30 @@ _DIGITS = 12  # decimals of means to compare; later ones differ by rounding
 class Pair:
     """A selector compared with another, with the same ranker, on the same test queries.
 
-    Attributes
-    ----------
-    selector, base, ranker, measure : str
-    difference : float
-        Mean over queries of selector minus base. If queries have weights, they count in all means
-        and tests.
-    interval : Interval
-        Its confidence interval, for this pair alone: Student's, or that of the bootstrap.
-    p_value : float
-        p-value of the paired two-sided t-test.
-    adjusted : float
-        ``p_value`` after Holm's correction for all comparisons that were made together.
-    counts : WinTieLoss
-        Queries won, tied and lost, each counted once.
+    If queries have weights, they count in all means and tests.
     """
 
     selector: str
     base: str
     ranker: str
     measure: str
-    difference: float
-    interval: Interval
-    p_value: float
-    adjusted: float
-    counts: WinTieLoss
+    difference: float  # mean over queries of selector minus base
+    interval: Interval  # of the difference, for this pair alone: Student's, or of the bootstrap
+    p_value: float  # of the paired two-sided t-test
+    adjusted: float  # p-value after Holm's correction for all comparisons made together
+    counts: WinTieLoss  # queries won, tied and lost, each counted once
 
 
 @dataclass(frozen=True)
 class Versus(Pair):
-    """A selector compared with another by all tests.
+    """A selector compared with another by all tests; the interval is that of the bootstrap."""
 
-    Attributes
-    ----------
-    selector, base, ranker, measure, difference, interval, p_value, adjusted, counts
-        As of :class:`Pair`; the interval is that of the bootstrap.
-    randomization_p, wilcoxon_p : float
-        p-values of Fisher's and Wilcoxon's tests, not adjusted.
-    effect : float
-        Mean difference in units of its standard deviation.
-    improvement : float or None
-        Improvement of the mean in percent; None if the base has a mean of zero.
-    not_worse : NonInferiority or None
-        Test of whether the mean is less than ``MARGIN`` (relative) below that of the base.
-    """
-
+    # p-values of Fisher's and Wilcoxon's tests, not adjusted.
     randomization_p: float
     wilcoxon_p: float
-    effect: float
-    improvement: float | None
+    effect: float  # mean difference in units of its standard deviation
+    improvement: float | None  # of the mean in percent; None if the base has a mean of zero
+    # Whether the mean is less than ``MARGIN`` (relative) below that of the base.
     not_worse: NonInferiority | None
 
 
@@ -133,15 +108,8 @@ def compare_pairs(
 ) -> list[Pair]:
     """Compare every selector with every other, ranker by ranker; baselines are among them.
 
-    The p-values are adjusted for all of these comparisons together.
-
-    Parameters
-    ----------
-    result : StudyResult
-    measure : str, optional
-        By default the main measure of the study.
-    rankers : sequence of str, optional
-        By default all rankers of the study.
+    The p-values are adjusted for all of these comparisons together. By default, the measure is the
+    main one of the study, and the rankers are all of them.
     """
     name = result.main_measure if measure is None else measure
     pairs = [
@@ -219,16 +187,9 @@ def claim_enough(
 
 @dataclass(frozen=True)
 class Stability:
-    """How much the selections of the folds agree.
+    """How much the selections of the folds agree."""
 
-    Attributes
-    ----------
-    nogueira : Interval or None
-        None if all features are always selected.
-    jaccard : float
-    """
-
-    nogueira: Interval | None
+    nogueira: Interval | None  # None if all features are always selected
     jaccard: float
 
 

@@ -42,8 +42,8 @@ _HEAD = dict(
 # Keys of the cells and of their results.
 _OF_FOLD = dict(fold=str)
 _FOLD = dict(fingerprint=str, train=int, vali=int, test=list, features=list, file_order=dict)
-_OF_SELECTION = dict(fold=str, selector=str, parameters=dict, seed=object, k=int)
-_SELECTION = dict(features=list, seconds=float)
+OF_SELECTION = dict(fold=str, selector=str, parameters=dict, seed=object, k=int)
+SELECTION = dict(features=list, seconds=float)
 _OF_TRAINING = dict(fold=str, ranker=str, parameters=dict, grid=list, seed=object, features=list)
 _TRAINING = dict(
     parameters=dict, validation=float, validation_error=float, test=dict, seconds=float
@@ -77,12 +77,12 @@ def data_facts(
     if columns:
         facts["columns"] = columns.as_dict()
     if split is not None:
-        facts["split"] = {name: _plain_time(value) for name, value in vars(split).items()}
+        plain = (str, int, float)  # a time is not
+        facts["split"] = {
+            name: value if isinstance(value, plain) else value.isoformat()
+            for name, value in vars(split).items()
+        }
     return facts
-
-
-def _plain_time(value: Any) -> Any:
-    return value if isinstance(value, (str, int, float)) else value.isoformat()
 
 
 def write_plan(directory: Path, plan: Plan, others: Mapping[str, Any]) -> None:
@@ -235,9 +235,9 @@ def _check_record(cell: Any, result: Any, measures: list[str]) -> None:
         check_kinds(cell, _OF_FOLD)
         _check_fold(result)
     elif "selector" in cell:
-        check_kinds(cell, _OF_SELECTION)
+        check_kinds(cell, OF_SELECTION)
         _check_seed(cell["seed"])
-        check_kinds(result, _SELECTION)
+        check_kinds(result, SELECTION)
         _check_features(result["features"])
         _check_number(result, "seconds", 0.0)
     else:
@@ -268,7 +268,9 @@ def _check_fold(result: Any) -> None:
             raise ValueError(f"{role!r} should be a number of queries, not {result[role]}")
     if not result["test"] or not all(type(query) in (int, str) for query in result["test"]):
         raise ValueError("'test' should be a list of queries")
-    if weights and not _are_weights(result["weights"], len(result["test"])):
+    own = result.get("weights", result["test"])
+    are_weights = not weights or all(_is_number(weight, _TINY, _FAR) for weight in own)
+    if not are_weights or len(own) != len(result["test"]):
         raise ValueError("'weights' should have a weight above 0 for each test query")
     if not result["features"] or not all(type(name) is str for name in result["features"]):
         raise ValueError("'features' should be a list of names")
@@ -279,10 +281,6 @@ def _check_fold(result: Any) -> None:
             _check_values(values, measure, "file_order")
             if len(values) != len(result["test"]):
                 raise ValueError(f"'file_order' should have a value of {measure} for each query")
-
-
-def _are_weights(weights: list[Any], n_queries: int) -> bool:
-    return len(weights) == n_queries and all(_is_number(w, _TINY, _FAR) for w in weights)
 
 
 def _check_training(result: Any, measures: list[str]) -> None:

@@ -23,21 +23,13 @@ _VALIDATION_PARTS = 5  # one of these parts is for validation if there are no su
 
 @dataclass(frozen=True, eq=False)
 class StudyFold:
-    """Training, validation and test queries.
-
-    Attributes
-    ----------
-    name : str
-    train, vali, test : RankingData
-    memo : Memo
-        Statistics of the fold that selectors share.
-    """
+    """Training, validation and test queries."""
 
     name: str
     train: RankingData
     vali: RankingData
     test: RankingData
-    memo: Memo = field(default_factory=Memo)
+    memo: Memo = field(default_factory=Memo)  # statistics of the fold that selectors share
 
     @property
     def n_rows(self) -> int:
@@ -211,11 +203,7 @@ class Protocol:
     ) -> list[FoldSource]:
         """Divide data into folds, each of which is loaded when it is needed.
 
-        Parameters
-        ----------
-        data : RankingData, Collection or DividedData
-        **read_options
-            Options to read the files of a collection; see :meth:`Collection.read_fold`.
+        The options are those to read the files of a collection; see :meth:`Collection.read_fold`.
         """
         names, readers = self._readers(data, read_options)
         loads = [

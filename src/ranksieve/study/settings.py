@@ -20,6 +20,9 @@ _MOST_SEEDS = 10_000
 _MOST_RESAMPLES = 1_000
 _LARGEST_SEED = 2**31 - 1 - _MOST_SEEDS  # LightGBM refuses larger seeds
 
+Kind = Callable[[str, Any], Any]
+"""Returns a value under some name; raises a ValueError with the name if its type is wrong."""
+
 
 def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings; raise a ValueError that names a setting of the wrong type.
@@ -51,10 +54,15 @@ def _truth(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def _whole(name: str, value: Any, low: int, high: int) -> int:
-    if not _is_whole(value) or not low <= value <= high:
-        raise ValueError(f"{name} must be a whole number from {low} to {high:,}, got {value!r:.60}")
-    return int(value)
+def _whole(low: int, high: int) -> Kind:
+    def check(name: str, value: Any) -> int:
+        if not _is_whole(value) or not low <= value <= high:
+            raise ValueError(
+                f"{name} must be a whole number from {low} to {high:,}, got {value!r:.60}"
+            )
+        return int(value)
+
+    return check
 
 
 def _is_whole(value: Any) -> bool:
@@ -67,12 +75,25 @@ def _list(name: str, value: Any) -> list[Any]:
     return list(value)
 
 
-def _texts(name: str, value: Any) -> list[str]:
-    return [_text(f"{name}: each", item) for item in _list(name, value)]
+def _list_of(kind: Kind) -> Kind:
+    return lambda name, value: [kind(f"{name}: each", item) for item in _list(name, value)]
+
+
+def _table(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise ValueError(f"{name} must be a table of names, got {value!r:.60}")
+    return dict(value)
+
+
+def _table_of(kind: Kind, link: str = ": ") -> Kind:
+    return lambda name, value: {
+        key: kind(f"{name}{link}{key}", own) for key, own in _table(name, value).items()
+    }
 
 
 def _paths(name: str, value: Any) -> str | list[str]:
-    return _text(name, value) if isinstance(value, str) else _texts(name, value)
+    checked: str | list[str] = (_text if isinstance(value, str) else _list_of(_text))(name, value)
+    return checked
 
 
 def _split(name: str, value: Any) -> SplitRule:
@@ -87,23 +108,16 @@ def _split(name: str, value: Any) -> SplitRule:
 
 def _entries(name: str, value: Any) -> list[Any]:
     entries = _list(name, value)
+    plain = (type(None), int, float, bytes, list, tuple, dict, date, time, np.generic)  # as in TOML
     for entry in entries:
         is_pair = isinstance(entry, (list, tuple)) and len(entry) == 2
-        if not isinstance(entry[0] if is_pair else entry, str) and (is_pair or _is_plain(entry)):
+        is_plain = is_pair or isinstance(entry, plain)
+        if is_plain and not isinstance(entry[0] if is_pair else entry, str):
             raise ValueError(
                 f"{name}: each must be a string, got {entry!r:.60}; estimators, and pairs "
                 "(name, estimator), are also accepted"
             )
     return entries
-
-
-def _is_plain(value: Any) -> bool:
-    plain = (int, float, bytes, list, tuple, dict, date, time, np.generic)  # all that TOML has
-    return value is None or isinstance(value, plain)
-
-
-def _measures(name: str, value: Any) -> list[Any]:
-    return [_measure(f"{name}: each", item) for item in _list(name, value)]
 
 
 def _measure(name: str, value: Any) -> Any:
@@ -118,15 +132,11 @@ def _missing(name: str, value: Any) -> str:
 
 
 def _ks(name: str, value: Any) -> list[int | str]:
-    return [_number_of_features(k) for k in _list(name, value)]
-
-
-def _number_of_features(k: Any) -> int | str:
-    if isinstance(k, str) and k == "all":
-        return k
-    if not _is_whole(k) or k < 1:
-        raise ValueError(f"ks must be whole numbers of at least 1, or 'all', got {k!r:.60}")
-    return int(k)
+    ks = _list(name, value)
+    for k in ks:
+        if not (isinstance(k, str) and k == "all") and (not _is_whole(k) or k < 1):
+            raise ValueError(f"ks must be whole numbers of at least 1, or 'all', got {k!r:.60}")
+    return [k if isinstance(k, str) else int(k) for k in ks]
 
 
 def _features(name: str, value: Any) -> list[int | str]:
@@ -144,66 +154,8 @@ def _groups(name: str, value: Any) -> dict[str, list[int | str]]:
         return {}
     if not isinstance(value, Mapping):
         value = {str(number): own for number, own in enumerate(_list(name, value), start=1)}
-    return {group: _features(f"{name}: {group}", own) for group, own in _table(name, value).items()}
-
-
-def _table(name: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise ValueError(f"{name} must be a table of names, got {value!r:.60}")
-    return dict(value)
-
-
-def _parameters(name: str, value: Any) -> dict[str, dict[str, Any]]:
-    return {
-        method: {
-            parameter: _plain(f"{name} of {method}: {parameter}", given)
-            for parameter, given in _table(f"{name} of {method}", own).items()
-        }
-        for method, own in _table(name, value).items()
-    }
-
-
-def _grids(name: str, value: Any) -> dict[str, dict[str, list[Any]]]:
-    found = _parameters(name, value)
-    for method, grid in found.items():
-        for parameter, values in grid.items():
-            if not isinstance(values, list) or not values:
-                raise ValueError(f"grid of {method}: {parameter} needs a list of values")
-    return found
-
-
-def _records(name: str, value: Any) -> dict[str, dict[str, Any]]:
-    return {
-        method: _record(f"{name}: {method}", _table(f"{name}: {method}", record))
-        for method, record in _table(name, value).items()
-    }
-
-
-def _record(name: str, record: dict[str, Any]) -> dict[str, Any]:
-    """Record of an estimator in a plan: its class, parameters and further facts."""
-    for key in record:
-        if key not in _RECORD_KINDS:
-            known = ", ".join(_RECORD_KINDS)
-            raise ValueError(f"{name}: unknown setting {key!r}; choose from {known}")
-    if "class" not in record:
-        raise ValueError(f"{name} needs a class, such as class = 'my_package.ranking:MyRanker'")
-    return {key: _RECORD_KINDS[key](f"{name}: {key}", value) for key, value in record.items()}
-
-
-def _plain_table(name: str, value: Any) -> dict[str, Any]:
-    return {key: _plain(f"{name}: {key}", given) for key, given in _table(name, value).items()}
-
-
-_RECORD_KINDS: dict[str, Callable[[str, Any], Any]] = {
-    "class": _text,
-    "version": _text,
-    "parameters": _plain_table,
-    "grid": lambda name, value: {
-        key: _list(f"{name}: {key}", values) for key, values in _plain_table(name, value).items()
-    },
-    "seeds": _texts,
-    "nested": _truth,
-}
+    groups: dict[str, list[int | str]] = _table_of(_features)(name, value)
+    return groups
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -227,25 +179,55 @@ def _with_nulls(value: Any) -> Any:
     return None if value == NULL else value
 
 
-_KINDS: dict[str, Callable[[str, Any], Any]] = {
+def _grids(name: str, value: Any) -> dict[str, dict[str, list[Any]]]:
+    found: dict[str, dict[str, list[Any]]] = _PARAMETERS(name, value)
+    for method, grid in found.items():
+        for parameter, values in grid.items():
+            if not isinstance(values, list) or not values:
+                raise ValueError(f"grid of {method}: {parameter} needs a list of values")
+    return found
+
+
+def _record(name: str, value: Any) -> dict[str, Any]:
+    """Record of an estimator in a plan: its class, parameters and further facts."""
+    record = _table(name, value)
+    for key in record:
+        if key not in _RECORD_KINDS:
+            known = ", ".join(_RECORD_KINDS)
+            raise ValueError(f"{name}: unknown setting {key!r}; choose from {known}")
+    if "class" not in record:
+        raise ValueError(f"{name} needs a class, such as class = 'my_package.ranking:MyRanker'")
+    return {key: _RECORD_KINDS[key](f"{name}: {key}", own) for key, own in record.items()}
+
+
+_PARAMETERS = _table_of(_table_of(_plain), " of ")
+_RECORD_KINDS: dict[str, Kind] = {
+    "class": _text,
+    "version": _text,
+    "parameters": _table_of(_plain),
+    "grid": _table_of(lambda name, value: _list(name, _plain(name, value))),
+    "seeds": _list_of(_text),
+    "nested": _truth,
+}
+_KINDS: dict[str, Kind] = {
     "selectors": _entries,
     "rankers": _entries,
     "ks": _ks,
-    "measures": _measures,
+    "measures": _list_of(_measure),
     "tune": _measure,
     "convention": _text,
     "scale": _text,
     "missing": _missing,
-    "seeds": lambda name, value: _whole(name, value, 1, _MOST_SEEDS),
-    "seed": lambda name, value: _whole(name, value, 0, _LARGEST_SEED),
+    "seeds": _whole(1, _MOST_SEEDS),
+    "seed": _whole(0, _LARGEST_SEED),
     "choose": _text,
     "baselines": _truth,
-    "parameters": _parameters,
+    "parameters": _PARAMETERS,
     "grids": _grids,
     "include": _features,
     "exclude": _features,
     "groups": _groups,
-    "own": _records,
+    "own": _table_of(_record),
     "title": _text,
     "protocol": _text,
     "data": _paths,
@@ -254,5 +236,5 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "pool": _truth,
     "columns": lambda name, value: Columns.from_dict(_table(name, value)),
     "split": _split,
-    "resamples": lambda name, value: _whole(name, value, 0, _MOST_RESAMPLES),
+    "resamples": _whole(0, _MOST_RESAMPLES),
 }

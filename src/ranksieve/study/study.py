@@ -40,6 +40,9 @@ from ranksieve.study.results import FoldSummary, StudyResult
 from ranksieve.study.settings import reimport_estimators
 from ranksieve.sums.file_order import order_values
 
+# Settings of a plan that all results of a ledger depend on.
+_IN_HEAD = ("measures", "tune", "convention", "scale", "missing")
+
 
 class Study:
     """Compare selectors with rankers over folds of the queries.
@@ -141,22 +144,17 @@ class Study:
         ----------
         client : distributed.Client, optional
             Run cells on a Dask cluster instead of the threads of this process.
-
-        Returns
-        -------
-        StudyResult
         """
         make_directory(self.directory)
         ledger = Ledger(self.directory / LEDGER, self._head())
         run_on = run_on_threads if client is None else partial(run_on_cluster, client)
         with hold_directory(self.directory) as is_alone:
             # A second process starts at the other end, so that they meet in the middle.
-            in_turn: Callable[[Sequence[Cell]], Sequence[Cell]]
-            in_turn = (lambda cells: cells[::-1]) if is_alone is False else list
-            layouts = self._select(run_on, ledger, in_turn)
+            compute = partial(_run_missing, run_on, ledger, -1 if is_alone is False else 1)
+            layouts = self._select(compute, ledger)
             # Only after all data was compared with the ledger.
             write_plan(self.directory, self.plan, self._plan_facts())
-            self._train(run_on, ledger, in_turn, layouts)
+            self._train(compute, ledger, layouts)
         return _result(self.plan, ledger, self.title)
 
     def load(self, source: FoldSource) -> StudyFold:
@@ -194,15 +192,11 @@ class Study:
         return {
             "ranksieve": __version__,
             "protocol": self.protocol_in_words,
-            "measures": list(self.plan.measures),
-            "tune": self.plan.tune,
-            "convention": self.plan.convention,
-            "scale": self.plan.scale,
-            "missing": self.plan.missing,
+            **{name: self.plan.as_dict()[name] for name in _IN_HEAD},
             "folds": [source.name for source in self.folds],
         }
 
-    def _select(self, run_on: Any, ledger: Ledger, in_turn: Any) -> list[Layout]:
+    def _select(self, compute: Any, ledger: Ledger) -> list[Layout]:
         """Run all selections; check that each fold is the one in the ledger."""
         layouts = []
         advance = None
@@ -214,10 +208,10 @@ class Study:
             layouts.append(Layout(self.plan, fold.train.feature_names.tolist()))
             cells = layouts[-1].selections()
             advance = advance or track("Selections", len(self.folds) * len(cells))
-            _run_missing(run_on, ledger, fold, in_turn(cells), advance)
+            compute(fold, cells, advance)
         return layouts
 
-    def _train(self, run_on: Any, ledger: Ledger, in_turn: Any, layouts: list[Layout]) -> None:
+    def _train(self, compute: Any, ledger: Ledger, layouts: list[Layout]) -> None:
         cells = [
             layout.trainings(source.name, ledger.__getitem__)
             for source, layout in zip(self.folds, layouts, strict=True)
@@ -225,8 +219,7 @@ class Study:
         advance = track("Trainings", sum(map(len, cells)))
         for source, own in zip(self.folds, cells, strict=True):
             if any(cell.key(source.name) not in ledger for cell in own):
-                fold = self.load(source)
-                _run_missing(run_on, ledger, fold, in_turn(own), advance)
+                compute(self.load(source), own, advance)
             else:
                 advance(len(own))
 
@@ -242,7 +235,7 @@ def load_study(directory: str | os.PathLike[str]) -> StudyResult:
     directory = Path(directory)
     plan, title = read_plan(directory)
     ledger = Ledger(directory / LEDGER)
-    for name in ("measures", "tune", "convention", "scale", "missing"):
+    for name in _IN_HEAD:
         planned, found = plan.as_dict()[name], ledger.head[name]
         if planned != found:
             raise DataError(
@@ -278,17 +271,23 @@ def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
 
 def _record_fold(fold: StudyFold, ledger: Ledger, plan: Plan) -> None:
     """Record a fold; raise a DataError if the ledger has other data for it."""
-    cell = {"fold": fold.name}
-    description = {
+    cell, test = {"fold": fold.name}, fold.test
+    # Measure -> values of each query in the order of the data, and by chance.
+    file_order = {}
+    if get_convention(plan.convention).ties == "stable":
+        for name in plan.measures:
+            values = order_values(test.y, test.query_ptr, parse_measure(name), plan.convention)
+            file_order[name] = values.tolist()
+    description: dict[str, Any] = {
         "fingerprint": fingerprint(fold.train, fold.vali, fold.test),
         "train": fold.train.n_queries,
         "vali": fold.vali.n_queries,
-        "test": [q if isinstance(q, int) else str(q) for q in fold.test.query_ids.tolist()],
+        "test": [q if isinstance(q, int) else str(q) for q in test.query_ids.tolist()],
         "features": [str(name) for name in fold.train.feature_names],
-        "file_order": _file_order(fold.test, plan),
+        "file_order": file_order,
     }
-    if fold.test.query_weights is not None:
-        description["weights"] = fold.test.query_weights.tolist()
+    if test.query_weights is not None:
+        description["weights"] = test.query_weights.tolist()
     ledger.add(cell, description)
     if ledger[cell] != description:
         raise DataError(
@@ -296,28 +295,18 @@ def _record_fold(fold: StudyFold, ledger: Ledger, plan: Plan) -> None:
         )
 
 
-def _file_order(data: RankingData, plan: Plan) -> dict[str, Any]:
-    """Measure -> values of each query in the order of the data, and by chance.
-
-    Empty unless the convention breaks ties by that order.
-    """
-    if get_convention(plan.convention).ties != "stable":
-        return {}
-    return {
-        name: order_values(data.y, data.query_ptr, parse_measure(name), plan.convention).tolist()
-        for name in plan.measures
-    }
-
-
 def _run_missing(
     run_on: Any,
     ledger: Ledger,
+    step: int,
     fold: StudyFold,
     cells: Sequence[Cell],
     advance: Callable[[int], None],
 ) -> None:
+    """Run the cells that the ledger lacks, from the first (step 1) or from the last (step -1)."""
+
     def missing() -> Iterator[Cell]:
-        for cell in cells:
+        for cell in cells[::step]:
             ledger.refresh()  # another process may have added results
             if cell.key(fold.name) in ledger:
                 advance(1)
