@@ -22,8 +22,9 @@ class Verdict:
 
     Attributes
     ----------
-    about : {"procedure", "set"}
-        Whether the verdict is about the way of choosing features, or about these features.
+    about : {"procedure", "set", "new data"}
+        Whether the verdict is about the way of choosing features, about these features, or about
+        these features on new data, whose queries may have had a part in the choice.
     measure : str
     margin, level : float
     n_queries : int
@@ -41,7 +42,7 @@ class Verdict:
         Number of queries that would show it with a probability of 80 % if nothing is lost.
     """
 
-    about: Literal["procedure", "set"]
+    about: Literal["procedure", "set", "new data"]
     measure: str
     margin: float
     level: float
@@ -61,7 +62,7 @@ class Verdict:
         values: Sequence[Any],
         base: Sequence[Any],
         weights: np.ndarray | None,
-        about: Literal["procedure", "set"],
+        about: Literal["procedure", "set", "new data"],
         measure: str,
         margin: float,
         level: float,
@@ -116,9 +117,11 @@ class Verdict:
         subject = "Features chosen in this way" if self.about == "procedure" else "These features"
         shown = "are shown" if self.is_shown else "are not shown"
         queries = quantity(self.n_queries, "query", "queries")
+        # Nobody knows whether new data has queries of the old.
+        which = "of the new data" if self.about == "new data" else "that had no part in the choice"
         return (
             f"{subject} {shown} to lose less than {percent(self.margin)} of {self.measure} with "
-            f"{self.level:.0%} confidence, on {queries} that had no part in the choice"
+            f"{self.level:.0%} confidence, on {queries} {which}"
         )
 
     @property
