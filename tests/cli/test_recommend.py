@@ -75,6 +75,7 @@ def test_answer_tables_and_models(runs, files, tmp_path):
     assert {"kept.csv", "front.csv", "dropped.csv"} <= {f.name for f in (out / "tables").iterdir()}
     text = runs("check", out, files / "data.txt")
     assert "The margin of 5% holds on average." in text
+    assert "queries of the new data:" in " ".join(text.split())  # which are not new here
     assert "Features that are kept" in text
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -221,3 +222,15 @@ def test_closed_output_is_no_error(monkeypatch):
         main(["select", "--methods", "--format", "json"])
     sys.stdout.close()
     assert not stop.value.code
+
+
+@pytest.mark.parametrize("method", ["greedy-rankrls", "ranksvm-l1", "fs-ed", "stepwise-aic"])
+def test_numbers_too_large_to_multiply_are_told_in_one_line(run, folder, method):
+    write_letor(DATA._replace(X=1e300 * DATA.X), "large.txt")
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        status, output, error = run("select", "large.txt", "--method", method, "-k", "2")
+    assert (status, output) == (1, "")
+    assert "scale the features first" in error
+    assert "\n" not in error.rstrip()
+    assert not [one for one in warned if issubclass(one.category, RuntimeWarning)]

@@ -119,6 +119,17 @@ def test_gaps_at_other_places_are_no_copies():
     assert found.constant_in_queries == []
 
 
+@pytest.mark.parametrize("gap", [0.0, np.nan])
+@pytest.mark.parametrize("factor", [1e300, 1.7e308, 1e-200, 1e-310])
+@pytest.mark.filterwarnings("error")
+def test_copies_of_any_size_are_found(gap, factor):
+    values = np.random.default_rng(0).uniform(-1, 1, size=(40, 3))
+    values[3, 1] = gap
+    X = np.column_stack([values[:, 0], values * [factor, factor, 1]])
+    found = inspect(RankingData(X, np.arange(40) % 3, np.arange(40) // 10))
+    assert [(pair.first, pair.second) for pair in found.near_duplicates] == [("1", "2")]
+
+
 def test_infinite_values_leave_features_uncompared():
     matrix = X.copy()
     matrix[0, 0] = np.inf

@@ -9,6 +9,7 @@ import gc
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -50,7 +51,9 @@ def main(arguments: list[str] | None = None) -> None:
     # Imports and compilation make many objects that stay: looking through them takes a twentieth.
     gc.set_threshold(100_000, 20, 20)
     try:
-        with _show_notes_on_stderr():
+        with _show_notes_on_stderr(), warnings.catch_warnings():
+            # Methods check their results; NumPy's warnings would show lines of source code.
+            warnings.filterwarnings("ignore", ".* encountered in ", RuntimeWarning)
             given = sys.argv[1:] if arguments is None else arguments
             try:
                 _program()(given, prog_name="ranksieve", obj=["ranksieve", *given])

@@ -120,7 +120,7 @@ def check(directory: str | os.PathLike[str], data: Any, **read_options: Any) -> 
 
     chosen, base = values(MODEL, kept), values(MODEL_OF_ALL, allowed)
     margin, level = float(settings["margin"]), float(settings["level"])
-    verdict = Verdict.of([chosen], [base], known.query_weights, "set", measure, margin, level)
+    verdict = Verdict.of([chosen], [base], known.query_weights, "new data", measure, margin, level)
     is_broken = verdict.with_chosen < (1 - margin) * verdict.with_all
     drift = _drift(known, kept, names, answer.reference, measure, convention)
     if missing is not None and missing.indicated:  # the kept features may be indicators

@@ -20,7 +20,9 @@ _UNBOUNDED = {"lower": -np.inf, "upper": np.inf, "bound": -np.inf, "queries_need
 class Verdict:
     """Result of the test whether the measure falls by less than the margin."""
 
-    about: Literal["procedure", "set"]  # the way of choosing features, or these features
+    # The way of choosing features, these features, or these features on new data, whose queries may
+    # have had a part in the choice.
+    about: Literal["procedure", "set", "new data"]
     measure: str
     margin: float
     level: float
@@ -45,7 +47,7 @@ class Verdict:
         values: Sequence[Any],
         base: Sequence[Any],
         weights: np.ndarray | None,
-        about: Literal["procedure", "set"],
+        about: Literal["procedure", "set", "new data"],
         measure: str,
         margin: float,
         level: float,
@@ -100,9 +102,11 @@ class Verdict:
         subject = "Features chosen in this way" if self.about == "procedure" else "These features"
         shown = "are shown" if self.is_shown else "are not shown"
         queries = quantity(self.n_queries, "query", "queries")
+        # Nobody knows whether new data has queries of the old.
+        which = "of the new data" if self.about == "new data" else "that had no part in the choice"
         return (
             f"{subject} {shown} to lose less than {percent(self.margin)} of {self.measure} with "
-            f"{self.level:.0%} confidence, on {queries} that had no part in the choice"
+            f"{self.level:.0%} confidence, on {queries} {which}"
         )
 
     @property

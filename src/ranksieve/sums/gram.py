@@ -20,8 +20,8 @@ class CenteredGram:
 
     title = "Gram matrix"
 
-    def __init__(self, block: Block) -> None:
-        self.block = block
+    def __init__(self, block: Block, factors: np.ndarray | None = None) -> None:
+        self.block, self.factors = block, factors
 
     def sums(self) -> tuple[np.ndarray, np.ndarray, float]:
         """Products of features (features, features), of features and labels, and of labels."""
@@ -38,7 +38,8 @@ class CenteredGram:
             if len(part.X) > len(space):
                 space = np.empty((len(part.X), n_features))
             x, y = space[: len(part.X)], labels[part.rows, 0]
-            center_queries(part.X, part.query_ptr, x)
+            rows = part.X if self.factors is None else part.X * self.factors
+            center_queries(rows, part.query_ptr, x)
             if roots is not None:
                 x *= roots[part.rows, None]
                 y *= roots[part.rows]
@@ -58,14 +59,14 @@ class GramSums(NamedTuple):
     yy: float
 
 
-def centered_gram(source: Source) -> GramSums:
+def centered_gram(source: Source, factors: np.ndarray | None = None) -> GramSums:
     r"""Products of features and labels after subtracting each query's mean.
 
     .. math:: \hat X^T \hat X, \qquad \hat X^T \hat y, \qquad \hat y^T \hat y
 
     Rows of a query of weight w are multiplied by the root of w, so that products count w times.
     ``xx`` has zeros in row i if and only if feature i is constant within every query, up to
-    rounding.
+    rounding. If there are ``factors`` (features,), the features are multiplied by them first.
 
     Notes
     -----
@@ -80,7 +81,7 @@ def centered_gram(source: Source) -> GramSums:
     >>> centered_gram(data)
     GramSums(xx=array([[2.]]), xy=array([1.]), yy=1.0)
     """
-    with engine_of(source).start(CenteredGram) as workers:
+    with engine_of(source).start(CenteredGram, factors) as workers:
         return GramSums(*workers.sum("sums"))
 
 
@@ -89,8 +90,8 @@ class PresentGram:
 
     title = "Correlations"
 
-    def __init__(self, block: Block) -> None:
-        self.block = block
+    def __init__(self, block: Block, factors: np.ndarray | None = None) -> None:
+        self.block, self.factors = block, factors
 
     def sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Products of features i and j, squares of i where j has a value, and documents with both.
@@ -103,7 +104,8 @@ class PresentGram:
         weights = weights_of(self.block)
         for part in chunks(self.block, most=CHUNK):
             x, present = np.empty((2, *part.X.shape))
-            center_present(part.X, part.query_ptr, x, present)
+            rows = part.X if self.factors is None else part.X * self.factors
+            center_present(rows, part.query_ptr, x, present)
             own_weights = weights[part.queries]
             if self.block.query_weights is not None:
                 x *= np.repeat(np.sqrt(own_weights), np.diff(part.query_ptr))[:, None]
@@ -123,21 +125,22 @@ class PresentGram:
         return products, squares, n_both
 
 
-def present_correlation(source: Source) -> np.ndarray:
+def present_correlation(source: Source, factors: np.ndarray | None = None) -> np.ndarray:
     r"""Correlation of features within queries, over the documents that have a value of both.
 
     .. math:: r_{ij} = \frac{\sum \hat x_i \hat x_j}{\sqrt{\sum \hat x_i^2 \sum \hat x_j^2}}
 
     where the mean of these documents of a query is subtracted from each. 0 where a feature does not
     vary, and where fewer than half of the documents with one of the values have both: few documents
-    correlate by chance.
+    correlate by chance. Factors of the features (features,) change nothing but keep the squares of
+    very large and very small values within the range of floats.
 
     Notes
     -----
     Takes O(m f^2) time for m rows and f features, with a product of matrices for each query,
     because the means depend on the query and the pair of features.
     """
-    with engine_of(source).start(PresentGram) as workers:
+    with engine_of(source).start(PresentGram, factors) as workers:
         products, squares, n_both = workers.sum("sums")
     n_either = np.add.outer(np.diag(n_both), np.diag(n_both)) - n_both
     scale = np.sqrt(np.maximum(squares * squares.T, 0.0))

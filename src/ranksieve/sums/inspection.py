@@ -21,6 +21,7 @@ from ranksieve.sums.gram import centered_gram, present_correlation
 from ranksieve.sums.importance import Importance, feature_importance
 
 _NEARLY = 0.99
+_LARGE = 1e100  # beyond this, and below its inverse, sums of squares may leave the range of floats
 MOST_FEATURES_TO_PAIR = 2_000
 
 
@@ -298,12 +299,20 @@ def _near_duplicates(related: Correlation, facts: Facts) -> list[NearPair]:
 
 def _correlation(source: Source, facts: Facts) -> Correlation:
     assert facts.flat is not None
-    names = source.feature_names.tolist()
+    names, factors = source.feature_names.tolist(), _factors(facts)
     if facts.n_missing.any():
-        return Correlation(names, present_correlation(source))
-    gram = centered_gram(source).xx
+        return Correlation(names, present_correlation(source, factors))
+    gram = centered_gram(source, factors).xx
     scale = np.sqrt(np.where(facts.flat, np.inf, np.diag(gram)))
     return Correlation(names, gram / np.outer(scale, scale))
+
+
+def _factors(facts: Facts) -> np.ndarray | None:
+    """Powers of two that bring features to a size whose squares are floats; None if all are."""
+    size = np.fmax(np.abs(facts.low), np.abs(facts.high))
+    is_extreme = (size > _LARGE) | ((size < 1 / _LARGE) & (size > 0))
+    exponents = np.where(is_extreme, -np.clip(np.frexp(size)[1], -1000, 1000), 0)
+    return np.ldexp(1.0, exponents) if is_extreme.any() else None
 
 
 def _by_quality(source: Source, measure: str, convention: Convention) -> list[SingleFeature]:

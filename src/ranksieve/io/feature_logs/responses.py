@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ranksieve.data import DataError
+from ranksieve.text import quantity
 
 _LTR_LOG = "_ltrlog"  # field of Elasticsearch with the features,
 _EXTRA = "extra_logging"  # and an entry of it that is not a feature
 _SOLR_FIELD = "[features]"
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
+_SEVERAL = re.compile(rf"=(?:NaN|{_NUMBER.pattern})\W", re.ASCII)  # a=1 and the next pair
 
 _QUERY_NAMES = ("qid", "query_id", "queryId", "query-id")
 _PARENT_NAMES = (*_QUERY_NAMES, "query", "keywords")
@@ -103,7 +105,7 @@ def _solr_features(document: dict[str, Any], field: str | None, place: str) -> d
     features: dict[str, float] = {}
     for pair in text.split(",") if text else []:
         name, sign, value = pair.rpartition("=")
-        if not sign or not name:
+        if not sign or not name or _SEVERAL.search(name):
             raise DataError(
                 f"{place}: {field} has {pair!r:.60}, but name=value is expected, separated by "
                 "commas. Other delimiters (csvKeyValueDelimiter, csvFeatureSeparator) and commas "
@@ -181,6 +183,11 @@ class ResponseReader:
         self, responses: list[Any], parents: tuple[Any, ...], place: str
     ) -> Iterator[LoggedDocument]:
         """Documents of a multi-search; an outer list of the same length has an entry for each."""
+        known = {key: value for scope in parents for key, value in scope.items()}
+        key = self.qid or next(filter(known.__contains__, _PARENT_NAMES), "")
+        if isinstance(known.get(key), list) and len(known[key]) != len(responses):
+            ids = quantity(len(known[key]), "query id")
+            raise DataError(f"{place}: {key!r} has {ids}, but there are {len(responses)} responses")
         for number, response in enumerate(responses):
             own = tuple(_take_entries(scope, number, len(responses)) for scope in parents)
             yield from self.read(response, f"{place}: response {number + 1}", own)
