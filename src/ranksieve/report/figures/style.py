@@ -49,8 +49,6 @@ _FORMATS = (".pdf", ".png", ".svg")
 def format_name(name: str, longest: int = LONGEST) -> str:
     r"""Format a name for matplotlib: without formulas, on one line, its middle left out if long.
 
-    Examples
-    --------
     >>> print(format_name("$5 or $6"), format_name("abc\x1b"))
     \$5 or \$6 abc\x1b
     >>> format_name("one_two_three_four", 11)

@@ -20,8 +20,6 @@ def element(name: str, /, *children: object, **attributes: object) -> Markup:
     ``-``, and one at the end is dropped. Numbers have at most one decimal; True gives an attribute
     without a value; None and False give none.
 
-    Examples
-    --------
     >>> print(element("text", "a < b", x=3.14159, text_anchor="end", class_="tick", hidden=True))
     <text x="3.1" text-anchor="end" class="tick" hidden>a &lt; b</text>
     >>> print(element("td", "\x1b[31m"), element("rect", width=2.0))
@@ -53,8 +51,6 @@ def _safe(value: object) -> str:
 def format_length(value: float) -> str:
     """Format a number of pixels with at most one decimal.
 
-    Examples
-    --------
     >>> format_length(2), format_length(0.46), format_length(-0.01)
     ('2', '0.5', '0')
     """
@@ -64,8 +60,6 @@ def format_length(value: float) -> str:
 def to_html(sheet: Sheet) -> str:
     """Write a sheet as a ``section`` with a ``table``, its caption above, and a list of notes.
 
-    Examples
-    --------
     >>> columns = [Column("selector", align="left", is_name=True), Column("MAP")]
     >>> rows = [[Entry("gas_e"), Entry(0.4767, ".4f", is_best=True, rank=1)]]
     >>> print(to_html(Sheet("example", "Quality", "Of an example.", columns, [rows])))
@@ -83,7 +77,9 @@ def table_of(sheet: Sheet, caption: str, bars: Collection[str] = ()) -> Markup:
     """Return only the table; columns named in ``bars`` have a bar beside each number."""
     sheet = sheet.visible()
     longest = [
-        _largest(sheet, index) if column.name in bars else None
+        max((_length(row[index].value) for row in sheet.rows), default=0.0)
+        if column.name in bars
+        else None
         for index, column in enumerate(sheet.columns)
     ]
     head = [
@@ -121,10 +117,6 @@ def _cell(column: Column, entry: Entry, longest: float | None) -> Markup:
 def _class(column: Column) -> str | None:
     """Return the CSS class of columns of numbers and of text that wraps."""
     return "n" if column.align == "right" else "w" if column.wraps else None
-
-
-def _largest(sheet: Sheet, index: int) -> float:
-    return max((_length(row[index].value) for row in sheet.rows), default=0.0)
 
 
 def _length(value: object) -> float:

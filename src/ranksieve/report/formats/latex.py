@@ -49,8 +49,6 @@ def to_latex(sheet: Sheet) -> str:
     several tables, one below the other, and one that is too long spans several pages. The ``table``
     or ``longtable`` has the caption, the label ``tab:`` plus the sheet's name, and the notes below.
 
-    Examples
-    --------
     >>> columns = [Column("selector", align="left", is_name=True), Column("MAP")]
     >>> rows = [[Entry("gas_e"), Entry(0.4767, ".4f", is_best=True, rank=1)]]
     >>> print(to_latex(Sheet("example", "Quality", "Of an example.", columns, [rows])))
@@ -72,7 +70,8 @@ def to_latex(sheet: Sheet) -> str:
     sheet = _divide_cells(_wrap_long(sheet.printed()))
     widths = [_width(column, index, sheet) for index, column in enumerate(sheet.columns)]
     blocks = fold(sheet.columns, widths, _WIDTH)
-    is_long = len(blocks) * (_height(sheet) + 3) + _lines_of(sheet.notes) > _HEIGHT
+    notes = sum(ceil(len(note) / _WIDTH) for note in sheet.notes)
+    is_long = len(blocks) * (_height(sheet) + 3) + notes > _HEIGHT
     body = "\n".join(_long(sheet, blocks) if is_long else _short(sheet, blocks))
     letters = f"{_LETTER}\n" if r"\anyletter{" in body else ""
     packages = "booktabs,longtable" if is_long else "booktabs"
@@ -88,7 +87,8 @@ def _short(sheet: Sheet, blocks: Sequence[Sequence[int]]) -> Iterator[str]:
     for number, block in enumerate(blocks):
         if number:
             yield r"\par\medskip"
-        yield from _tabular(sheet, block)
+        yield rf"\begin{{tabular}}{{@{{}}{_kinds(sheet, block)}@{{}}}}"
+        yield from [*_head(sheet, block), *_body(sheet, block), r"\bottomrule", r"\end{tabular}"]
     if sheet.notes:
         yield r"\par\smallskip"
         yield r"\begin{minipage}{\linewidth}\footnotesize\raggedright"
@@ -190,28 +190,13 @@ def _height(sheet: Sheet) -> int:
     """Estimate the number of lines that the rows of a sheet fill."""
     wrapping = [index for index, column in enumerate(sheet.columns) if column.wraps]
     line = _WIDTH * _share(sheet.columns) * 0.9  # because words do not fill lines
-    lines = [
-        max((ceil(len(row[index].text) / line) for index in wrapping), default=1)
-        for row in sheet.rows
-    ]
-    return sum(max(1, n_lines) for n_lines in lines) + len(sheet.groups) // 2
-
-
-def _lines_of(texts: Sequence[str]) -> int:
-    return sum(ceil(len(text) / _WIDTH) for text in texts)
+    lines = [max([1, *(ceil(len(row[i].text) / line) for i in wrapping)]) for row in sheet.rows]
+    return sum(lines) + len(sheet.groups) // 2
 
 
 def _share(columns: Sequence[Column]) -> float:
     n_texts = max(1, sum(column.wraps for column in columns))
     return round(_TEXT_SHARES[min(n_texts, len(_TEXT_SHARES)) - 1] / n_texts, 2)
-
-
-def _tabular(sheet: Sheet, block: Sequence[int]) -> Iterator[str]:
-    yield rf"\begin{{tabular}}{{@{{}}{_kinds(sheet, block)}@{{}}}}"
-    yield from _head(sheet, block)
-    yield from _body(sheet, block)
-    yield r"\bottomrule"
-    yield r"\end{tabular}"
 
 
 def _kinds(sheet: Sheet, block: Sequence[int]) -> str:
@@ -252,12 +237,9 @@ def _format_row(
         # Invisible digits and marks of zero width keep digits aligned.
         empty = widest - len(cell.rank_text)
         pad = rf"\phantom{{{'0' * empty}}}" if cell.rank is not None and empty else ""
-        mark = rf"\rlap{{\textsuperscript{{{_mark(cell)}}}}}" if cell.mark else ""
+        mark = _escape(cell.mark).replace("-", "$-$")
+        mark = rf"\rlap{{\textsuperscript{{{mark}}}}}" if mark else ""
         yield (rf"\textbf{{{text}}}" if cell.is_best else text) + cell.rank_text + pad + mark
-
-
-def _mark(cell: Entry) -> str:
-    return _escape(cell.mark).replace("-", "$-$")
 
 
 def _number(text: str) -> str:

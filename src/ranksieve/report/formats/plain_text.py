@@ -25,8 +25,6 @@ def to_markdown(sheet: Sheet) -> str:
 
     The caption is above the table, and the notes are a list below it.
 
-    Examples
-    --------
     >>> from ranksieve.report.sheets.sheet import Column
     >>> columns = [Column("selector", align="left", is_name=True), Column("MAP")]
     >>> rows = [[Entry("gas_e"), Entry(0.4767, ".4f", is_best=True, rank=1)]]

@@ -149,7 +149,7 @@ def _alone_section(found: Inspection) -> Section | None:
     }
     most = max(max(values) for values in both.values())
     panels = [
-        Panel(name, values, [f"{value:.4f}" for value in values], css=css, width=230, most=most)
+        Panel(name, values, ".4f", css=css, width=230, most=most)
         for (name, values), css in zip(both.items(), ("s0", "s1"), strict=True)
     ]
     names = [one.name for one in shown]

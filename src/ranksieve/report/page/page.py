@@ -108,8 +108,9 @@ class Page:
     @property
     def data(self) -> dict[str, Any]:
         """Data of all charts."""
-        charts = [one for section in self.sections for one in section.blocks]
-        return {key: own for one in charts for key, own in getattr(one, "data", {}).items()}
+        blocks = [block for section in self.sections for block in section.blocks]
+        charts = [block for block in blocks if isinstance(block, Chart)]
+        return {key: own for chart in charts for key, own in chart.data.items()}
 
 
 def write_page(page: Page, path: PathLike) -> None:

@@ -26,13 +26,7 @@ from ranksieve.report.page.page import (
     Table,
     first_rows,
 )
-from ranksieve.report.page.recommendation_evidence import (
-    alike_section,
-    alone_section,
-    parts_section,
-    queries_section,
-    work_section,
-)
+from ranksieve.report.page.recommendation_evidence import evidence_sections
 from ranksieve.report.sheets import recommendation as sheets
 from ranksieve.text import quantity
 
@@ -42,16 +36,8 @@ _MARGINS = 8  # margins below all features at which lines are cut off
 def recommendation_page(answer: Recommendation) -> Page:
     """Make the page of a recommendation, without parts that older versions did not record."""
     sections = [_kept_section(answer), _dropped_section(answer), _front_section(answer)]
-    if answer.evidence is not None:
-        sections += [
-            parts_section(answer, answer.evidence),
-            alike_section(answer, answer.evidence),
-            alone_section(answer, answer.evidence),
-            queries_section(answer, answer.evidence),
-            work_section(answer.evidence),
-        ]
-    kept, provenance = list(filter(None, sections)), [*_provenance(answer)]
-    return Page(answer.title, _verdict(answer), kept, provenance, "Recommendation")
+    kept = list(filter(None, sections + evidence_sections(answer)))
+    return Page(answer.title, _verdict(answer), kept, [*_provenance(answer)], "Recommendation")
 
 
 def _verdict(answer: Recommendation) -> MainResult:
@@ -156,16 +142,13 @@ def _panels(answer: Recommendation, shown: list[KeptFeature]) -> list[Panel]:
     if any(kept.loss is not None for kept in shown):
         panels.append(_losses(shown))
     if answer.has_costs:
-        costs = [kept.cost for kept in shown]
-        panels.append(Panel("cost", costs, [f"{cost:.4g}" for cost in costs], css="s1", width=60))
+        panels.append(Panel("cost", [kept.cost for kept in shown], ".4g", css="s1", width=60))
     if any(kept.stability is not None for kept in shown):
         shares = [kept.stability for kept in shown]
-        labels = ["" if share is None else f"{share:.2f}" for share in shares]
-        panels.append(Panel("stability", shares, labels, css="s2", width=60))
+        panels.append(Panel("stability", shares, ".2f", css="s2", width=60))
     if answer.evidence is not None:
         values = [answer.evidence.alone.values[kept.feature] for kept in shown]
-        labels = [f"{value:.3f}" for value in values]
-        panels.append(Panel("ranks alone", values, labels, css="s6", width=60))
+        panels.append(Panel("ranks alone", values, ".3f", css="s6", width=60))
     return panels
 
 
@@ -174,13 +157,12 @@ def _losses(shown: list[KeptFeature]) -> Panel:
         None if kept.lower is None or kept.upper is None else (kept.lower, kept.upper)
         for kept in shown
     ]
-    labels = ["" if kept.loss is None else f"{100 * kept.loss:+z.2f}%" for kept in shown]
+    panel = Panel("loss without it", [kept.loss for kept in shown], "+z.2%", ends, width=170)
     tips = [
         "" if pair is None else f"{label}\n95% interval {pair[0]:+.2%} to {pair[1]:+.2%}"
-        for label, pair in zip(labels, ends, strict=True)
+        for label, pair in zip(panel.labels, ends, strict=True)
     ]
-    values = [kept.loss for kept in shown]
-    return Panel("loss without it", values, labels, ends, width=170, tips=tips)
+    return replace(panel, tips=tips)
 
 
 def _dropped_section(answer: Recommendation) -> Section | None:

@@ -18,7 +18,21 @@ _MOST_QUERIES = 10  # most queries that gain, and that lose
 _GAINS = 720.0  # pixels
 
 
-def parts_section(answer: Recommendation, evidence: Evidence) -> Section | None:
+def evidence_sections(answer: Recommendation) -> list[Section | None]:
+    """All sections about the evidence; none if an older version wrote the recommendation."""
+    evidence = answer.evidence
+    if evidence is None:
+        return []
+    return [
+        _parts_section(answer, evidence),
+        _alike_section(answer, evidence),
+        _alone_section(answer, evidence),
+        _queries_section(answer, evidence),
+        _work_section(evidence),
+    ]
+
+
+def _parts_section(answer: Recommendation, evidence: Evidence) -> Section | None:
     """Features chosen without each part of the queries, similar features side by side."""
     shown = _ever_chosen(answer, evidence)
     if not shown:
@@ -59,7 +73,7 @@ def _ever_chosen(answer: Recommendation, evidence: Evidence) -> list[int]:
     return list(dict.fromkeys([*answer.features, *others]))
 
 
-def alike_section(answer: Recommendation, evidence: Evidence) -> Section | None:
+def _alike_section(answer: Recommendation, evidence: Evidence) -> Section | None:
     """Similarity of features, with the tree."""
     likeness, values = evidence.likeness, evidence.alone.values
     copies = [one.feature for kept in answer.kept for one in kept.substitutes]
@@ -92,7 +106,7 @@ def alike_section(answer: Recommendation, evidence: Evidence) -> Section | None:
     return Section("Similar features", lead, [Chart(svg, caption, table, data=data)])
 
 
-def alone_section(answer: Recommendation, evidence: Evidence) -> Section:
+def _alone_section(answer: Recommendation, evidence: Evidence) -> Section:
     """How well features rank alone."""
     values, kept = evidence.alone.values, set(answer.features)
     order = sorted(range(len(values)), key=lambda feature: -values[feature])[:_MOST_BARS]
@@ -118,7 +132,7 @@ def alone_section(answer: Recommendation, evidence: Evidence) -> Section:
     return Section("How well features rank alone", lead, [Chart(svg, caption, table)])
 
 
-def queries_section(answer: Recommendation, evidence: Evidence) -> Section | None:
+def _queries_section(answer: Recommendation, evidence: Evidence) -> Section | None:
     """Gain or loss of each query."""
     changes = [
         np.array(one.with_chosen) - np.array(one.with_all)
@@ -146,7 +160,7 @@ def queries_section(answer: Recommendation, evidence: Evidence) -> Section | Non
     return Section("Queries that gain and lose", lead, [chart])
 
 
-def work_section(evidence: Evidence) -> Section | None:
+def _work_section(evidence: Evidence) -> Section | None:
     """Methods that were tried, and their time."""
     if not evidence.spent:
         return None

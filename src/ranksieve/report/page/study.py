@@ -11,15 +11,7 @@ from dataclasses import dataclass
 from ranksieve.report.page.charts.cells import Difference, draw_matrix
 from ranksieve.report.page.charts.curves import Curve, Level, draw_curves
 from ranksieve.report.page.page import Chart, MainResult, Page, Section, Table
-from ranksieve.report.page.study_details import (
-    cost_section,
-    css_classes_of,
-    features_section,
-    importance_section,
-    queries_section,
-    selections_section,
-    similarity_section,
-)
+from ranksieve.report.page.study_details import css_classes_of, detail_sections, features_section
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, setting_of
 from ranksieve.report.sheets.study_statistics import pairs_sheet
 from ranksieve.significance import Claim
@@ -62,11 +54,7 @@ def study_page(result: StudyResult, seen: FirstFold | None = None) -> Page:
         features_section(result, seen, found[0].tested if found else None),
         _curves_section(result),
         _pairs_section(result),
-        selections_section(result, seen),
-        similarity_section(result, seen),
-        importance_section(result, seen),
-        queries_section(result),
-        cost_section(result),
+        *detail_sections(result, seen),
     ]
     kept, provenance = list(filter(None, sections)), [*_provenance(result, seen)]
     return Page(result.title, _verdict(result, found), kept, provenance)

@@ -53,7 +53,18 @@ def features_section(result: StudyResult, seen: FirstFold | None, kept: Outcomes
     return Section("Features", lead, [Table(first, bars), Table(rest, is_open=False)])
 
 
-def selections_section(result: StudyResult, seen: FirstFold | None) -> Section | None:
+def detail_sections(result: StudyResult, seen: FirstFold | None) -> list[Section | None]:
+    """Sections that follow those about quality; None where there is nothing to show."""
+    return [
+        _selections_section(result, seen),
+        _similarity_section(result, seen),
+        _importance_section(result, seen),
+        _queries_section(result),
+        _cost_section(result),
+    ]
+
+
+def _selections_section(result: StudyResult, seen: FirstFold | None) -> Section | None:
     """Features that each selector selects on each fold, similar features side by side."""
     if not result.selecting:
         return None
@@ -124,7 +135,7 @@ def _shares(tested: Outcomes, shown: list[int]) -> np.ndarray:
     return found.mean(axis=0)
 
 
-def similarity_section(result: StudyResult, seen: FirstFold | None) -> Section | None:
+def _similarity_section(result: StudyResult, seen: FirstFold | None) -> Section | None:
     """Similarity of features as a heat map with a tree."""
     if seen is None:
         return None
@@ -162,7 +173,7 @@ def similarity_section(result: StudyResult, seen: FirstFold | None) -> Section |
     return Section("Similar features", lead, [Chart(svg, caption, Table(sheet), data=data)])
 
 
-def importance_section(result: StudyResult, seen: FirstFold | None) -> Section | None:
+def _importance_section(result: StudyResult, seen: FirstFold | None) -> Section | None:
     """How well each feature ranks alone."""
     if seen is None:
         return None
@@ -192,7 +203,7 @@ def _by_importance(sheet: Sheet) -> Sheet:
     return replace(kept, name="importance", title=title, groups=[rows], notes=[])
 
 
-def queries_section(result: StudyResult) -> Section | None:
+def _queries_section(result: StudyResult) -> Section | None:
     """Gains and losses of queries compared with all features, with each ranker."""
     selecting = [name for name in result.selectors if name != BASE]
     if not selecting or BASE not in result.selectors:
@@ -223,7 +234,7 @@ def _gains(result: StudyResult, ranker: str) -> Chart:
     return Chart(svg, caption, Table(queries_sheet(result, ranker)), f"With {ranker}")
 
 
-def cost_section(result: StudyResult) -> Section:
+def _cost_section(result: StudyResult) -> Section:
     """Seconds of selection and training, and stability, with each ranker."""
     blocks: list[Chart | Table] = []
     for ranker in result.rankers:

@@ -48,9 +48,7 @@ def means_sheet(result: Reproduction, suffix: str, title: str, names: Sequence[s
     measures = result.paper.mean_measures
     rows: list[Row] = []
     notes = _notes(result)
-    for name in names:
-        if name not in result.outcomes:
-            continue
+    for name in [name for name in names if name in result.outcomes]:
         rows += _number_rows([result.label(name)], [result.mean(name, m) for m in measures], ".4f")
         spreads = [result.spread(name, measure) for measure in measures]
         if None not in spreads:
@@ -58,35 +56,26 @@ def means_sheet(result: Reproduction, suffix: str, title: str, names: Sequence[s
             rows.append([Entry(result.label(name)), Entry("spread"), *spread])
     if any(row[1].value == "spread" for row in rows):
         notes.append("spread: standard deviation over seeds.")
-    return Sheet(
-        f"{result.paper.name}-{suffix}",
-        f"{title.format(title=result.facts.title)}: paper and ours",
-        _setting(result),
-        [METHOD, SOURCE, *map(Column, measures)],
-        [rows],
-        notes,
-    )
+    return _sheet_of_measures(result, suffix, title.format(title=result.facts.title), rows, notes)
+
+
+def _sheet_of_measures(
+    result: Reproduction, suffix: str, title: str, rows: list[Row], notes: list[str]
+) -> Sheet:
+    columns = [METHOD, SOURCE, *map(Column, result.paper.mean_measures)]
+    name = f"{result.paper.name}-{suffix}"
+    return Sheet(name, f"{title}: paper and ours", _setting(result), columns, [rows], notes)
 
 
 def improvements_sheet(result: Reproduction) -> Sheet:
     """Improvement of selectors over all features, in percent."""
-    measures = result.paper.mean_measures
     rows: list[Row] = []
     for name in next(iter(result.paper.groups.values())):
-        numbers = [
-            result.improvement(name, measure)
-            for measure in measures
-            if name in result.outcomes and name != BASE
-        ]
-        rows += _number_rows([result.label(name)], numbers, "+z.2f")
-    return Sheet(
-        f"{result.paper.name}-improvements",
-        f"Improvement over all features of {result.facts.title}, in percent: paper and ours",
-        _setting(result),
-        [METHOD, SOURCE, *map(Column, measures)],
-        [rows],
-        _notes(result)[:1],
-    )
+        if name in result.outcomes and name != BASE:
+            numbers = [result.improvement(name, m) for m in result.paper.mean_measures]
+            rows += _number_rows([result.label(name)], numbers, "+z.2f")
+    title = f"Improvement over all features of {result.facts.title}, in percent"
+    return _sheet_of_measures(result, "improvements", title, rows, _notes(result)[:1])
 
 
 def _setting(result: Reproduction) -> str:

@@ -16,13 +16,7 @@ _DIGITS = 12  # decimals to compare; later ones differ by rounding
 
 @dataclass(frozen=True)
 class Entry:
-    """A value and how it is printed.
-
-    Examples
-    --------
-    >>> Entry(0.47761, ".4f", rank=1).text
-    '0.4776'
-    """
+    """A value and how it is printed."""
 
     value: float | int | str | None  # None is printed as ``-``
     form: str = ""  # format of a number, such as ``".4f"``
@@ -132,8 +126,6 @@ class Sheet:
     ) -> Sheet:
         """Make a sheet with a row for each item of each group.
 
-        Examples
-        --------
         >>> fields: Fields[str] = {
         ...     name_column("word"): Entry,
         ...     Column("letters"): lambda word: Entry(len(word)),
@@ -190,8 +182,6 @@ def _without_repeats(rows: Sequence[Row], n_names: int) -> list[Row]:
 def losses_and_gains(differences: Sequence[float], most: int) -> tuple[list[int], list[int]]:
     """Indices of the largest losses and of the largest gains, at most ``most`` of each.
 
-    Examples
-    --------
     >>> losses_and_gains([0.1, -0.3, 0.0, 0.2, -0.4], 2)
     ([4, 1], [3, 0])
     """
@@ -204,8 +194,6 @@ def losses_and_gains(differences: Sequence[float], most: int) -> tuple[list[int]
 def rank_cells(values: Sequence[float | None], with_ranks: bool = False) -> list[Entry]:
     """Make cells of values, with the largest marked as best; ties share the better rank.
 
-    Examples
-    --------
     >>> [cell.rank for cell in rank_cells([0.5, 0.7, 0.5, 0.1, None], with_ranks=True)]
     [2, 1, 2, 4, None]
     """
@@ -223,8 +211,6 @@ def fold(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[l
 
     Groups of columns are split only if they do not fit alone; a single column may be too wide.
 
-    Examples
-    --------
     >>> columns = [Column("selector", is_name=True), *map(Column, ("MAP", "NDCG@1", "NDCG@10"))]
     >>> fold(columns, [10, 6, 6, 7], 28)
     [[0, 1, 2], [0, 3]]

@@ -120,13 +120,8 @@ def comparison_sheet(result: StudyResult, ranker: str) -> Sheet:
 def folds_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
     """One measure on the test queries of each fold, and the average of the folds.
 
-    A row for each selector is averaged over seeds.
-
-    References
-    ----------
-    Tables 7 to 10 of T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear
-    time algorithm for learning sparse ranking models. SIGIR 2010 workshop on feature generation
-    and selection.
+    A row for each selector is averaged over seeds, as in Tables 7 to 10 of the paper on greedy
+    RankRLS (T. Pahikkala et al., SIGIR 2010 workshop on feature generation and selection).
     """
     runs = result.of_ranker(ranker)
     _check_measure(result, measure)

@@ -32,14 +32,8 @@ _WIDE = 24  # maximum characters of parameters that do not wrap
 def selected_sheet(result: StudyResult, ranker: str) -> Sheet:
     """Features selected on each fold, in the order of choice, with the chosen parameters.
 
-    It has a row for each fold of each seed of each selector. All features and random orders are
-    left out, if there are other selectors.
-
-    References
-    ----------
-    Tables 1 and 2 of T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear
-    time algorithm for learning sparse ranking models. SIGIR 2010 workshop on feature generation
-    and selection.
+    It has a row for each fold of each seed of each selector, as in Tables 1 and 2 of the paper on
+    greedy RankRLS. All features and random orders are left out, if there are other selectors.
     """
     everything = result.of_ranker(ranker)
     runs = [run for run in everything if run.selector in result.selecting] or everything

@@ -24,12 +24,17 @@ class Panel:
 
     name: str  # heading above the bars
     values: Sequence[float | None]  # None if there is no bar
-    labels: Sequence[str]  # numbers printed beside the bars
+    form: str  # format of the numbers printed beside the bars
     ends: Sequence[tuple[float, float] | None] | None = None  # of intervals, drawn as whiskers
     css: str = "s0"  # CSS class of the color; bars below zero have the color for bad values
     width: float = 90.0  # width of the bars in pixels, without the numbers
     tips: Sequence[str] = ()  # text shown for each bar
     most: float = 0.0  # minimum upper end of the scale: panels with the same can be compared
+
+    @property
+    def labels(self) -> list[str]:
+        """Numbers printed beside the bars."""
+        return ["" if value is None else format(value, self.form) for value in self.values]
 
 
 def draw_panels(

@@ -93,8 +93,6 @@ def _share(sign: str) -> float:
 def shorten(label: str, room: float) -> str:
     """Shorten a label to one line of at most ``room`` pixels by leaving out its middle.
 
-    Examples
-    --------
     >>> shorten("number of words in the title", 100), shorten("short", 100)
     ('number...e title', 'short')
     """
@@ -168,8 +166,6 @@ def padded(values: Sequence[float]) -> tuple[float, float]:
 def spread_labels(wanted: Sequence[float], distance: float, low: float, high: float) -> list[float]:
     """Positions nearest to the wanted ones that are at least a distance apart.
 
-    Examples
-    --------
     >>> spread_labels([10, 12, 50], 10, 0, 100)
     [6.0, 16.0, 50.0]
     """
