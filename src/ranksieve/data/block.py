@@ -1,7 +1,8 @@
-"""Blocks: runs of whole queries, the unit in which data is processed."""
+"""Blocks: runs of whole queries, the unit in which data is processed; checks for finite values."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from weakref import ref
@@ -9,7 +10,12 @@ from weakref import ref
 import numpy as np
 from scipy import sparse
 
-from ranksieve.data.inputs import check_finite
+from ranksieve.data.errors import NonFiniteError
+
+_HOW_TO_DECLARE = (
+    "declare how to treat missing values (missing= of RankingData, QueryImputer, or --missing): "
+    "query-min, query-median or zero fills them in, keep passes them on to methods that take them"
+)
 
 
 @dataclass(frozen=True)
@@ -62,3 +68,25 @@ class Block:
             lambda row, column: f"row {self.first_row + row}, column {column}",
             allow_missing=self.keeps_missing,
         )
+
+
+def check_finite(X: Any, place: Callable[[int, int], str], *, allow_missing: bool = False) -> None:
+    """Raise a NonFiniteError with the place of the first value that is not finite.
+
+    NaN is such a value unless missing values are allowed.
+    """
+    is_bad = np.isinf if allow_missing else _is_not_finite
+    step = max(1, 2**20 // max(1, X.shape[1]))
+    for start in range(0, X.shape[0], step):
+        part = X[start : start + step]
+        if is_bad(part.data if sparse.issparse(part) else part).any():
+            part = part.toarray() if sparse.issparse(part) else part
+            row, column = np.argwhere(is_bad(part))[0].tolist()
+            where = place(start + row, column)
+            if np.isnan(part[row, column]):
+                raise NonFiniteError(f"X has NaN in {where}; {_HOW_TO_DECLARE}")
+            raise NonFiniteError(f"X has infinity in {where}; replace or drop infinite values")
+
+
+def _is_not_finite(values: np.ndarray) -> np.ndarray:
+    return ~np.isfinite(values)

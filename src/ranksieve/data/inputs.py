@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -10,12 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve._kernels.rows import first_bad_row
-from ranksieve.data.errors import DataError, NonFiniteError
-
-_HOW_TO_DECLARE = (
-    "declare how to treat missing values (missing= of RankingData, QueryImputer, or --missing): "
-    "query-min, query-median or zero fills them in, keep passes them on to methods that take them"
-)
+from ranksieve.data.errors import DataError
 
 
 def is_frame(source: Any) -> bool:
@@ -339,25 +334,3 @@ def as_positions(choice: Any) -> np.ndarray:
     """Positions or a mask as an array; an empty list counts as positions."""
     positions = np.asarray(choice)
     return positions if positions.size else positions.astype(np.intp)
-
-
-def check_finite(X: Any, place: Callable[[int, int], str], *, allow_missing: bool = False) -> None:
-    """Raise a NonFiniteError with the place of the first value that is not finite.
-
-    NaN is such a value unless missing values are allowed.
-    """
-    is_bad = np.isinf if allow_missing else _is_not_finite
-    step = max(1, 2**20 // max(1, X.shape[1]))
-    for start in range(0, X.shape[0], step):
-        part = X[start : start + step]
-        if is_bad(part.data if sparse.issparse(part) else part).any():
-            part = part.toarray() if sparse.issparse(part) else part
-            row, column = np.argwhere(is_bad(part))[0].tolist()
-            where = place(start + row, column)
-            if np.isnan(part[row, column]):
-                raise NonFiniteError(f"X has NaN in {where}; {_HOW_TO_DECLARE}")
-            raise NonFiniteError(f"X has infinity in {where}; replace or drop infinite values")
-
-
-def _is_not_finite(values: np.ndarray) -> np.ndarray:
-    return ~np.isfinite(values)

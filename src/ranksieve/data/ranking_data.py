@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ranksieve.data.block import check_finite
 from ranksieve.data.columns import Columns
 from ranksieve.data.errors import DataError
 from ranksieve.data.frames import read_frame
@@ -21,7 +22,6 @@ from ranksieve.data.inputs import (
     as_positions,
     as_query_ids,
     as_query_weights,
-    check_finite,
     default_names,
     group_rows,
     numbers,
