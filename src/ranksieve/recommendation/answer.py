@@ -26,15 +26,28 @@ class Substitute(NamedTuple):
 
 @dataclass(frozen=True)
 class KeptFeature:
-    """A recommended feature, by its 0-based index."""
+    """A recommended feature.
+
+    Attributes
+    ----------
+    feature : int
+        0-based index.
+    cost : float
+        Cost of the feature, excluding the cost of its group.
+    loss, lower, upper : float or None
+        Loss without the feature, relative to the mean with all features, and the ends of its
+        confidence interval.
+    stability, cluster_stability : float or None
+        Share of random halves of the queries on which the feature is selected, and on which it or
+        a near-copy is selected.
+    substitutes : sequence of Substitute
+    """
 
     feature: int
-    cost: float  # without that of its group
-    # Loss without the feature, relative to the mean with all features, and its interval.
+    cost: float
     loss: float | None = None
     lower: float | None = None
     upper: float | None = None
-    # Share of random halves of the queries on which it is selected, and on which it or a near-copy.
     stability: float | None = None
     cluster_stability: float | None = None
     substitutes: Sequence[Substitute] = ()
@@ -49,44 +62,89 @@ class DroppedFeature(NamedTuple):
 
 
 class FrontPoint(NamedTuple):
-    """A candidate set of features, with its cost and quality."""
+    """A candidate set of features, with its cost and quality.
+
+    Attributes
+    ----------
+    selector : str
+    size : int
+    cost : float
+    value, change : float
+        Mean of the measure, and its change relative to all features.
+    lower : float
+        One-sided lower confidence bound of the change, for the candidate alone.
+    is_shown : bool or None
+        Whether it is shown to lose less than the margin, corrected for multiple tests. None if it
+        was not tested, because its size was not fixed in advance or the judging queries were not
+        used.
+    is_front : bool
+        Whether the candidate is on the Pareto front: no cheaper one is as good.
+    """
 
     selector: str
     size: int
     cost: float
-    value: float  # mean of the measure
-    change: float  # of the mean, relative to all features
-    lower: float  # one-sided lower confidence bound of the change, for the candidate alone
-    # Whether it is shown to lose less than the margin, corrected for multiple tests. None if it was
-    # not tested: its size was not fixed in advance, or the judging queries were not used.
+    value: float
+    change: float
+    lower: float
     is_shown: bool | None
-    is_front: bool  # whether it is on the Pareto front: no cheaper one is as good
+    is_front: bool
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The recommended features, the claim about them, and the evidence."""
+    """The recommended features, the claim about them, and the evidence.
 
-    title: str  # name of the data
-    feature_names: list[str]  # of all features of the data
-    features: list[int]  # the features to keep, 0-based, in the order of the selector
-    selector: str  # that won; "all" if no selection is enough, "none" if no feature helps
-    # Number of features requested from the selector. To save costs, some of them may have been
-    # removed or replaced; see ``is_pruned``.
+    Attributes
+    ----------
+    title : str
+        Name of the data.
+    feature_names : list of str
+        All features of the data.
+    features : list of int
+        The features to keep, 0-based, in the order of the selector.
+    selector : str
+        The winning selector; ``"all"`` if no selection is enough, ``"none"`` if no feature helps.
+    size : int
+        Number of features requested from the selector. To save costs, some of them may have been
+        removed or replaced, see :attr:`is_pruned`.
+    claim : Verdict
+        Verdict about the procedure, or about the features if the data came with test queries.
+    confirmed : Verdict or None
+        Verdict about the features, from queries that had no part in the recommendation.
+    cost, cost_of_all : float
+    has_costs : bool
+        Whether costs were given; otherwise every feature costs 1.
+    front : list of FrontPoint
+    kept, dropped : list
+        Facts about each feature.
+    settings : dict
+        Measure, convention, ranker, margin and more, for readers and for :func:`check`.
+    notes : list of str
+        What was left out, and why.
+    reference : dict
+        How well each kept feature ranks alone, for :func:`check`.
+    evidence : Evidence or None
+        The evidence, for the report; None if it was not stored.
+    """
+
+    title: str
+    feature_names: list[str]
+    features: list[int]
+    selector: str
     size: int
-    claim: Verdict  # about the procedure, or about the features if the data came with test queries
+    claim: Verdict
     cost: float
     cost_of_all: float
-    has_costs: bool  # whether costs were given; otherwise every feature costs 1
+    has_costs: bool
     front: list[FrontPoint]
     kept: list[KeptFeature]
     dropped: list[DroppedFeature]
-    settings: dict[str, Any]  # measure, ranker, margin and more, for readers and for ``check``
-    notes: list[str] = field(default_factory=list)  # what was left out, and why
-    # How well each kept feature ranks alone, for ``check``.
+    settings: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
     reference: dict[str, list[float]] = field(default_factory=dict)
-    confirmed: Verdict | None = None  # about the features, from queries that had no part in this
-    evidence: Evidence | None = None  # for the report; None if it was not stored
+    confirmed: Verdict | None = None
+    evidence: Evidence | None = None
 
     @property
     def names(self) -> list[str]:

@@ -31,14 +31,23 @@ _LEAST_GAIN = 0.005  # smallest relative decrease of the error that makes a feat
 
 
 class Drift(NamedTuple):
-    """How well a feature ranks alone, at the time of the recommendation and now."""
+    """How well a feature ranks alone, at the time of the recommendation and now.
+
+    Attributes
+    ----------
+    feature : str
+    before, now : float
+        Mean of the measure if documents are ranked by the feature alone, in its better direction.
+    shift : float
+        Difference in standard errors; minus infinity if the better direction has changed.
+    missing_before, missing_now : float
+        Share of documents without a value.
+    """
 
     feature: str
-    # Mean of the measure if documents are ranked by the feature alone, in its better direction.
     before: float
     now: float
-    shift: float  # in standard errors; minus infinity if the better direction has changed
-    # Share of documents without a value.
+    shift: float
     missing_before: float
     missing_now: float
 
@@ -59,13 +68,27 @@ class Helpful(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
-    """Result of :func:`check`."""
+    """Result of :func:`check`.
 
-    title: str  # name of the data of the recommendation
-    verdict: Verdict  # about the kept features, on the new queries
-    is_broken: bool  # whether the mean on the new queries has fallen by more than the margin
-    drift: list[Drift]  # of each kept feature
-    helpful: list[Helpful]  # features that are not kept but would now help, best first
+    Attributes
+    ----------
+    title : str
+        Name of the data of the recommendation.
+    verdict : Verdict
+        Verdict about the kept features, on the new queries.
+    is_broken : bool
+        Whether the mean on the new queries has fallen by more than the margin.
+    drift : list of Drift
+        Drift of each kept feature.
+    helpful : list of Helpful
+        Features that are not kept but would now help, best first.
+    """
+
+    title: str
+    verdict: Verdict
+    is_broken: bool
+    drift: list[Drift]
+    helpful: list[Helpful]
 
     @property
     def sentence(self) -> str:

@@ -18,27 +18,42 @@ _UNBOUNDED = {"lower": -np.inf, "upper": np.inf, "bound": -np.inf, "queries_need
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of the test whether the measure falls by less than the margin."""
+    """Result of the test whether the measure falls by less than the margin.
 
-    # The way of choosing features, these features, or these features on new data, whose queries may
-    # have had a part in the choice.
+    Attributes
+    ----------
+    about : {"procedure", "set", "new data"}
+        Whether the verdict is about the way of choosing features, about these features, or about
+        these features on new data, whose queries may have had a part in the choice.
+    measure : str
+    margin, level : float
+    n_queries : int
+        Number of judging queries.
+    with_all, with_chosen : float
+        Mean of the measure with all features, and with the chosen ones.
+    change, lower, upper : float
+        Relative change, and its two-sided confidence interval at ``level``.
+    bound : float
+        One-sided lower confidence bound of the change, which is compared with the margin; minus
+        infinity if the queries do not give one.
+    is_shown : bool
+        Whether the loss is shown to be less than the margin.
+    queries_needed : float
+        Number of queries that would show it with a probability of 80 % if nothing is lost.
+    """
+
     about: Literal["procedure", "set", "new data"]
     measure: str
     margin: float
     level: float
-    n_queries: int  # number of judging queries
-    # Mean of the measure with all features, and with the chosen ones.
+    n_queries: int
     with_all: float
     with_chosen: float
-    # Relative change, and its two-sided confidence interval at ``level``.
     change: float
     lower: float
     upper: float
-    # One-sided lower confidence bound of the change, which is compared with the margin; minus
-    # infinity if the queries do not give one.
     bound: float
-    is_shown: bool  # whether the loss is shown to be less than the margin
-    # Number of queries that would show it with a probability of 80 % if nothing is lost.
+    is_shown: bool
     queries_needed: float
 
     @classmethod

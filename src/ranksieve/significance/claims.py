@@ -127,18 +127,40 @@ def fieller_bound(
 
 
 class Claim(NamedTuple):
-    """Whether ``a`` is shown to lose less than a margin of the mean of ``b``."""
+    """Whether ``a`` is shown to lose less than a margin of the mean of ``b``.
 
-    n_queries: int  # number of queries compared, without those of weight 0
-    value: float  # mean of ``a``
-    base: float  # mean of ``b``
-    change: float  # ``value / base - 1``; NaN if ``base`` is not positive
-    lower: float  # one-sided lower confidence bound of the change; -infinity if there is none
-    margin: float  # largest loss that does not matter, as a fraction of the base
-    level: float  # confidence of the bound
-    p_value: float  # of the hypothesis that the loss is the margin or more
-    tested: bool  # False if an earlier claim in its sequence was not shown
-    shown: bool  # whether the claim was tested and the hypothesis was rejected
+    Attributes
+    ----------
+    n_queries : int
+        Number of queries compared, without those of weight 0.
+    value, base : float
+        Means of ``a`` and of ``b``.
+    change : float
+        ``value / base - 1``; NaN if ``base`` is not positive.
+    lower : float
+        One-sided lower confidence bound of the change; -infinity if there is none.
+    margin : float
+        Largest loss that does not matter, as a fraction of the base.
+    level : float
+        Confidence of the bound.
+    p_value : float
+        p-value of the hypothesis that the loss is the margin or more.
+    tested : bool
+        False if an earlier claim in its sequence was not shown, so that this one was not tested.
+    shown : bool
+        Whether the claim was tested and the hypothesis was rejected.
+    """
+
+    n_queries: int
+    value: float
+    base: float
+    change: float
+    lower: float
+    margin: float
+    level: float
+    p_value: float
+    tested: bool
+    shown: bool
 
 
 def claim_non_inferiority(

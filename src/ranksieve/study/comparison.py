@@ -59,14 +59,26 @@ class Pair:
 
 @dataclass(frozen=True)
 class Versus(Pair):
-    """A selector compared with another by all tests; the interval is that of the bootstrap."""
+    """A selector compared with another by all tests.
 
-    # p-values of Fisher's and Wilcoxon's tests, not adjusted.
+    Attributes
+    ----------
+    selector, base, ranker, measure, difference, interval, p_value, adjusted, counts
+        As of :class:`Pair`; the interval is that of the bootstrap.
+    randomization_p, wilcoxon_p : float
+        p-values of Fisher's and Wilcoxon's tests, not adjusted.
+    effect : float
+        Mean difference in units of its standard deviation.
+    improvement : float or None
+        Improvement of the mean in percent; None if the base has a mean of zero.
+    not_worse : NonInferiority or None
+        Test of whether the mean is less than ``MARGIN`` (relative) below that of the base.
+    """
+
     randomization_p: float
     wilcoxon_p: float
-    effect: float  # mean difference in units of its standard deviation
-    improvement: float | None  # of the mean in percent; None if the base has a mean of zero
-    # Whether the mean is less than ``MARGIN`` (relative) below that of the base.
+    effect: float
+    improvement: float | None
     not_worse: NonInferiority | None
 
 
@@ -187,9 +199,16 @@ def claim_enough(
 
 @dataclass(frozen=True)
 class Stability:
-    """How much the selections of the folds agree."""
+    """How much the selections of the folds agree.
 
-    nogueira: Interval | None  # None if all features are always selected
+    Attributes
+    ----------
+    nogueira : Interval or None
+        None if all features are always selected.
+    jaccard : float
+    """
+
+    nogueira: Interval | None
     jaccard: float
 
 

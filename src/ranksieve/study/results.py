@@ -20,38 +20,64 @@ BASE, RANDOM = "all", "random"
 class Outcome:
     """Result of one ranker on the features of one selector, on one fold.
 
-    Times are those of one selection and one training with these parameters, on one thread, without
-    the time to compile kernels.
+    Attributes
+    ----------
+    k : int
+        Number of features asked for.
+    features : tuple of int
+        Selected features, 0-based, in the order of selection; a method may find fewer than ``k``.
+    selector_parameters, ranker_parameters : mapping of str to value
+        Parameters that the validation queries chose from the grids.
+    validation : float
+        Mean of the tuning measure over the validation queries; larger is better.
+    validation_error : float
+        Its standard error over the validation queries.
+    per_query : mapping of str to array of shape (test queries,)
+        Measure -> test values.
+    selection_seconds, training_seconds : float
+        Time of one selection and one training with these parameters, on one thread, without the
+        time to compile kernels.
     """
 
-    k: int  # number of features asked for
-    features: tuple[int, ...]  # 0-based, in the order of selection; may be fewer than k
-    # Parameters that the validation queries chose from the grids.
+    k: int
+    features: tuple[int, ...]
     selector_parameters: Mapping[str, Any]
     ranker_parameters: Mapping[str, Any]
-    # Mean of the tuning measure over the validation queries (larger is better), and its error.
     validation: float
     validation_error: float
-    per_query: Mapping[str, np.ndarray]  # measure -> values of the test queries
+    per_query: Mapping[str, np.ndarray]
     selection_seconds: float
     training_seconds: float
 
 
 @dataclass(frozen=True)
 class FoldSummary:
-    """A fold of a study: its numbers of queries to train on and to tune on, and its test queries.
+    """A fold of a study.
 
-    ``file_order`` maps measures to the test values of the order of the data, and to those expected
-    by chance; it is empty if the convention does not break ties by that order.
+    Attributes
+    ----------
+    name : str
+        Such as ``"Fold1"``.
+    n_train, n_vali : int
+        Numbers of queries to train on and to tune on.
+    query_ids : sequence
+        Test queries, in the order of the values.
+    file_order : mapping of str to array of shape (2, test queries)
+        Measure -> test values of the order of the data, and those expected by chance; empty if
+        the convention does not break ties by that order.
+    query_weights : sequence of float, or None
+        Weights of the test queries; None if each counts once.
+    fingerprint : str
+        Fingerprint of the data of the fold, which is the same for the same data.
     """
 
-    name: str  # such as "Fold1"
+    name: str
     n_train: int
     n_vali: int
-    query_ids: Sequence[Any]  # test queries, in the order of the values
+    query_ids: Sequence[Any]
     file_order: Mapping[str, Any] = field(default_factory=dict)
-    query_weights: Sequence[float] | None = None  # of the test queries; None if each counts once
-    fingerprint: str = ""  # the same for the same data
+    query_weights: Sequence[float] | None = None
+    fingerprint: str = ""
 
     @classmethod
     def of(cls, name: str, record: Mapping[str, Any]) -> FoldSummary:
@@ -75,9 +101,16 @@ def are_resamples(folds: Sequence[FoldSummary]) -> bool:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """One outcome for each seed and fold."""
+    """One outcome for each seed and fold.
 
-    outcomes: Sequence[Sequence[Outcome]]  # outcomes[seed][fold]; one seed if nothing is random
+    Attributes
+    ----------
+    outcomes : sequence of sequences of Outcome
+        ``outcomes[seed][fold]``; one seed if nothing is random.
+    folds : sequence of FoldSummary
+    """
+
+    outcomes: Sequence[Sequence[Outcome]]
     folds: Sequence[FoldSummary]
 
     @property
@@ -186,30 +219,62 @@ def weights_of_queries(folds: Sequence[FoldSummary]) -> np.ndarray | None:
 
 @dataclass(frozen=True)
 class Run:
-    """Results of a selector with a ranker."""
+    """Results of a selector with a ranker.
+
+    Attributes
+    ----------
+    selector, ranker : str
+    chosen : Outcomes
+        Results with the number of features that the validation queries of each fold chose.
+    by_k : mapping of int to Outcomes
+        Results with each number of features, ascending; all other parameters are tuned.
+    """
 
     selector: str
     ranker: str
-    chosen: Outcomes  # with the number of features that the validation queries of each fold chose
-    by_k: Mapping[int, Outcomes]  # with each number, ascending; all other parameters are tuned
+    chosen: Outcomes
+    by_k: Mapping[int, Outcomes]
 
 
 @dataclass(frozen=True, eq=False)
 class StudyResult:
-    """Results of a finished study."""
+    """Results of a finished study.
 
-    title: str  # name of the data in tables
-    protocol: str  # description of the training, validation and test queries
+    Attributes
+    ----------
+    title : str
+        Name of the data in tables.
+    protocol : str
+        Description of the training, validation and test queries.
+    convention : str
+    tune : str
+        Measure by which everything was chosen on validation queries.
+    measures : sequence of str
+        Names of the measures of the test queries; larger is better.
+    folds : sequence of FoldSummary
+    feature_names : sequence of str
+    runs : mapping of (str, str) to Run
+        By selector and ranker, in the order of the plan.
+    missing : str
+        Treatment of missing values; ``"none"`` if nothing was declared.
+    included, excluded : sequences of int
+        Features that all selectors had to start with, and to leave out.
+    settings : mapping of str to value
+        Further settings of the study: the version of ranksieve, seeds, scaling and the
+        rule that chose the numbers of features.
+    """
+
+    title: str
+    protocol: str
     convention: str
-    tune: str  # measure by which everything was chosen on validation queries
-    measures: Sequence[str]  # names of the measures of the test queries; larger is better
+    tune: str
+    measures: Sequence[str]
     folds: Sequence[FoldSummary]
     feature_names: Sequence[str]
-    runs: Mapping[tuple[str, str], Run]  # by selector and ranker, in the order of the plan
-    missing: str = "none"  # treatment of missing values; "none" if nothing was declared
-    included: Sequence[int] = ()  # features that all selectors had to start with
-    excluded: Sequence[int] = ()  # features that all selectors had to leave out
-    # The version of ranksieve, seeds, scaling, and the rule that chose the numbers of features.
+    runs: Mapping[tuple[str, str], Run]
+    missing: str = "none"
+    included: Sequence[int] = ()
+    excluded: Sequence[int] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
