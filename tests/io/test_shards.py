@@ -608,14 +608,14 @@ def test_a_conversion_under_way_is_left_alone(start_program, text, tmp_path):
         assert len(list(tmp_path.glob(".data.*.partial"))) == 1
     status, _, said = program.wait()
     assert status == 1
-    assert "data: is not empty; pass overwrite=True" in said
+    assert "data: is not empty; replace the shards in it with overwrite=True (--overw" in said
     assert sorted(os.listdir(tmp_path)) == ["data", "data.txt", "pipe"]
 
 
 def test_shards_that_a_killed_run_had_set_aside_come_back(stored):
     directory, data = stored
     os.rename(directory, directory.with_name(f".stored.{'a' * 12}.old"))
-    with pytest.raises(DataError, match="is not empty; pass overwrite=True"):
+    with pytest.raises(DataError, match="is not empty; replace the shards in it with"):
         write_shards(data, directory)
     assert_identical(data, read_back(directory))
     assert os.listdir(directory.parent) == ["stored"]
@@ -624,7 +624,7 @@ def test_shards_that_a_killed_run_had_set_aside_come_back(stored):
 def test_a_full_directory_is_replaced_only_on_request(stored):
     directory, data = stored
     before = files_of(directory)
-    with pytest.raises(DataError, match="is not empty; pass overwrite=True"):
+    with pytest.raises(DataError, match="is not empty; replace the shards in it with"):
         write_shards(data, directory)
     assert files_of(directory) == before
     part = data.take_queries([3, 4])

@@ -209,7 +209,9 @@ def _check_target(target: Path, overwrite: bool) -> None:
         raise DataError(f"{target}: is a file; shards need a directory")
     names = sorted(os.listdir(target))
     if names and not overwrite:
-        raise DataError(f"{target}: is not empty; pass overwrite=True to replace the shards in it")
+        raise DataError(
+            f"{target}: is not empty; replace the shards in it with overwrite=True (--overwrite)"
+        )
     for name in names:
         # A wrong path must not delete other files.
         if not _is_shard_file(name):
