@@ -372,6 +372,7 @@ def test_options_that_say_what_to_choose_from(run, tmp_path):
     groups.write_text('{"all": ["bm25_body", "no_such"]}')
     for options, message in (
         (["--include", "no_such"], "include: no feature is named 'no_such'"),
+        (["--include", "BM25-body"], "named 'BM25-body'. Did you mean bm25_body?"),
         (["--include", "bm25_body", "--exclude", "bm25_body"], "both included and excluded"),
         (["--include", "bm25_body", "--param", "include=bm25_body"], "include is given twice"),
         (["--groups", groups], "groups: no feature is named 'no_such'"),

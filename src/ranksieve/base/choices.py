@@ -17,7 +17,7 @@ import numpy as np
 from ranksieve.data import DataError
 from ranksieve.engine import Source
 from ranksieve.engine.memo import shared
-from ranksieve.text import on_one_line, quantity
+from ranksieve.text import nearest_name, on_one_line, quantity
 
 Group = tuple[int, ...]  # indices of features
 
@@ -263,7 +263,7 @@ def feature_indices(what: str, items: Any, names: Sequence[str] | np.ndarray) ->
 def _index(what: str, item: Any, known: Mapping[str, int], n_features: int) -> int:
     if isinstance(item, str):
         if item not in known:
-            raise DataError(f"{what}: no feature is named {item!r}")
+            raise DataError(f"{what}: no feature is named {item!r}{nearest_name(item, known)}")
         return known[item]
     if not isinstance(item, Integral) or isinstance(item, bool):
         raise DataError(f"{what}: {item!r:.60} is neither a name nor an index of a feature")
