@@ -134,8 +134,15 @@ def test_columns_aside_are_no_features():
 def test_long_tables_are_told_in_a_line_and_strange_names_are_escaped():
     names = ["qid", "label", "\x1b[31m\n", *(f"f{number}" for number in range(300))]
     told = str(resolve(names))
-    assert told.startswith("Columns: label = label, query = qid; 301 features: \\x1b[31m, f0, f1")
+    assert told.startswith(
+        "Columns: label = label, query = qid; 301 features: '\\x1b[31m\\n', f0, f1"
+    )
     assert told.endswith("f6 and 293 more")
+
+
+def test_white_space_around_names_is_visible():
+    with pytest.raises(DataError, match="is named like the label .* among qid, ' label '"):
+        resolve(["qid", " label ", "f"])
 
 
 def test_names_must_differ():

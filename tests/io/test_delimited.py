@@ -149,6 +149,7 @@ def test_columns_of_several_files_must_agree(write, other, message):
         ('qid,label,f,doc_id\n1,0,2,"a\n1,1,3,b\n', "a quotation mark near the end is not closed"),
         ('qid,label,f,doc_id\n1,0,2,"a\n1,1,3,b', "a quotation mark near the end is not closed"),
         (b"qid,label,f\xff\n1,0,2\n", "row 1: not UTF-8 text"),
+        ("qid,label,f\n1,0,2\n".encode("utf-16"), "not UTF-8 text; if it is UTF-16, convert it"),
         (b"qid,label,f,doc_id\n1,0,2,\xff\n", "row 2: column 'doc_id': not UTF-8 text"),
     ],
 )

@@ -615,9 +615,7 @@ def test_a_conversion_under_way_is_left_alone(start_program, text, tmp_path):
 def test_shards_that_a_killed_run_had_set_aside_come_back(stored):
     directory, data = stored
     os.rename(directory, directory.with_name(f".stored.{'a' * 12}.old"))
-    with pytest.raises(
-        DataError, match="is not empty; replace the shards in it with overwrite=True"
-    ):
+    with pytest.raises(DataError, match="is not empty; replace the shards in it with"):
         write_shards(data, directory)
     assert_identical(data, read_back(directory))
     assert os.listdir(directory.parent) == ["stored"]
@@ -626,9 +624,7 @@ def test_shards_that_a_killed_run_had_set_aside_come_back(stored):
 def test_a_full_directory_is_replaced_only_on_request(stored):
     directory, data = stored
     before = files_of(directory)
-    with pytest.raises(
-        DataError, match="is not empty; replace the shards in it with overwrite=True"
-    ):
+    with pytest.raises(DataError, match="is not empty; replace the shards in it with"):
         write_shards(data, directory)
     assert files_of(directory) == before
     part = data.take_queries([3, 4])

@@ -315,6 +315,9 @@ def _option(role: str, name: str) -> str:
 
 
 def _list_names(names: Sequence[str]) -> str:
-    shown = ", ".join(map(on_one_line, names[:_SHOWN]))
+    shown = ", ".join(
+        name if name == on_one_line(name) else repr(name)  # white space would be invisible
+        for name in names[:_SHOWN]
+    )
     more = len(names) - _SHOWN
     return f"{shown} and {more:,} more" if more > 0 else shown

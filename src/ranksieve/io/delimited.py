@@ -160,6 +160,8 @@ class DelimitedTable:
             raise DataError(f"{self.path}: row 1: not UTF-8 text") from None
 
     def _explain(self, message: str) -> str:
+        if "\0" in message:
+            return "not UTF-8 text; if it is UTF-16, convert it first"
         if match := _CONVERTING.match(message):
             column, row, kind, problem = match.groups()
             name = [*self.schema][int(column)]
