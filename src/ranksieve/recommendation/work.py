@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ranksieve._version import __version__
-from ranksieve.base.choices import listed_features
+from ranksieve.base.choices import feature_indices, listed_features
 from ranksieve.costs import FeatureCosts
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.joining import concatenate, with_features_of
@@ -49,6 +49,7 @@ class Work:
         self.has_costs = costs is not None and self.costs.total(names) > 0
         if not self.has_costs:
             self.costs = FeatureCosts.of(None, names)
+        feature_indices("keep", plan.include, names)  # by the name that users know
         listed = listed_features(plan.include, plan.exclude, {}, names)
         allowed = tuple(f for f in range(len(names)) if f not in set(listed.exclude))
         keeps_missing = division.whole.keeps_missing and has_missing(division.whole.X)
