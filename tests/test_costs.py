@@ -238,6 +238,7 @@ def test_tables_that_are_wrong(tmp_path):
     ("make", "message"),
     [
         (lambda: FeatureCosts({"a": -1}), "costs: the cost of feature 'a' is -1"),
+        (lambda: FeatureCosts({"a": 10**400}), "the cost of feature 'a' is .*, but must be finite"),
         (lambda: FeatureCosts({"a": True}), "the cost of feature 'a' is not a number: 'True'"),
         (lambda: FeatureCosts({"a": None}), "the cost of feature 'a' is missing"),
         (lambda: FeatureCosts({"a": 1}, {"a": "g"}), "group 'g' of feature 'a' has no cost"),

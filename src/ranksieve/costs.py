@@ -266,7 +266,7 @@ def _cost(given: Any, what: str, name: Any, place: str) -> float:
     if cost is None or math.isnan(cost):
         raise DataError(f"{subject} is not a number: {str(given)!r:.60}")
     if not 0 <= cost < math.inf:
-        raise DataError(f"{subject} is {given}, but must be finite and not negative")
+        raise DataError(f"{subject} is {given!s:.60}, but must be finite and not negative")
     return cost
 
 
@@ -274,7 +274,10 @@ def _number(given: Any) -> float | None:
     if isinstance(given, str):
         return parse_number(given)
     is_number = isinstance(given, (Real, Decimal)) and not isinstance(given, bool)
-    return float(given) if is_number else None
+    try:
+        return float(given) if is_number else None
+    except OverflowError:  # an integer beyond the range of floats
+        return math.inf
 
 
 def _is_record(given: Mapping[Any, Any]) -> bool:

@@ -58,6 +58,7 @@ def test(tmp_path):
 
 def test_inspect_counts_them(run, train):
     shown = run("inspect", train).out
+    assert "of the values are neither zero nor missing)" in " ".join(shown.split())
     assert "missing values" in shown
     assert "of 4 features; choose how to treat them with --missing" in " ".join(shown.split())
     assert "Best single features" in shown

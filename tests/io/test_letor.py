@@ -387,7 +387,7 @@ def test_hard_numbers_reach_the_result(write):
         (b"1 qid:1 1:0x1", {}, "the value is not a number: '0x1'"),
         (b"1 qid:1 1:1e", {}, "the value is not a number: '1e'"),
         (b"1 qid:1 1:.", {}, "the value is not a number: '.'"),
-        (b"1 qid:1 0:2", {}, "index 0, but indices start at 1; .* zero_based=True"),
+        (b"1 qid:1 0:2", {}, "index 0, but indices start at 1; .* zero_based=True .--zero-based.$"),
         (b"1 qid:1 2:1 2:1", {}, "index 2 occurs twice"),
         (b"1 qid:1 3:1 2:1", {}, "index 2 comes after a larger one"),
         (b"1 qid:1 4:1", {"n_features": 3}, "index 4 is beyond n_features=3"),

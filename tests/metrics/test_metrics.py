@@ -375,6 +375,7 @@ def test_names(text, measure):
         ("map(rel=x)", "'x' is not a finite number"),
         ("mrr-", "no variant with '-'"),
         ("", "unknown measure"),
+        (3, "unknown measure 3; choose from ndcg, map"),
     ],
 )
 def test_wrong_names_are_explained(text, message):
@@ -404,6 +405,16 @@ def test_options_override_the_convention():
             "scores must be finite, but row 1 has nan",
         ),
         (dict(y=[np.inf, 0], scores=[1.0, 2], qid=[1, 1]), "y must be finite, but row 0 has inf"),
+        (
+            dict(y=[1, 0], scores=np.ma.masked_equal([1.0, 2], 2), qid=[1, 1]),
+            "scores must be numbers, but it has masked values",
+        ),
+        (
+            dict(y=[1, 0], scores=[1j, 2], qid=[1, 1]),
+            "scores must be numbers, but it has values of type complex128",
+        ),
+        (dict(y=["a", 0], scores=[1.0, 2], qid=[1, 1]), "y must be numbers: could not convert"),
+        (dict(y=[10**400, 0], scores=[1.0, 2], qid=[1, 1]), "y must be numbers: int too large"),
         (dict(y=[1, 0], scores=[1.0, 2], qid=[1]), "qid has 1 entries but X has 2 rows"),
         (dict(y=[1, 0], scores=[1.0, 2], qid=None), "qid is required"),
         (dict(y=[], scores=[], qid=[]), "no rows"),

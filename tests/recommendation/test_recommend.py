@@ -575,6 +575,7 @@ def test_a_single_query_judges(data, tmp_path):
     ("settings", "message"),
     [
         ({"level": 0.4}, "level must lie between 0.5 and 1"),
+        ({"keep": ["nothing"]}, "^keep: no feature is named 'nothing'"),
         ({"pairs": -1}, "pairs must be at least 0, got -1"),
         ({"time": np.nan}, "the time limit must be at least 0 seconds, got nan"),
         ({"confirm": "nowhere.txt"}, "nowhere.txt"),

@@ -264,7 +264,7 @@ def _explain(error: int, token: str, grammar: Grammar) -> str:
         _INFINITE_VALUE: f"the value must be finite: {token!r}",
         _LARGE_VALUE: f"the value is too large for {grammar.dtype}: {token!r}",
         kernel.INDEX_TOO_SMALL: "index 0, but indices start at 1; "
-        "if they start at 0 in this file, read it with zero_based=True",
+        "if they start at 0 in this file, read it with zero_based=True (--zero-based)",
         kernel.INDEX_TOO_LARGE: too_large,
         kernel.INDEX_TWICE: f"index {index} occurs twice",
         kernel.INDEX_ORDER: f"index {index} comes after a larger one; indices must increase",

@@ -115,7 +115,14 @@ def evaluate(
 
 
 def _finite_column(values: Any, name: str) -> np.ndarray:
-    column = np.asarray(values, dtype=np.float64)
+    given = np.asarray(values)
+    if np.ma.is_masked(values) or given.dtype.kind in "cmM":  # NumPy would use other numbers
+        what = "masked values" if np.ma.is_masked(values) else f"values of type {given.dtype}"
+        raise DataError(f"{name} must be numbers, but it has {what}")
+    try:
+        column = given.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"{name} must be numbers: {error}") from None
     if column.ndim != 1:
         raise DataError(f"{name} must have one entry per row, but its shape is {column.shape}")
     bad = np.flatnonzero(~np.isfinite(column))

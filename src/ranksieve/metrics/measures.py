@@ -310,7 +310,7 @@ def parse_measure(measure: str | Measure | type[Measure]) -> Measure:
         return measure
     if isinstance(measure, type) and issubclass(measure, Measure):
         return measure()
-    match = _MEASURE_NAME.fullmatch(measure.strip().lower())
+    match = _MEASURE_NAME.fullmatch(str(measure).strip().lower())
     if match is None or match[1] not in MEASURES:
         raise ValueError(f"unknown measure {measure!r}; choose from {', '.join(MEASURES)} with @k")
     kind = MEASURES[match[1]]

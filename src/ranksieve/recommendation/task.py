@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ranksieve._version import __version__
-from ranksieve.base.choices import listed_features
+from ranksieve.base.choices import feature_indices, listed_features
 from ranksieve.choosing import ROUNDING
 from ranksieve.costs import FeatureCosts
 from ranksieve.data import DataError
@@ -115,6 +115,7 @@ class Task:
         if not self.has_costs:
             self.named_costs = FeatureCosts.of(None, self.names)
         self.costs = self.named_costs.aligned(self.names)
+        feature_indices("keep", plan.include, self.names)  # by the name that users know
         listed = listed_features(plan.include, plan.exclude, {}, self.names)
         self.include = tuple(listed.include)  # features that are always chosen
         excluded = set(listed.exclude)

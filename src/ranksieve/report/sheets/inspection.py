@@ -105,7 +105,8 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str | int]]:
     if found.query_weights is not None:
         least, mean, most = found.query_weights.values()
         yield "weights of queries", f"{least:g} to {most:g}, mean {mean:.3g}"
-    yield "features", f"{found.n_features:,} ({found.density:.0%} of the values are not zero)"
+    what = "neither zero nor missing" if found.n_missing else "not zero"
+    yield "features", f"{found.n_features:,} ({found.density:.0%} of the values are {what})"
     shares = (f"{label:g}: {n:,} ({n / total:.1%})" for label, n in found.labels.items())
     yield "labels", ", ".join(shares) if len(found.labels) <= 12 else f"{len(found.labels)} values"
     yield (
