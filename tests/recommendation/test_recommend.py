@@ -522,6 +522,8 @@ def test_procedures_together_ask_at_once():
         ({"folds": 2}, "at least 3 parts"),
         ({"folds": 50}, "cannot be divided"),
         ({"margin": 1.5}, "margin"),
+        ({"margin": "1%"}, "margin must lie between 0 and 1, got '1%'"),
+        ({"budget": "12"}, "budget must be a number"),
         ({"rule": "guess"}, "rule"),
         ({"measure": "nice@10"}, "nice"),
         ({"selectors": ["gas-x"]}, "gas-x"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -61,10 +62,10 @@ class Rule:
     def __post_init__(self) -> None:
         if self.name not in RULES:
             raise ValueError(f"rule must be one of {', '.join(RULES)}, got {self.name!r:.60}")
-        if not 0 < self.margin < 1:
+        if not (isinstance(self.margin, Real) and 0 < self.margin < 1):
             raise ValueError(f"margin must lie between 0 and 1, got {self.margin!r:.60}")
-        if self.budget is not None and not self.budget >= 0:
-            raise ValueError(f"budget must be at least 0, got {self.budget!r:.60}")
+        if self.budget is not None and not (isinstance(self.budget, Real) and self.budget >= 0):
+            raise ValueError(f"budget must be a number of at least 0, got {self.budget!r:.60}")
 
     def is_enough(self, values: np.ndarray, base: np.ndarray, weights: np.ndarray | None) -> bool:
         """Whether values are nearly as good as those with all features."""
