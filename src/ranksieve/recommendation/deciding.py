@@ -26,7 +26,7 @@ from ranksieve.recommendation.answering import (
     write_models,
 )
 from ranksieve.recommendation.cells import Lookup, PlannedCell, RecommendationLog, drive
-from ranksieve.recommendation.division import TrainingSet, divide
+from ranksieve.recommendation.division import Division, TrainingSet, divide
 from ranksieve.recommendation.files import LEDGER, write_answer
 from ranksieve.recommendation.findings import FeatureFacts, examine_features, gather_evidence
 from ranksieve.recommendation.procedure import choose_all, run_stages
@@ -180,11 +180,7 @@ def recommend(
     )
     options = {"columns": columns, **(read_options or {})}
     source = open_for_study(data, split=split, pool=pool, **options)
-    division = divide(source, folds, seed, **options)
-    whole = division.whole
-    if missing is not None and (whole.missing is None or whole.missing.name != plan.missing):
-        whole = whole.with_missing(plan.missing)
-    division = replace(division, whole=scaled_within_queries(whole, plan.scale))
+    division = _prepare(divide(source, folds, seed, **options), plan)
     task = Task(plan, division, Rule(rule, margin, budget), level, costs)
     other_queries = None if confirm is None else read_other_queries(task, confirm, options)
     with ExitStack() as stack:
@@ -220,6 +216,14 @@ def recommend(
             write_models(task, answer, directory)
         write_answer(answer.to_record(), evidence.to_record(), directory)
     return answer
+
+
+def _prepare(division: Division, plan: Plan) -> Division:
+    """Treat missing values and scale features as the plan says."""
+    whole = division.whole
+    if plan.missing != "none" and (whole.missing is None or whole.missing.name != plan.missing):
+        whole = whole.with_missing(plan.missing)
+    return replace(division, whole=scaled_within_queries(whole, plan.scale))
 
 
 def _compute(

@@ -16,7 +16,7 @@ from ranksieve.selectors._search.paths import Fit, standard_error
 _BEYOND = 2  # how many more features than wanted a floating search tries
 
 
-class GrowingModel(Protocol):
+class ForwardModel(Protocol):
     """A model to which a search adds one feature at a time."""
 
     features: list[int]
@@ -40,7 +40,7 @@ class GrowingModel(Protocol):
         """Error after adding each of some features."""
 
 
-class SearchModel(GrowingModel, Protocol):
+class SearchModel(ForwardModel, Protocol):
     """A model from which ``change`` also removes a feature that is in it."""
 
     def removal_errors(self, candidates: Sequence[int]) -> np.ndarray:
@@ -92,7 +92,7 @@ class Bounds(NamedTuple):
         added = [self.choices.features_of([position]) for position in candidates.tolist()]
         return np.array([self.costs.total([*before, *features]) - whole for features in added])
 
-    def weigh(self, errors: np.ndarray, model: GrowingModel, candidates: np.ndarray) -> np.ndarray:
+    def weigh(self, errors: np.ndarray, model: ForwardModel, candidates: np.ndarray) -> np.ndarray:
         """Errors after additions, adjusted for their costs if costs are weighed."""
         if not self.weighs_costs:
             return errors
@@ -103,13 +103,13 @@ class Bounds(NamedTuple):
         eligible = [feature for feature in features if feature not in self.choices.start]
         return [feature for feature in eligible if not self.varies[feature]] or eligible
 
-    def fit(self, model: GrowingModel) -> Fit:
+    def fit(self, model: ForwardModel) -> Fit:
         """Record of the current model."""
         deviation = standard_error(model.error, model.square, self.n_queries)
         return Fit(tuple(model.features), model.coefficients, model.error, deviation)
 
 
-def forward(model: GrowingModel, bounds: Bounds, patience: int | None = None) -> list[Fit]:
+def forward(model: ForwardModel, bounds: Bounds, patience: int | None = None) -> list[Fit]:
     """Repeatedly add the feature with the smallest error, or the group if there are groups.
 
     Only random ones are tried if there is a ``kappa``. If costs are weighed, it is the one with the
@@ -132,7 +132,7 @@ def forward(model: GrowingModel, bounds: Bounds, patience: int | None = None) ->
 
 
 def forward_paying(
-    make: Callable[[], GrowingModel], ways: Sequence[Bounds], *, by_last: bool
+    make: Callable[[], ForwardModel], ways: Sequence[Bounds], *, by_last: bool
 ) -> list[Fit]:
     """Search forward in several ways to spend, and keep the path with the smallest error.
 
@@ -225,7 +225,7 @@ def foba(model: SearchModel, bounds: Bounds, epsilon: float, nu: float) -> list[
     return [best[size] for size in sorted(best) if size <= len(model.features)]
 
 
-def _begin(model: GrowingModel, bounds: Bounds) -> list[Fit]:
+def _begin(model: ForwardModel, bounds: Bounds) -> list[Fit]:
     path = []
     for feature in bounds.choices.start:
         model.change(feature)
@@ -233,7 +233,7 @@ def _begin(model: GrowingModel, bounds: Bounds) -> list[Fit]:
     return path
 
 
-def _best_addition(model: GrowingModel, bounds: Bounds) -> int:
+def _best_addition(model: ForwardModel, bounds: Bounds) -> int:
     candidates = bounds.draw(bounds.free(model.features))
     errors = bounds.weigh(model.addition_errors(candidates), model, candidates)
     return int(candidates[first_smallest(errors)])
