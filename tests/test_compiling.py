@@ -77,10 +77,10 @@ def test_what_others_can_write_is_not_run(installed, tmp_path):
 WITH_CACHE = f"""
 import importlib, os
 import numba
-from ranksieve._kernels import scoring
+from ranksieve._kernels import rows
 os.environ["NUMBA_CACHE_DIR"] = directory
 numba.config.reload_config()
-importlib.reload(scoring)
+importlib.reload(rows)
 {PROGRAM}
 """
 

@@ -176,7 +176,8 @@ class Registry(Mapping[str, Method]):
     @property
     def adapter(self) -> type[Any]:
         """Adapter class for estimators of other packages."""
-        found: type[Any] = import_object(self._adapter)
+        home, _, name = self._adapter.partition(":")
+        found: type[Any] = getattr(import_module(home), name)
         return found
 
     def _adopt(
