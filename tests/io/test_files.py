@@ -74,6 +74,19 @@ def test_what_a_killed_program_left_is_removed_and_nothing_else(tmp_path):
         end(alive, signal.SIGKILL)
 
 
+@needs_locks
+def test_an_interruption_as_soon_as_the_file_is_made_leaves_nothing(tmp_path, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    path = tmp_path / "plan.toml"
+    path.write_text("old")
+    monkeypatch.setattr("ranksieve.io.files.fcntl.flock", interrupt)
+    with pytest.raises(KeyboardInterrupt), replace_on_success(path):
+        pass
+    assert {kept.name: kept.read_text() for kept in tmp_path.iterdir()} == {"plan.toml": "old"}
+
+
 def test_a_link_stays_and_its_target_is_replaced(tmp_path):
     (tmp_path / "real").mkdir()
     target, link = tmp_path / "real" / "data.txt", tmp_path / "link.txt"

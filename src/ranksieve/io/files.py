@@ -7,11 +7,11 @@ import errno
 import gzip
 import os
 import stat
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import IO, Any
 
 from ranksieve.data import DataError
@@ -247,29 +247,32 @@ def _write_beside(target: Path, name: str) -> Iterator[Path]:
     _remove_leftovers(target.parent)
     with _locked_temporary(target.parent, name) as temporary:
         yield temporary
-        os.chmod(temporary, _mode_at(target))  # mkstemp made it private
+        os.chmod(temporary, _mode_at(target))  # it was made private
         os.replace(temporary, target)
 
 
 @contextmanager
 def _locked_temporary(directory: Path, name: str) -> Iterator[Path]:
     """Yield a new temporary file, locked so that other processes do not remove it."""
-    while True:
-        # Keep only the end of the name, which sets the compression; long names would not be valid.
-        handle, temporary = tempfile.mkstemp(f"-{name[-40:]}", _TEMPORARY, dir=directory)
-        if fcntl is None:
-            os.close(handle)  # Windows cannot replace an open file
-            break
-        with suppress(OSError):  # the file system may not support locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        if os.path.exists(temporary):  # not removed as a leftover before it was locked
-            break
-        os.close(handle)
+    # It has a name before it exists, so that it is removed whenever an interruption comes. Only the
+    # end of the given name is kept, which sets the compression; long names would not be valid.
+    temporary = directory / f"{_TEMPORARY}{token_hex(8)}-{name[-40:]}"
+    handle = None
     try:
-        yield Path(temporary)
+        while handle is None:
+            handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            if fcntl is None:
+                os.close(handle)  # Windows cannot replace an open file
+                break
+            with suppress(OSError):  # the file system may not support locks
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            if not temporary.exists():  # removed as a leftover before it was locked
+                os.close(handle)
+                handle = None
+        yield temporary
     finally:
-        Path(temporary).unlink(missing_ok=True)
-        if fcntl is not None:
+        temporary.unlink(missing_ok=True)
+        if fcntl is not None and handle is not None:
             os.close(handle)
 
 
