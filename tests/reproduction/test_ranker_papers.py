@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from ranksieve import reproduction as module
+from ranksieve.data import DataError
 from ranksieve.progress import listen
-from ranksieve.reproduction import PAPERS, MethodOutcome, Reproduction, reproduce
+from ranksieve.reproduction import PAPERS, MethodOutcome, Reproduction, reproduce, running
 from ranksieve.reproduction.collections import CollectionFacts
 from ranksieve.reproduction.papers import rankers as letor
 from tests.cli.test_data_commands import runner
@@ -355,6 +356,92 @@ class TestOtherCollections:
         assert result.mean("listnet", "NDCG@1").published == 0.5326
         assert result.mean("rankrls", "MAP").published is None
         assert [number.published for number in result.on_folds("ranksvm", "MAP")] == [None] * 5
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    return write_collection(tmp_path_factory.mktemp("data") / "ours", n_queries=4)
+
+
+class Cells(list):
+    """Names of folds and methods."""
+
+    stop_at = None
+
+
+class TestResuming:
+    """Methods outside of studies are kept in a ledger, too."""
+
+    @pytest.fixture
+    def trained(self, monkeypatch):
+        """Cells that are computed; the one at ``stop_at`` is interrupted."""
+        cells, train = Cells(), running._train
+
+        def count(name, candidate, at, measures):
+            if len(cells) == cells.stop_at:
+                raise KeyboardInterrupt
+            cells.append((at.data.name, name))
+            return train(name, candidate, at, measures)
+
+        monkeypatch.setattr(running, "_train", count)
+        return cells
+
+    @pytest.mark.parametrize(
+        ("paper", "methods"),
+        [
+            ("rankers", ["rankrls", "adarank-map"]),
+            ("greedy-rankrls", ["greedy RankRLS", "RankRLS"]),
+            ("fs-scpr", ["fsmrank", "adarank-map"]),
+        ],
+    )
+    def test_finished_work_is_not_computed_again(
+        self, directory, tmp_path, trained, paper, methods
+    ):
+        whole = reproduce(paper, directory, methods=methods)
+        expected = list(trained)
+        assert len(expected) == len(set(expected)) == 10
+        trained.clear()
+        trained.stop_at = 3
+        with pytest.raises(KeyboardInterrupt):
+            reproduce(paper, directory, methods=methods, out=tmp_path)
+        trained.stop_at = None
+        resumed = reproduce(paper, directory, methods=methods, out=tmp_path)
+        assert trained == expected  # each once
+        again = reproduce(paper, directory, methods=methods, out=tmp_path)
+        assert trained == expected
+        for result in (resumed, again):
+            assert json.dumps(result.as_dict()) == json.dumps(whole.as_dict())
+            drawn = [own.as_dict() for own in result.outcomes[methods[0]].paths]
+            assert drawn == [own.as_dict() for own in whole.outcomes[methods[0]].paths]
+
+    def test_more_rankers_are_added(self, directory, tmp_path, trained):
+        reproduce("rankers", directory, methods=["rankrls"], out=tmp_path)
+        reproduce("rankers", directory, methods=["rankrls", "adarank-map"], out=tmp_path)
+        assert [name for _, name in trained] == ["rankrls"] * 5 + ["adarank-map"] * 5
+
+    def test_other_ledgers_are_refused(self, directory, tmp_path):
+        kept = tmp_path / "kept"
+
+        def again(data=directory, **options):
+            return reproduce("rankers", data, methods=["rankrls"], out=kept, **options)
+
+        again()
+        path = kept / "methods.jsonl"
+        text = path.read_text()
+        with pytest.raises(DataError, match=r"methods.jsonl:1: these are results with convention"):
+            again(convention="standard")
+        with pytest.raises(DataError, match=r"methods.jsonl:1: these are results with paper"):
+            reproduce("greedy-rankrls", directory, out=kept)
+        other = write_collection(tmp_path / "other", n_queries=5)
+        with pytest.raises(DataError, match="Fold1 has other data here; name another directory"):
+            again(other)
+        path.write_text(text.replace('"n_features": 7', '"n_features": 6', 1))
+        with pytest.raises(DataError, match=r"methods.jsonl:3: damaged \(its checksum does not"):
+            again()
+        path.write_text("mine\n")
+        with pytest.raises(DataError, match="not the results of a reproduction; name another dir"):
+            again()
+        assert path.read_text() == "mine\n"
 
 
 def test_progress(tmp_path):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ranksieve.study import Outcomes, StudyResult
 from ranksieve.study.comparison import compare_pairs
 from ranksieve.study.results import BASE
+
+if TYPE_CHECKING:
+    from ranksieve.reproduction.training import FoldPaths
 
 LEVEL = 0.05  # significance level, as in the papers
 
@@ -52,7 +55,9 @@ class MethodOutcome:
     values: Mapping[str, Sequence[Sequence[float]]]
     n_features: Sequence[float]  # mean over the folds, for each seed
     chosen: Sequence[Mapping[str, Any]] = ()  # parameters by fold; empty for selectors of a study
-    models: Sequence[Any] = ()  # model of each fold for figures, if there are any
+    paths: Sequence[FoldPaths] = ()  # by fold, for figures, if there are any
+    # Measure -> [fold]: values of the test queries, averaged over seeds.
+    per_query: Mapping[str, Sequence[np.ndarray]] = field(default_factory=dict)
 
 
 class Against(NamedTuple):

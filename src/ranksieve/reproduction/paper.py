@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ranksieve.reproduction.statements import Finding
+    from ranksieve.reproduction.training import FoldPaths
     from ranksieve.study import StudyFold
 
 
@@ -53,8 +54,8 @@ class TrainedMethod(NamedTuple):
 
     scores: np.ndarray
     n_features: int
-    chosen: Mapping[str, Any]
-    model: Any = None
+    chosen: Mapping[str, Any]  # JSON values
+    paths: FoldPaths | None = None  # for figures, if there are any
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ paper about curves are about Ranking SVM; those about features are checked on th
 of the first trial.
 
 X. Geng, T.-Y. Liu, T. Qin, H. Li. Feature selection for ranking. SIGIR 2007. The collections of the
-paper are .gov (TD2004) with 44 features and OHSUMED with 26. OHSUMED as published has 25 features in
-LETOR 2 and 45 since LETOR 3; what the paper says of OHSUMED is checked on both.
+paper are .gov (TD2004) with 44 features and OHSUMED with 26. LETOR 2 has OHSUMED with 25 features,
+and LETOR 3 with 45; what the paper says of OHSUMED is checked on both.
 """
 
 from __future__ import annotations
