@@ -32,7 +32,10 @@ Means = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 class Tolerance(NamedTuple):
-    """Largest difference of our numbers from the published ones; None sets no limit."""
+    """Largest difference from published numbers of a run that can be repeated exactly.
+
+    None sets no limit.
+    """
 
     mean: float | None
     folds: float | None = None
@@ -72,7 +75,9 @@ class PaperMethod:
     # For readers: the parameter that is set as published if known, and otherwise chosen on
     # validation queries.
     chosen: str = ""
-    tolerance: Tolerance | None = None  # for our numbers on collections in ``tolerance_on``
+    # If the published run can be repeated; with ``chosen``, where that parameter is published.
+    # Other numbers are judged by the noise of their difference from the paper's ``base``.
+    tolerance: Tolerance | None = None
     label: str = ""  # name in tables, by default that of the method; {n} is the number of features
     reading: str = ""  # interpretation of the paper that it belongs to; empty for all
     # Selector that this is another interpretation of, and with whose published numbers it is
@@ -124,8 +129,9 @@ class Paper:
     general_statements: Sequence[Statement] = ()  # for collections that the paper does not have
     # Table -> candidate -> unified rank over all collections.
     unified_ranks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    tolerance_on: Sequence[str] = ("MQ2008",)  # collections with the tolerances of the methods
-    tolerance_elsewhere: Tolerance | None = None  # on others, for methods that have a tolerance
+    # Candidate from which all others must be told apart: the ranker on all features. Empty if all
+    # published runs can be repeated.
+    base: str = ""
     fold_measures: Sequence[str] = ()  # in the tables of folds
     mean_measures: Sequence[str] = ()  # in those of means
     # Title of a table of means -> candidates; {title} is the collection.
@@ -164,13 +170,6 @@ class Paper:
         """Return the reading in whose study a candidate is run; empty for the first."""
         reading = self.candidates[name].reading
         return reading if reading in list(self.readings)[1:] else ""
-
-    def tolerance_of(self, name: str, collection: str | None) -> Tolerance | None:
-        """Return the tolerance of a method on a collection; None if there is none."""
-        tolerance = self.candidates[name].tolerance
-        if collection in self.tolerance_on or tolerance is None:
-            return tolerance
-        return self.tolerance_elsewhere
 
     def recompute_ranks(
         self, table: str, collections: Iterable[str] | None = None
