@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from ranksieve.data import DataError
+from ranksieve.data import DataError, RankingData
 from ranksieve.reproduction.collections import CollectionFacts
 from ranksieve.significance import unified_rank
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ranksieve.reproduction.statements import Finding
     from ranksieve.reproduction.training import FoldPaths
+    from ranksieve.selectors import FSBFS
     from ranksieve.study import StudyFold
 
 
@@ -83,6 +84,9 @@ class PaperMethod:
     # Selector that this is another interpretation of, and with whose published numbers it is
     # compared.
     stands_for: str = ""
+    # Learns new features from training queries, if the rankers of the paper's study use new
+    # features of the method instead of selected ones.
+    construct: Callable[[RankingData], FSBFS] | None = None
 
 
 class Statement(NamedTuple):

@@ -14,12 +14,18 @@ from ranksieve._version import __version__
 from ranksieve.io.files import PathLike, make_directory
 from ranksieve.progress import listen, track
 from ranksieve.reproduction.collections import AtHand, CollectionFacts, open_at_hand
+from ranksieve.reproduction.constructing import (
+    BEST_FIRST,
+    construct_on_folds,
+    constructed_sources,
+    restore_run,
+)
 from ranksieve.reproduction.ledger import METHODS, MethodLedger
 from ranksieve.reproduction.outcomes import MethodOutcome
 from ranksieve.reproduction.paper import FoldAtHand, Paper, PaperMethod, check_known
 from ranksieve.reproduction.papers import PAPERS
 from ranksieve.reproduction.results import Reproduction
-from ranksieve.study import Study, StudyResult
+from ranksieve.study import FoldSummary, Run, Study, StudyResult
 from ranksieve.study.cells import query_values
 
 
@@ -53,7 +59,7 @@ def reproduce(
         Number of runs of randomized methods; by default that of the paper.
     out : path, optional
         Directory in which finished work is kept, and from which the same call resumes: studies in
-        ``study/`` and ``study-<reading>/``, other methods in ``methods.jsonl``.
+        ``study/`` and ``study-<reading or method>/``, other methods in ``methods.jsonl``.
     convention : str, optional
         Metric convention; by default that of the paper, or else of the collection, see
         :func:`ranksieve.reproduction.collections.open_at_hand`.
@@ -85,23 +91,36 @@ def reproduce(
     if convention is None and usual is not None:
         at_hand = replace(at_hand, facts=replace(facts, convention=usual))
     trained = [name for name in names if paper.candidates[name].train is not None]
+    constructing = [name for name in names if paper.candidates[name].construct is not None]
     by_study: dict[str, list[str]] = {}
     if paper.study is not None:
         for name in names:
-            if name not in trained:
+            if name not in (*trained, *constructing):
                 by_study.setdefault(paper.study_of(name), []).append(name)
     outcomes: dict[str, MethodOutcome] = {}
     study = planned = None
-    for study_name, members in by_study.items():
-        folder = f"study-{study_name}" if study_name else "study"
-        study_out = None if out is None else Path(out, folder)
-        plan = _plan_study(paper, at_hand, study_name, members, used_rankers, n_seeds, study_out)
+
+    def plan_study(reading: str, folder: str, selectors: Sequence[str]) -> Study:
+        own = None if out is None else Path(out, folder)
+        return _plan_study(paper, at_hand, reading, selectors, used_rankers, n_seeds, own)
+
+    for reading_name, members in by_study.items():
+        folder = f"study-{reading_name}" if reading_name else "study"
+        plan = plan_study(reading_name, folder, [_selector(paper, name) for name in members])
         result = plan.run()
-        study, planned = (result, plan) if study is None else (study, planned)
+        if study is None:
+            study, planned = result, plan
         if len(used_rankers) == 1:
             outcomes |= {
                 name: _of_study(result, _selector(paper, name), paper.measures) for name in members
             }
+    for name in constructing:
+        assert study is not None  # at least that of all features
+        plan = plan_study("", f"study-{name}", [BEST_FIRST])
+        runs = _run_constructed(name, paper.candidates[name], plan, at_hand, study.folds)
+        study = replace(study, runs=_in_order(dict(study.runs) | runs, names))
+        if len(used_rankers) == 1:
+            outcomes[name] = _of_study(study, name, paper.measures)
     with TemporaryDirectory() as temporary:
         kept = Path(temporary if out is None else out)
         outcomes |= _run_on_folds(paper, at_hand, trained, kept)
@@ -117,13 +136,12 @@ def _plan_study(
     paper: Paper,
     at_hand: AtHand,
     reading: str,
-    names: Sequence[str],
+    selectors: Sequence[str],
     rankers: Sequence[str],
     n_seeds: int | None,
     out: PathLike | None,
 ) -> Study:
     facts = at_hand.facts
-    selectors = [_selector(paper, name) for name in names]
     plan = dict(paper.study or {}) | dict(paper.readings.get(reading, {})) | {"rankers": rankers}
     if callable(plan["ks"]):
         plan["ks"] = plan["ks"](facts.n_features)
@@ -141,6 +159,31 @@ def _plan_study(
         convention=facts.convention,
         **plan,
     )
+
+
+def _run_constructed(
+    name: str,
+    candidate: PaperMethod,
+    plan: Study,
+    at_hand: AtHand,
+    folds: Sequence[FoldSummary],
+) -> dict[tuple[str, str], Run]:
+    """Run a method whose new features rankers use, with every ranker of the plan."""
+    assert candidate.construct is not None
+    constructions = construct_on_folds(at_hand.sources, candidate.construct)
+    plan.folds = constructed_sources(constructions)
+    result = plan.run()
+    return {
+        (name, ranker): restore_run(result.run(BEST_FIRST, ranker), name, constructions, folds)
+        for ranker in result.rankers
+    }
+
+
+def _in_order(
+    runs: Mapping[tuple[str, str], Run], names: Sequence[str]
+) -> dict[tuple[str, str], Run]:
+    """Return runs with the selectors in the order of the paper."""
+    return dict(sorted(runs.items(), key=lambda item: names.index(item[0][0])))
 
 
 def _with_convention(
