@@ -172,7 +172,7 @@ class TestVerdicts:
         assert lines[at + 3] == ["noise", *["0.0150"] * 5]
         text = " ".join(" ".join(line) for line in lines)
         assert "?: within it, but cannot be told apart from ranksvm on all." in text
-        assert "the numbers of ranksvm on all would pass for those of the method" in text
+        assert "so that ranksvm on all would pass for the method" in text
 
     def test_numbers_of_two_readings_are_counted_once(self):
         result = published("HP2004", 0.0005)

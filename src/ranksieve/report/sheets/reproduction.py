@@ -145,13 +145,12 @@ def _explain_judgments(result: Reproduction) -> Iterator[str]:
         yield (
             "noise: half the width of the 95 % confidence interval of the difference between our "
             f"method and {base}, over the test queries. It is the tolerance of methods whose "
-            "published runs cannot be repeated exactly. A number is as published if it is within "
-            f"the noise of the paper's number, but not of the paper's {base}."
+            "published runs cannot be repeated exactly."
         )
         yield (
-            f"cannot tell: the numbers of {base} would pass for those of the method, because the "
-            "published ones, or ours and these, are no further apart than the noise. A count is "
-            "of the numbers as published; of the others, one cannot tell."
+            "cannot tell: our numbers are within the noise of the paper's, but the paper's numbers "
+            f"of {base} are within the noise of these or of ours, so that {base} would pass for "
+            "the method. If that is true of some numbers only, the others are counted."
         )
     needed = f"needs {result.paper.base}"
     if needed in judgments:

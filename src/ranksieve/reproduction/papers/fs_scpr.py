@@ -127,7 +127,7 @@ PAPER = Paper(
     },
     notes=(
         "The numbers of the paper for fs-scpr are counted once: for the literal reading, if it is "
-        "run.",
+        "run. On MQ2008, the tolerance of rankboost is for MAP alone.",
         "If a feature has equal values, the literal reading, gas-e, fsmrank and fsmsvm count the "
         "pair as not concordant, and average MAP over all orders; the closest reading keeps the "
         "order of the file.",
