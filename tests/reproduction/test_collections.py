@@ -20,7 +20,7 @@ def write_collection(directory, n_queries=9, n_noise=3):
     return directory
 
 
-def write_like_ohsumed(directory, last=0.5):
+def write_like_ohsumed(directory, last=0.5, n_features=45):
     """Write random features and grades as many as OHSUMED has, which is how it is recognized.
 
     The last value of all is as passed. Rows repeat after a while: formatting them takes long.
@@ -28,7 +28,7 @@ def write_like_ohsumed(directory, last=0.5):
     rng = np.random.default_rng(0)
     lengths = np.full(106, 152) + (np.arange(106) < 28)
     qid = np.repeat(np.arange(106), lengths)
-    X = rng.integers(0, 101, (1009, 45)) / 100
+    X = rng.integers(0, 101, (1009, n_features)) / 100
     texts = [" ".join(f"{n}:{value}" for n, value in enumerate(row, 1)) for row in X.tolist()]
     row = np.arange(len(qid)) % len(X)
     grades = np.digitize(X[row, 0] + rng.normal(0, 0.5, len(qid)), [1.0, 1.4])
@@ -50,6 +50,7 @@ def write_like_ohsumed(directory, last=0.5):
         ((69_623, 1_700, 46), "MQ2007", "letor4"),
         ((15_211, 784, 46), "MQ2008", "letor4"),
         ((16_140, 106, 45), "OHSUMED", "letor3"),
+        ((16_140, 106, 25), "OHSUMED of LETOR 2", "letor3"),
         ((74_409, 75, 64), "HP2004", "letor3"),
         ((73_834, 75, 64), "NP2004", "letor3"),
         ((74_170, 75, 44), "TD2004", "letor3"),
@@ -102,6 +103,10 @@ class TestNormalized:
         facts = open_at_hand(write_like_ohsumed(tmp_path)).facts
         assert (facts.title, facts.known_as, facts.unnormalized) == ("OHSUMED", "OHSUMED", None)
         assert facts.warning is None
+
+    def test_ohsumed_of_letor_2(self, tmp_path):
+        facts = open_at_hand(write_like_ohsumed(tmp_path, n_features=25)).facts
+        assert (facts.known_as, facts.n_features) == ("OHSUMED of LETOR 2", 25)
 
     @pytest.mark.parametrize("last", [1.01, 12, -1])
     def test_others(self, tmp_path, last):

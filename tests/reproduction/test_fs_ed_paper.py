@@ -13,7 +13,7 @@ from ranksieve.reproduction import PAPERS, MethodOutcome, Reproduction, reproduc
 from ranksieve.reproduction.collections import CollectionFacts, open_at_hand
 from ranksieve.reproduction.outcomes import validation_mean
 from ranksieve.reproduction.papers.fs_ed import GRIDS, MEASURE
-from ranksieve.selectors import FSED
+from ranksieve.selectors import FSBFS, FSED
 from ranksieve.significance import holm, paired_t_test
 from ranksieve.study import results  # Outcomes is no class of tests
 from tests.cli.test_data_commands import runner
@@ -226,6 +226,33 @@ class TestOtherCollections:
             ):
                 mean = evaluate(data.y, ranker.predict(data), data.qid, MEASURE, "ranklib").mean
                 assert mean[MEASURE] == pytest.approx(values[0])
+
+    def test_rankers_use_the_features_that_fs_bfs_constructs(
+        self, directory, tmp_path, monkeypatch
+    ):
+        monkeypatch.setitem(PAPER.study, "ks", (1, 2))
+        monkeypatch.setitem(GRIDS["ranksvm-struct"], "C", [0.1])
+        wanted = {"methods": ["fs-bfs"], "rankers": ["ranksvm-struct"], "out": tmp_path}
+        found = reproduce("fs-ed", directory, **wanted).study
+        assert found.selectors == ["fs-bfs", "all"]
+        run = found.run("fs-bfs", "ranksvm-struct")
+        assert list(run.by_k) == [1, 2]
+        for place, fold in enumerate(open_at_hand(directory).folds()):
+            new = FSBFS(None, output="constructed").fit(fold.train)
+            # The subset that ranks the training queries best alone; it has several features.
+            best = int(np.argmax([subset.score for subset in new.subsets_]))
+            outcome = run.by_k[1].outcomes[0][place]
+            assert (outcome.k, outcome.features) == (1, new.subsets_[best].features)
+            scores = new.construct(fold.test)[:, best]  # one feature ranks as it does alone
+            values = evaluate(fold.test.y, scores, fold.test.qid, MEASURE, "ranklib").per_query
+            np.testing.assert_allclose(outcome.per_query[MEASURE], values[MEASURE])
+        assert max(len(features) for features in run.by_k[1].selections) > 1
+        # Nothing is trained again.
+        monkeypatch.setattr("ranksieve.study.cells.TrainingCell._ranker", None)
+        again = reproduce("fs-ed", directory, **wanted).study
+        assert again.run("fs-bfs", "ranksvm-struct").by_k[2].mean(MEASURE) == run.by_k[2].mean(
+            MEASURE
+        )
 
     def test_methods_on_request(self, directory, monkeypatch):
         monkeypatch.setitem(GRIDS["ranksvm-struct"], "C", [1.0])  # saves time

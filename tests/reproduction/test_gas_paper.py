@@ -104,8 +104,13 @@ class TestStatements:
         assert gains == ("ig +9.0 %, all +9.0 %", False)  # 0.436 against 0.40
         loss = found[LOSS]
         # GAS-E is above 0.4112 from 6 features on.
-        text = f"with 5 of {len(NUMBERS)} numbers of features; none of the differences significant"
-        assert loss == (text, False)
+        reached = f"reached with 5 of {len(NUMBERS)} numbers of features"
+        assert loss == (f"{reached}, significantly better with none", False)
+
+    def test_ohsumed_of_letor_2_has_the_same(self):
+        both = [curves(name).findings() for name in ("OHSUMED", "OHSUMED of LETOR 2")]
+        assert both[0] == both[1]
+        assert PAPER.conventions["OHSUMED of LETOR 2"] == "standard:2"
 
     def test_gov(self):
         found = [ours for _, ours in curves("TD2004").findings()]
@@ -134,8 +139,21 @@ class TestStatements:
         by_k = result.study.run("gas-l", RANKER).by_k
         by_k[9] = outcomes_at(9, 0.41)  # on both queries by as much
         found = dict(result.findings())[LOSS]
-        assert found.text.endswith("; 1 of the differences significant")
+        assert found.text.endswith(", significantly better with 1")
         assert not found.holds
+
+    def test_significantly_worse_is_not_significantly_better(self):
+        names = ("gas_e", "gas_l", "ig", "chi", "all")
+        result = made_up("OHSUMED", **{name: lambda k: 0.4 for name in names})
+        by_k = result.study.run("gas-l", RANKER).by_k
+        by_k[9] = outcomes_at(9, 0.39)  # on both queries by as much
+        n_others = len(NUMBERS) - 1
+        reached = f"reached with {n_others} of {len(NUMBERS)} numbers of features"
+        expected = (f"{reached}, significantly better with none", True)
+        assert dict(result.findings())[LOSS] == expected
+        for k in by_k:  # worse in most cases
+            by_k[k] = outcomes_at(k, 0.39)
+        assert not dict(result.findings())[LOSS].holds
 
     def test_others(self):
         found = dict(curves("MQ2008").findings())

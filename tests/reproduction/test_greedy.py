@@ -85,7 +85,7 @@ def test_published_choices(reproduced):
 
 def test_on_folds_1_and_5_every_lambda_gives_the_same_ranking(reproduced):
     for fold in (0, 4):
-        values = reproduced.outcomes[GREEDY].models[fold].selector.values_
+        values = reproduced.outcomes[GREEDY].paths[fold].values_
         assert np.ptp(values[:, 0]) < 1e-12
         assert values[0, 0] == pytest.approx(np.max(values))
 
@@ -237,17 +237,14 @@ class TestCommand:
         assert len(found["methods"][GREEDY]["values"]["MAP"]["folds"]) == 2
 
     def test_means_of_the_figures(self, reproduced, tmp_path):
-        models = reproduced.outcomes[GREEDY].models
-        for model, fold in zip(models, range(5), strict=True):
-            at = list(model.selector.lams_).index(model.selector.lam_)
-            size = len(model.selector.selected_) - 1
-            value = model.values["test", "MAP"][at, size]
-            assert value == pytest.approx(reproduced.on_folds(GREEDY, "MAP")[fold].ours, abs=1e-12)
-            np.testing.assert_allclose(model.values["validation", "MAP"], model.selector.values_)
+        paths = reproduced.outcomes[GREEDY].paths
+        for own, number in zip(paths, reproduced.on_folds(GREEDY, "MAP"), strict=True):
+            value = own.means["test"]["MAP"][own.lams_.index(own.lam_), len(own.selected_) - 1]
+            assert value == pytest.approx(number.ours, abs=1e-12)
         drawing = next(_figures(reproduced))
         assert drawing.name == "mean-map-validation"
-        means = np.mean([model.values["validation", "MAP"] for model in models], axis=0)
-        lams = list(models[0].selector.lams_)
+        means = np.mean([own.values_ for own in paths], axis=0)
+        lams = paths[0].lams_
         lines = [line for line in drawing.ax.lines if len(line.get_ydata()) == 46]
         for lam, line in zip(FIGURE_LAMS, lines, strict=True):
             np.testing.assert_array_equal(line.get_ydata(), means[lams.index(lam)])

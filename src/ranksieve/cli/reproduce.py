@@ -18,8 +18,8 @@ if TYPE_CHECKING:
         "or rankers, for published results of rankers on all features."
     ),
     data="DIR: Directory of a collection with folds (S1.txt to S5.txt, or Fold1, ...). LETOR's "
-    "MQ2007, MQ2008, OHSUMED, HP2004, NP2004 and TD2004 are recognized by their sizes; others can "
-    "be run, but have no published numbers.",
+    "MQ2007, MQ2008, OHSUMED (with 45 features, or with 25 in LETOR 2), HP2004, NP2004 and TD2004 "
+    "are recognized by their sizes; others can be run, but have no published numbers.",
     ranker="NAME: Run only this ranker (rankers, fs-ed and gas only). May be repeated. Default: "
     "all rankers of the paper.",
     method="NAME: Run only this method (fs-scpr and fs-ed only). May be repeated. Default: all "

@@ -16,7 +16,7 @@ from ranksieve.report.formats.terminal import write_table
 from ranksieve.report.sheets.reproduction import further_sheets, reproduction_sheets
 from ranksieve.report.study import draw_curves, write_data_figures
 from ranksieve.reproduction import Reproduction
-from ranksieve.reproduction.training import PATH_MEASURES, FoldPaths
+from ranksieve.reproduction.training import PATH_MEASURES, PATH_PARTS, FoldPaths
 
 
 def write_reproduction(result: Reproduction, directory: Path) -> None:
@@ -50,23 +50,22 @@ def _figures(result: Reproduction) -> Iterator[Drawing]:
         for measure in study.measures:
             for ranker in study.rankers:
                 yield draw_curves(study, ranker, measure)
-    models = [model for outcome in result.outcomes.values() for model in outcome.models]
-    paths = [model for model in models if isinstance(model, FoldPaths)]
+    paths = [own for outcome in result.outcomes.values() for own in outcome.paths]
     if paths:
         yield from _figures_of_paths(paths, result.paper.figure_lams)
 
 
 def _figures_of_paths(paths: list[FoldPaths], lams: tuple[float, ...]) -> Iterator[Drawing]:
     """Means over the folds of validation and test queries, and validation curves of each fold."""
-    tried = list(paths[0].selector.lams_)
+    tried = paths[0].lams_
     for measure in PATH_MEASURES:
-        for part in ("validation", "test"):
-            values = np.mean([fold.values[part, measure] for fold in paths], axis=0)
+        for part in PATH_PARTS:
+            values = np.mean([fold.means[part][measure] for fold in paths], axis=0)
             curves = {lam: values[tried.index(lam)] for lam in lams}
             # All features have the regularization that is best on each fold's validation queries.
-            best = [int(np.argmax(fold.values["validation", "MAP"][:, -1])) for fold in paths]
+            best = [int(np.argmax(fold.values_[:, -1])) for fold in paths]
             base = np.mean(
-                [fold.values[part, measure][at, -1] for fold, at in zip(paths, best, strict=True)]
+                [fold.means[part][measure][at, -1] for fold, at in zip(paths, best, strict=True)]
             )
             label = f"{measure} on {part} queries"
             yield Drawing(
@@ -78,7 +77,7 @@ def _figures_of_paths(paths: list[FoldPaths], lams: tuple[float, ...]) -> Iterat
             )
     for number, fold in enumerate(paths, start=1):
         yield Drawing(
-            plot_path_scores(fold.selector, lams),
+            plot_path_scores(fold, lams),
             f"validation-fold-{number}",
-            f"Fold {number}: {describe_path_scores(fold.selector)}",
+            f"Fold {number}: {describe_path_scores(fold)}",
         )

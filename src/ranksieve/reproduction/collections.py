@@ -13,6 +13,7 @@ from ranksieve.metrics import get_convention
 from ranksieve.study import Protocol, StudyFold
 from ranksieve.study.protocols import FoldSource
 
+OHSUMED_25 = "OHSUMED of LETOR 2"  # has 25 features; since LETOR 3, OHSUMED has 45
 N_FOLDS = 5  # the collections in the papers have five folds
 
 
@@ -30,6 +31,7 @@ KNOWN = (
     Known("MQ2007", 69_623, None, 46, "letor4"),  # papers print 1,700 queries
     Known("MQ2008", 15_211, 784, 46, "letor4"),
     Known("OHSUMED", 16_140, 106, 45, "letor3"),
+    Known(OHSUMED_25, 16_140, 106, 25, "letor3"),
     Known("HP2004", 74_409, 75, 64, "letor3"),
     Known("NP2004", 73_834, 75, 64, "letor3"),
     Known("TD2004", None, 75, 44, "letor3"),  # called .gov in the GAS paper

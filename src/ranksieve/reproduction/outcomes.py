@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,15 +12,21 @@ from ranksieve.study import Outcomes, StudyResult
 from ranksieve.study.comparison import compare_pairs
 from ranksieve.study.results import BASE
 
+if TYPE_CHECKING:
+    from ranksieve.reproduction.training import FoldPaths
+
 LEVEL = 0.05  # significance level, as in the papers
 
 
 class Number(NamedTuple):
-    """Our number, the published one, and the tolerance; each is None if there is none."""
+    """Our number, the published one, and how they are compared; each is None if there is none."""
 
     ours: float | None
     published: float | None
     tolerance: float | None = None
+    # Number of the ranker on all features, published if there is one: a method that cannot be told
+    # apart from it has reproduced nothing.
+    rival: float | None = None
 
     @property
     def difference(self) -> float | None:
@@ -29,10 +35,23 @@ class Number(NamedTuple):
 
     @property
     def is_within(self) -> bool | None:
-        """Whether the difference is within the tolerance; None if there is no tolerance."""
-        if self.difference is None or self.tolerance is None:
+        """Whether ours is within the tolerance; None if there is none, or if undecided."""
+        if self.difference is None or self.tolerance is None or self.is_undecided:
             return None
         return abs(self.difference) <= self.tolerance
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether ours is within the tolerance, but the rival would be, too.
+
+        Either the published numbers of the method and of its rival are no further apart than the
+        tolerance, or ours is within the tolerance of both.
+        """
+        ours, published, tolerance, rival = self
+        if ours is None or published is None or tolerance is None or rival is None:
+            return False
+        is_near = abs(ours - published) <= tolerance
+        return is_near and min(abs(ours - rival), abs(published - rival)) <= tolerance
 
     def as_dict(self) -> dict[str, Any]:
         """Convert to JSON values."""
@@ -40,7 +59,9 @@ class Number(NamedTuple):
             "published": self.published,
             "ours": self.ours,
             "difference": self.difference,
+            "tolerance": self.tolerance,
             "within": self.is_within,
+            "undecided": self.is_undecided,
         }
 
 
@@ -52,7 +73,9 @@ class MethodOutcome:
     values: Mapping[str, Sequence[Sequence[float]]]
     n_features: Sequence[float]  # mean over the folds, for each seed
     chosen: Sequence[Mapping[str, Any]] = ()  # parameters by fold; empty for selectors of a study
-    models: Sequence[Any] = ()  # model of each fold for figures, if there are any
+    paths: Sequence[FoldPaths] = ()  # by fold, for figures, if there are any
+    # Measure -> [fold]: values of the test queries, averaged over seeds.
+    per_query: Mapping[str, Sequence[np.ndarray]] = field(default_factory=dict)
 
 
 class Against(NamedTuple):

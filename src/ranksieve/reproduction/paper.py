@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from ranksieve.data import DataError
+from ranksieve.data import DataError, RankingData
 from ranksieve.reproduction.collections import CollectionFacts
 from ranksieve.significance import unified_rank
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ranksieve.reproduction.statements import Finding
+    from ranksieve.reproduction.training import FoldPaths
+    from ranksieve.selectors import FSBFS
     from ranksieve.study import StudyFold
 
 
@@ -31,7 +33,10 @@ Means = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 class Tolerance(NamedTuple):
-    """Largest difference of our numbers from the published ones; None sets no limit."""
+    """Largest difference from published numbers of a run that can be repeated exactly.
+
+    None sets no limit.
+    """
 
     mean: float | None
     folds: float | None = None
@@ -53,8 +58,8 @@ class TrainedMethod(NamedTuple):
 
     scores: np.ndarray
     n_features: int
-    chosen: Mapping[str, Any]
-    model: Any = None
+    chosen: Mapping[str, Any]  # JSON values
+    paths: FoldPaths | None = None  # for figures, if there are any
 
 
 @dataclass(frozen=True)
@@ -71,12 +76,17 @@ class PaperMethod:
     # For readers: the parameter that is set as published if known, and otherwise chosen on
     # validation queries.
     chosen: str = ""
-    tolerance: Tolerance | None = None  # for our numbers on collections in ``tolerance_on``
+    # If the published run can be repeated; with ``chosen``, where that parameter is published.
+    # Other numbers are judged by the noise of their difference from the paper's ``base``.
+    tolerance: Tolerance | None = None
     label: str = ""  # name in tables, by default that of the method; {n} is the number of features
     reading: str = ""  # interpretation of the paper that it belongs to; empty for all
     # Selector that this is another interpretation of, and with whose published numbers it is
     # compared.
     stands_for: str = ""
+    # Learns new features from training queries, if the rankers of the paper's study use new
+    # features of the method instead of selected ones.
+    construct: Callable[[RankingData], FSBFS] | None = None
 
 
 class Statement(NamedTuple):
@@ -123,8 +133,9 @@ class Paper:
     general_statements: Sequence[Statement] = ()  # for collections that the paper does not have
     # Table -> candidate -> unified rank over all collections.
     unified_ranks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    tolerance_on: Sequence[str] = ("MQ2008",)  # collections with the tolerances of the methods
-    tolerance_elsewhere: Tolerance | None = None  # on others, for methods that have a tolerance
+    # Candidate from which all others must be told apart: the ranker on all features. Empty if all
+    # published runs can be repeated.
+    base: str = ""
     fold_measures: Sequence[str] = ()  # in the tables of folds
     mean_measures: Sequence[str] = ()  # in those of means
     # Title of a table of means -> candidates; {title} is the collection.
@@ -163,13 +174,6 @@ class Paper:
         """Return the reading in whose study a candidate is run; empty for the first."""
         reading = self.candidates[name].reading
         return reading if reading in list(self.readings)[1:] else ""
-
-    def tolerance_of(self, name: str, collection: str | None) -> Tolerance | None:
-        """Return the tolerance of a method on a collection; None if there is none."""
-        tolerance = self.candidates[name].tolerance
-        if collection in self.tolerance_on or tolerance is None:
-            return tolerance
-        return self.tolerance_elsewhere
 
     def recompute_ranks(
         self, table: str, collections: Iterable[str] | None = None

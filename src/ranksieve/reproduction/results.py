@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -10,11 +10,19 @@ import numpy as np
 
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.reproduction.collections import CollectionFacts
-from ranksieve.reproduction.outcomes import Best, MethodOutcome, Number, find_bests, validation_mean
+from ranksieve.reproduction.outcomes import (
+    LEVEL,
+    Best,
+    MethodOutcome,
+    Number,
+    find_bests,
+    validation_mean,
+)
 from ranksieve.reproduction.paper import FeatureStatement, Paper, Statement, Tolerance
 from ranksieve.reproduction.statements import Curves, Features, Finding
 from ranksieve.reproduction.training import ranker_settings
 from ranksieve.significance import relative_improvement, unified_rank
+from ranksieve.significance.samples import paired_differences
 from ranksieve.study import Study, StudyResult
 from ranksieve.study.results import BASE, RANDOM, Run
 
@@ -52,17 +60,51 @@ class Reproduction:
         return self.paper.candidates[name].label.format(n=self.facts.n_features) or name
 
     def tolerance(self, name: str) -> Tolerance | None:
-        """Return the tolerance of a method; None if there is none."""
-        return self.paper.tolerance_of(name, self.facts.known_as)
+        """Return the tolerance of a method whose published run can be repeated; else None."""
+        candidate = self.paper.candidates[name]
+        can_repeat = not candidate.chosen or self._has_settings(name)
+        return candidate.tolerance if can_repeat and self._has_numbers(name) else None
+
+    def noise(self, name: str, measure: str) -> float | None:
+        """Return the tolerance of other methods; None if there are no values to compare.
+
+        That is half the width of the 95 % confidence interval, over test queries, of the
+        difference between our method and our ranker on all features.
+        """
+        base = self.paper.base
+        if name == base or not {name, base} <= set(self.outcomes):
+            return None
+        ours, bases = (self.outcomes[own].per_query.get(measure) for own in (name, base))
+        if ours is None or bases is None:
+            return None
+        differences = paired_differences(np.concatenate(ours), np.concatenate(bases))
+        return differences.half_width(1 - LEVEL)
+
+    def is_judged_by_noise(self, name: str) -> bool:
+        """Whether a method has published means, and the noise is their tolerance."""
+        return name in self.outcomes and any(
+            self.mean(name, measure).rival is not None for measure in self.paper.measures
+        )
 
     def note(self, name: str) -> str:
         """Describe how a method was run, for readers."""
         candidate = self.paper.candidates[name]
         if not candidate.chosen:
             return candidate.note
-        is_published = name in self.paper.settings.get(self.facts.known_as or "", {})
-        source = "LETOR's {}" if is_published else "{} chosen by validation"
+        source = "LETOR's {}" if self._has_settings(name) else "{} chosen by validation"
         return f"{source.format(candidate.chosen)}; {candidate.note}"
+
+    def _has_settings(self, name: str) -> bool:
+        return name in self.paper.settings.get(self.facts.known_as or "", {})
+
+    def _has_numbers(self, name: str) -> bool:
+        """Whether there are published numbers of a method on the collection."""
+        tables = (self.paper.on_folds, self.paper.means)
+        return any(
+            self._published(table, name, measure) is not None
+            for table in tables
+            for measure in self.paper.measures
+        )
 
     def on_folds(self, name: str, measure: str) -> list[Number]:
         """Return a measure on each fold, ours and published."""
@@ -81,7 +123,13 @@ class Reproduction:
         if name not in self.outcomes:
             return Number(None, published)
         ours = float(np.mean(self.of_seeds(name, measure)))
-        return Number(ours, published, self._limit(name, measure, "mean"))
+        noise = self.noise(name, measure)
+        if self.tolerance(name) is not None or published is None or noise is None:
+            return Number(ours, published, self._limit(name, measure, "mean"))
+        rival = self._published(self.paper.means, self.paper.base, measure)
+        if rival is None:
+            rival = float(np.mean(self.of_seeds(self.paper.base, measure)))
+        return Number(ours, published, noise, rival)
 
     def _published(self, table: Mapping[str, Any], name: str, measure: str) -> Any:
         printed = self.paper.candidates[name].stands_for or name
@@ -103,18 +151,48 @@ class Reproduction:
         return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
     def verdicts(self, name: str) -> list[bool]:
-        """Return, for each number with a tolerance, whether it is within the tolerance."""
-        numbers = (
-            number
-            for measure in self.paper.measures
-            for number in (*self.on_folds(name, measure), self.mean(name, measure))
-        )
-        return [number.is_within for number in numbers if number.is_within is not None]
+        """Return, for each number that can be judged, whether it is within the tolerance."""
+        verdicts = (number.is_within for number in self._numbers(name))
+        return [verdict for verdict in verdicts if verdict is not None]
+
+    def n_undecided(self, name: str) -> int:
+        """Count the numbers that cannot be told apart from those of the ranker on all features."""
+        return sum(number.is_undecided for number in self._numbers(name))
+
+    def _numbers(self, name: str) -> Iterator[Number]:
+        for measure in self.paper.measures:
+            yield from self.on_folds(name, measure)
+            yield self.mean(name, measure)
 
     def is_within(self, name: str) -> bool | None:
-        """Whether all numbers of a method are within their tolerance; None if none has one."""
+        """Whether all numbers of a method are within their tolerance.
+
+        None if none has a tolerance, or if no number is outside but some are undecided.
+        """
         verdicts = self.verdicts(name)
-        return all(verdicts) if verdicts else None
+        if not verdicts or (all(verdicts) and self.n_undecided(name)):
+            return None
+        return all(verdicts)
+
+    def judgment(self, name: str) -> str:
+        """Say whether a method is as published, or why that cannot be said."""
+        is_within = self.is_within(name)
+        if is_within is not None:
+            return "yes" if is_within else "no"
+        n_within, n_undecided = len(self.verdicts(name)), self.n_undecided(name)
+        if n_undecided:
+            return f"{n_within} of {n_within + n_undecided}" if n_within else "cannot tell"
+        return f"needs {self.paper.base}" if self._has_numbers(name) else "unpublished"
+
+    @property
+    def counted(self) -> list[str]:
+        """Methods whose published numbers are counted.
+
+        Two readings of a method are compared with the same numbers, which count once: for the first
+        reading.
+        """
+        candidates = self.paper.candidates
+        return [name for name in self.outcomes if candidates[name].stands_for not in self.outcomes]
 
     def published_choices(self, name: str) -> Sequence[Mapping[str, Any]] | None:
         """Return the published choices on the folds; None if the paper has none."""
@@ -205,12 +283,14 @@ class Reproduction:
 
     def as_dict(self) -> dict[str, Any]:
         """Convert all numbers, ours and published, and the verdicts about them to JSON values."""
-        verdicts = [verdict for name in self.outcomes for verdict in self.verdicts(name)]
+        verdicts = [verdict for name in self.counted for verdict in self.verdicts(name)]
+        n_undecided = sum(map(self.n_undecided, self.counted))
         return {
             "paper": self.paper.name,
             **self.facts.as_dict(),
-            "asked": len(verdicts),
+            "asked": len(verdicts) + n_undecided,
             "within": sum(verdicts),
+            "undecided": n_undecided,
             "methods": {name: _method_values(self, name) for name in self.outcomes},
             "unified_ranks": {
                 table: _rank_values(self, table) for table in self.paper.unified_ranks
@@ -236,6 +316,7 @@ def _method_values(result: Reproduction, name: str) -> dict[str, Any]:
         "settings": settings,
         "asked": None if tolerance is None else tolerance._asdict(),
         "within": result.is_within(name),
+        "judgment": result.judgment(name) if result.is_published else None,
         "random_below": result.random_below(name),
         "n_features": list(outcome.n_features),
         "chosen": [dict(chosen) for chosen in outcome.chosen],

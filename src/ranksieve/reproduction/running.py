@@ -5,19 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from ranksieve.io.files import PathLike
+from ranksieve._version import __version__
+from ranksieve.io.files import PathLike, make_directory
 from ranksieve.progress import listen, track
 from ranksieve.reproduction.collections import AtHand, CollectionFacts, open_at_hand
+from ranksieve.reproduction.constructing import (
+    BEST_FIRST,
+    construct_on_folds,
+    constructed_sources,
+    restore_run,
+)
+from ranksieve.reproduction.ledger import METHODS, MethodLedger
 from ranksieve.reproduction.outcomes import MethodOutcome
-from ranksieve.reproduction.paper import FoldAtHand, Paper, TrainedMethod, check_known
+from ranksieve.reproduction.paper import FoldAtHand, Paper, PaperMethod, check_known
 from ranksieve.reproduction.papers import PAPERS
 from ranksieve.reproduction.results import Reproduction
-from ranksieve.reproduction.training import measure_scores
-from ranksieve.study import Study, StudyResult
+from ranksieve.study import FoldSummary, Run, Study, StudyResult
+from ranksieve.study.cells import query_values
 
 
 def reproduce(
@@ -49,7 +58,8 @@ def reproduce(
     n_seeds : int, optional
         Number of runs of randomized methods; by default that of the paper.
     out : path, optional
-        Directory of the studies, ``study/`` and ``study-<reading>/``, from which they resume.
+        Directory in which finished work is kept, and from which the same call resumes: studies in
+        ``study/`` and ``study-<reading or method>/``, other methods in ``methods.jsonl``.
     convention : str, optional
         Metric convention; by default that of the paper, or else of the collection, see
         :func:`ranksieve.reproduction.collections.open_at_hand`.
@@ -81,24 +91,39 @@ def reproduce(
     if convention is None and usual is not None:
         at_hand = replace(at_hand, facts=replace(facts, convention=usual))
     trained = [name for name in names if paper.candidates[name].train is not None]
+    constructing = [name for name in names if paper.candidates[name].construct is not None]
     by_study: dict[str, list[str]] = {}
     if paper.study is not None:
         for name in names:
-            if name not in trained:
+            if name not in (*trained, *constructing):
                 by_study.setdefault(paper.study_of(name), []).append(name)
     outcomes: dict[str, MethodOutcome] = {}
     study = planned = None
-    for study_name, members in by_study.items():
-        folder = f"study-{study_name}" if study_name else "study"
-        study_out = None if out is None else Path(out, folder)
-        plan = _plan_study(paper, at_hand, study_name, members, used_rankers, n_seeds, study_out)
+
+    def plan_study(reading: str, folder: str, selectors: Sequence[str]) -> Study:
+        own = None if out is None else Path(out, folder)
+        return _plan_study(paper, at_hand, reading, selectors, used_rankers, n_seeds, own)
+
+    for reading_name, members in by_study.items():
+        folder = f"study-{reading_name}" if reading_name else "study"
+        plan = plan_study(reading_name, folder, [_selector(paper, name) for name in members])
         result = plan.run()
-        study, planned = (result, plan) if study is None else (study, planned)
+        if study is None:
+            study, planned = result, plan
         if len(used_rankers) == 1:
             outcomes |= {
                 name: _of_study(result, _selector(paper, name), paper.measures) for name in members
             }
-    outcomes |= _run_on_folds(paper, at_hand, trained)
+    for name in constructing:
+        assert study is not None  # at least that of all features
+        plan = plan_study("", f"study-{name}", [BEST_FIRST])
+        runs = _run_constructed(name, paper.candidates[name], plan, at_hand, study.folds)
+        study = replace(study, runs=_in_order(dict(study.runs) | runs, names))
+        if len(used_rankers) == 1:
+            outcomes[name] = _of_study(study, name, paper.measures)
+    with TemporaryDirectory() as temporary:
+        kept = Path(temporary if out is None else out)
+        outcomes |= _run_on_folds(paper, at_hand, trained, kept)
     ordered = {name: outcomes[name] for name in names if name in outcomes}
     return Reproduction(paper, at_hand.facts, ordered, study, planned)
 
@@ -111,13 +136,12 @@ def _plan_study(
     paper: Paper,
     at_hand: AtHand,
     reading: str,
-    names: Sequence[str],
+    selectors: Sequence[str],
     rankers: Sequence[str],
     n_seeds: int | None,
     out: PathLike | None,
 ) -> Study:
     facts = at_hand.facts
-    selectors = [_selector(paper, name) for name in names]
     plan = dict(paper.study or {}) | dict(paper.readings.get(reading, {})) | {"rankers": rankers}
     if callable(plan["ks"]):
         plan["ks"] = plan["ks"](facts.n_features)
@@ -137,6 +161,31 @@ def _plan_study(
     )
 
 
+def _run_constructed(
+    name: str,
+    candidate: PaperMethod,
+    plan: Study,
+    at_hand: AtHand,
+    folds: Sequence[FoldSummary],
+) -> dict[tuple[str, str], Run]:
+    """Run a method whose new features rankers use, with every ranker of the plan."""
+    assert candidate.construct is not None
+    constructions = construct_on_folds(at_hand.sources, candidate.construct)
+    plan.folds = constructed_sources(constructions)
+    result = plan.run()
+    return {
+        (name, ranker): restore_run(result.run(BEST_FIRST, ranker), name, constructions, folds)
+        for ranker in result.rankers
+    }
+
+
+def _in_order(
+    runs: Mapping[tuple[str, str], Run], names: Sequence[str]
+) -> dict[tuple[str, str], Run]:
+    """Return runs with the selectors in the order of the paper."""
+    return dict(sorted(runs.items(), key=lambda item: names.index(item[0][0])))
+
+
 def _with_convention(
     parameters: Mapping[str, Mapping[str, Any]], kept: set[str], facts: CollectionFacts
 ) -> dict[str, dict[str, Any]]:
@@ -154,34 +203,83 @@ def _with_convention(
 def _of_study(study: StudyResult, name: str, measures: Sequence[str]) -> MethodOutcome:
     chosen = study.run(name, study.rankers[0]).chosen
     numbers = [[len(outcome.features) for outcome in seed] for seed in chosen.outcomes]
-    values = {measure: chosen.values(measure).tolist() for measure in measures}
-    return MethodOutcome(values, np.mean(numbers, axis=1).tolist())
+    by_fold = list(zip(*chosen.outcomes, strict=True))
+    return MethodOutcome(
+        {measure: chosen.values(measure).tolist() for measure in measures},
+        np.mean(numbers, axis=1).tolist(),
+        per_query={
+            measure: [
+                np.mean([outcome.per_query[measure] for outcome in seeds], axis=0)
+                for seeds in by_fold
+            ]
+            for measure in measures
+        },
+    )
 
 
-def _run_on_folds(paper: Paper, at_hand: AtHand, names: Sequence[str]) -> dict[str, MethodOutcome]:
-    """Train the methods that are not selectors of a study, one fold after the other."""
+def _run_on_folds(
+    paper: Paper, at_hand: AtHand, names: Sequence[str], out: Path
+) -> dict[str, MethodOutcome]:
+    """Train the methods that are not selectors of a study, one fold after the other.
+
+    Results that are in the ledger already are not computed again.
+    """
     if not names:
         return {}
     facts = at_hand.facts
     settings = paper.settings.get(facts.known_as or "", {})
+    head = {
+        "ranksieve": __version__,
+        "paper": paper.name,
+        "convention": facts.convention,
+        "measures": list(paper.measures),
+        "folds": [source.name for source in at_hand.sources],
+    }
+    ledger = MethodLedger(make_directory(out) / METHODS, head)
     advance = track("Methods", len(at_hand.sources) * len(names))
-    results: dict[str, list[tuple[TrainedMethod, dict[str, float]]]] = {name: [] for name in names}
+    results: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     for position, fold in enumerate(at_hand.folds()):
+        ledger.add_fold(fold)
         at = FoldAtHand(position, fold, facts, settings, {})
         for name in names:
-            train = paper.candidates[name].train
-            assert train is not None
-            with listen(None):  # nested progress bars would only flicker
-                trained = train(name, paper.candidates[name], at)
-            measured = measure_scores(fold.test, trained.scores, paper.measures, facts.convention)
-            results[name].append((trained, measured))
+            candidate = paper.candidates[name]
+            cell = {"fold": fold.name, "method": name, "settings": dict(candidate.settings)}
+            if cell not in ledger:
+                ledger.add(cell, _train(name, candidate, at, paper.measures))
+            results[name].append(ledger.get(cell))
             advance(1)
+    return {name: _of_folds(folds, paper.measures) for name, folds in results.items()}
+
+
+def _train(
+    name: str, candidate: PaperMethod, at: FoldAtHand, measures: Sequence[str]
+) -> dict[str, Any]:
+    """Train a method on a fold; return its results as JSON values."""
+    assert candidate.train is not None
+    with listen(None):  # nested progress bars would only flicker
+        trained = candidate.train(name, candidate, at)
+    values = query_values(at.data.test, trained.scores, measures, at.facts.convention)
     return {
-        name: MethodOutcome(
-            {measure: [[means[measure] for _, means in folds]] for measure in paper.measures},
-            [float(np.mean([trained.n_features for trained, _ in folds]))],
-            [trained.chosen for trained, _ in folds],
-            [trained.model for trained, _ in folds],
-        )
-        for name, folds in results.items()
+        "values": {measure: values[measure].tolist() for measure in measures},
+        "n_features": trained.n_features,
+        "chosen": dict(trained.chosen),
+        "paths": None if trained.paths is None else trained.paths.as_dict(),
     }
+
+
+def _of_folds(folds: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> MethodOutcome:
+    """Make the outcome of a method from its results on the folds, as the ledger has them."""
+    per_query = {
+        measure: [np.array(fold["values"][measure]) for fold in folds] for measure in measures
+    }
+    chosen = [
+        {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
+        for own in (fold["chosen"] for fold in folds)
+    ]
+    return MethodOutcome(
+        {name: [[float(own.mean()) for own in values]] for name, values in per_query.items()},
+        [float(np.mean([fold["n_features"] for fold in folds]))],
+        chosen,
+        [fold["paths"] for fold in folds if fold["paths"] is not None],
+        per_query,
+    )

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ranksieve.data import RankingData
-from ranksieve.metrics import evaluate
+from ranksieve.data import DataError, RankingData
+from ranksieve.io.records import check_kinds, get_numbers
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.reproduction.paper import FoldAtHand, PaperMethod, TrainedMethod
 from ranksieve.selectors._search.paths import Fit
@@ -16,18 +16,62 @@ from ranksieve.selectors.embedded.fsmrank import fsmrank_path
 from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study import StudyFold
+from ranksieve.study.cells import query_values
 from ranksieve.study.plan import grid_points
 from ranksieve.sums.held_out import linear_scores, measure_models
 
-PATH_MEASURES = ("MAP", "MeanNDCG")  # measures in the figures of greedy RankRLS
+# Measures in the figures of greedy RankRLS, and the queries that they are measured on.
+PATH_MEASURES = ("MAP", "MeanNDCG")
+PATH_PARTS = ("validation", "test")
 
 
 class FoldPaths(NamedTuple):
-    """All models of greedy RankRLS on a fold."""
+    """Values of all models of greedy RankRLS on a fold, for figures.
 
-    selector: GreedyRankRLSCV
-    # Part of the fold and measure -> means over queries (regularization parameters, sizes).
-    values: Mapping[tuple[str, str], np.ndarray]
+    Attributes of :class:`GreedyRankRLSCV` have the same names here.
+    """
+
+    lams_: list[float]
+    lam_: float
+    selected_: list[int]
+    n_features_in_: int
+    # Part of the fold -> measure -> means over queries (regularization parameters, sizes).
+    means: Mapping[str, Mapping[str, np.ndarray]]
+    measure: str = "map"
+    criterion: str = "squared"
+    validated_: bool = True
+
+    @property
+    def values_(self) -> np.ndarray:
+        """Validation MAP (regularization parameters, sizes)."""
+        return self.means["validation"]["MAP"]
+
+    @classmethod
+    def of(cls, record: Any) -> FoldPaths:
+        """Make a value of :meth:`as_dict` again; raise a DataError for anything else."""
+        check_kinds(record, dict(lams=list, lam=float, selected=list, n_features=int, means=dict))
+        lams, n_features = record["lams"], record["n_features"]
+        if record["means"].keys() != set(PATH_PARTS) or record["lam"] not in lams:
+            raise DataError("not the paths of greedy RankRLS")
+        means = {
+            part: {name: get_numbers(values, name, len(lams), None) for name in PATH_MEASURES}
+            for part, values in record["means"].items()
+        }
+        return cls(lams, record["lam"], record["selected"], n_features, means)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Convert to JSON values."""
+        means = {
+            part: {name: values.tolist() for name, values in of_part.items()}
+            for part, of_part in self.means.items()
+        }
+        return {
+            "lams": self.lams_,
+            "lam": self.lam_,
+            "selected": self.selected_,
+            "n_features": self.n_features_in_,
+            "means": means,
+        }
 
 
 def ranker_settings(name: str, settings: Mapping[str, Any], convention: str) -> dict[str, Any]:
@@ -82,14 +126,20 @@ def train_greedy_rankrls(name: str, candidate: PaperMethod, at: FoldAtHand) -> T
     selector = _greedy_rankrls(at)
     features = tuple(feature + 1 for feature in selector.selected_.tolist())
     chosen = {"lam": selector.lam_, "n_features": len(features), "features": features}
-    values = {}
-    for part, data in (("validation", at.data.vali), ("test", at.data.test)):
-        for measure in PATH_MEASURES:
-            paths = map(_all_sizes, selector.paths_)
-            measured = measure_models(data, paths, measure, at.facts.convention)
-            values[part, measure] = np.array([path.mean for path in measured])
-    model = FoldPaths(selector, values)
-    return TrainedMethod(selector.predict(at.data.test), len(features), chosen, model)
+    means = {
+        part: {name: _path_means(selector, data, name) for name in PATH_MEASURES}
+        for part, data in zip(PATH_PARTS, (at.data.vali, at.data.test), strict=True)
+    }
+    selected, n_features = selector.selected_.tolist(), at.data.train.n_features
+    paths = FoldPaths(selector.lams_, selector.lam_, selected, n_features, means)
+    return TrainedMethod(selector.predict(at.data.test), len(features), chosen, paths)
+
+
+def _path_means(selector: GreedyRankRLSCV, data: RankingData, measure: str) -> np.ndarray:
+    """Return the mean over queries of every model (regularization parameters, sizes)."""
+    paths = map(_all_sizes, selector.paths_)
+    measured = measure_models(data, paths, measure, selector.convention)
+    return np.array([path.mean for path in measured])
 
 
 def _all_sizes(path: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
@@ -118,12 +168,5 @@ def _greedy_rankrls(at: FoldAtHand) -> GreedyRankRLSCV:
 
 def _best_on_validation(fold: StudyFold, scores: list[np.ndarray], convention: str) -> int:
     """Return the index of the scores with the largest validation MAP; the first if tied."""
-    values = [measure_scores(fold.vali, tried, ["MAP"], convention)["MAP"] for tried in scores]
-    return int(np.argmax(values))
-
-
-def measure_scores(
-    data: RankingData, scores: np.ndarray, measures: Sequence[str], convention: str
-) -> dict[str, float]:
-    """Return the mean over queries of each measure."""
-    return evaluate(data.y, scores, data.qid, measures, convention, doc_ids=data.doc_ids).mean
+    values = [query_values(fold.vali, tried, ["MAP"], convention)["MAP"] for tried in scores]
+    return int(np.argmax([value.mean() for value in values]))

@@ -15,6 +15,7 @@ from ranksieve.report.figures import style
 from ranksieve.text import quantity
 
 if TYPE_CHECKING:
+    from ranksieve.reproduction.training import FoldPaths
     from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
 
 _MOST = 4  # curves that are easily distinguished
@@ -25,7 +26,7 @@ _LISTED = 5  # features in words
 
 
 def plot_path_scores(
-    selector: GreedyRankRLSCV,
+    selector: GreedyRankRLSCV | FoldPaths,
     lams: Sequence[float] | None = None,
     names: Sequence[str] | None = None,
     *,
@@ -39,8 +40,8 @@ def plot_path_scores(
 
     Parameters
     ----------
-    selector : GreedyRankRLSCV
-        Fitted.
+    selector : GreedyRankRLSCV or FoldPaths
+        Fitted; or what a reproduction keeps of it.
     lams : sequence of float, optional
         Tried regularizations to draw in addition to the chosen one; by default up to
         four, spread evenly.
@@ -96,7 +97,9 @@ def plot_path_scores(
     return ax
 
 
-def describe_path_scores(selector: GreedyRankRLSCV, names: Sequence[str] | None = None) -> str:
+def describe_path_scores(
+    selector: GreedyRankRLSCV | FoldPaths, names: Sequence[str] | None = None
+) -> str:
     """Describe what :func:`plot_path_scores` shows, and what it means."""
     k, lam = len(selector.selected_), selector.lam_
     taken = [str(f + 1) if names is None else str(names[f]) for f in selector.selected_]
@@ -166,7 +169,7 @@ def _name_above(ax: Axes, features: Sequence[str]) -> None:
     above.spines["top"].set_visible(False)
 
 
-def _chosen_value(selector: GreedyRankRLSCV) -> float:
+def _chosen_value(selector: GreedyRankRLSCV | FoldPaths) -> float:
     row = selector.lams_.index(selector.lam_)
     return float(selector.values_[row, len(selector.selected_) - 1])
 
@@ -182,7 +185,7 @@ def _label(lam: float) -> str:
     return rf"$\lambda = {value}$"
 
 
-def _describe_measure(selector: GreedyRankRLSCV) -> str:
+def _describe_measure(selector: GreedyRankRLSCV | FoldPaths) -> str:
     if selector.validated_:
         return f"{parse_measure(selector.measure)} on validation queries"
     if selector.criterion == "squared":

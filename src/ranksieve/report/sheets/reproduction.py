@@ -87,7 +87,7 @@ def _methods(result: Reproduction) -> Sheet:
         "random below": [Entry(result.random_below(n), ".0%") for n in names],
         "tolerance of means": [Entry(_limit(result, n, "mean")) for n in names],
         "tolerance of folds": [Entry(_limit(result, n, "folds")) for n in names],
-        "within tolerance": [Entry.yes_or_no(result.is_within(n)) for n in names],
+        "as published": [Entry(_judgment(result, n)) for n in names],
     }
     shown = {
         name: cells
@@ -99,7 +99,7 @@ def _methods(result: Reproduction) -> Sheet:
     rows = [list(row) for row in zip(labels, *shown.values(), settings, strict=True)]
     return Sheet(
         f"{result.paper.name}-methods",
-        f"How methods were run on {result.facts.title}, and whether they are within the tolerance",
+        f"How methods were run on {result.facts.title}, and whether they are as published",
         "",
         [METHOD, *map(Column, shown), text_column("settings")],
         [rows],
@@ -111,16 +111,55 @@ def _methods_notes(result: Reproduction, names: Sequence[str]) -> Iterator[str]:
     yield "features: mean number over folds and seeds."
     if any(result.random_below(name) is not None for name in names):
         yield "random below: share of the random orders with a smaller MAP."
-    verdicts = {name: result.verdicts(name) for name in names if result.verdicts(name)}
-    if not verdicts:
+    if not result.is_published:
         return
     yield from result.paper.notes
-    n_within = sum(map(sum, verdicts.values()))
-    n_numbers, n_methods = sum(map(len, verdicts.values())), sum(map(all, verdicts.values()))
-    yield (
+    yield from _explain_judgments(result)
+    counts = [(result.verdicts(name), result.n_undecided(name)) for name in result.counted]
+    judged = [
+        (verdicts, n_undecided) for verdicts, n_undecided in counts if verdicts or n_undecided
+    ]
+    if not judged:
+        return
+    n_within = sum(sum(verdicts) for verdicts, _ in judged)
+    n_undecided = sum(own for _, own in judged)
+    n_numbers = sum(len(verdicts) for verdicts, _ in judged) + n_undecided
+    n_methods = sum(result.is_within(name) is True for name in result.counted)
+    note = (
         f"Within the tolerance: {n_within} of {n_numbers} published numbers, and all numbers of "
-        f"{n_methods} of {len(verdicts)} methods."
+        f"{n_methods} of {len(judged)} methods."
     )
+    if n_undecided:
+        base = result.label(result.paper.base)
+        note += f" {n_undecided} more numbers cannot be told apart from {base}."
+    yield note
+
+
+def _explain_judgments(result: Reproduction) -> Iterator[str]:
+    """Explain the words of the column ``as published``."""
+    judgments = {result.judgment(name) for name in result.outcomes}
+    if "unpublished" in judgments:
+        yield "unpublished: there is no published number to compare with."
+    if any(map(result.is_judged_by_noise, result.outcomes)):
+        base = result.label(result.paper.base)
+        yield (
+            "noise: half the width of the 95 % confidence interval of the difference between our "
+            f"method and {base}, over the test queries. It is the tolerance of methods whose "
+            "published runs cannot be repeated exactly."
+        )
+        yield (
+            "cannot tell: our numbers are within the noise of the paper's, but the paper's numbers "
+            f"of {base} are within the noise of these or of ours, so that {base} would pass for "
+            "the method. If that is true of some numbers only, the others are counted."
+        )
+    needed = f"needs {result.paper.base}"
+    if needed in judgments:
+        yield f"{needed}: without it, the noise is not known."
+
+
+def _judgment(result: Reproduction, name: str) -> str | None:
+    is_judged = result.is_published and name in result.outcomes
+    return result.judgment(name) if is_judged else None
 
 
 def _mean_number(result: Reproduction, name: str) -> float | None:
@@ -133,8 +172,10 @@ def _mean_number(result: Reproduction, name: str) -> float | None:
 
 def _limit(result: Reproduction, name: str, what: Literal["mean", "folds"]) -> str | None:
     """Tolerance of means or of folds, as text."""
+    if what == "mean" and result.is_judged_by_noise(name):
+        return "noise"
     limit = getattr(result.tolerance(name), what, None)
-    if limit is None:
+    if limit is None or (what == "folds" and not result.paper.fold_measures):
         return None
     return "4 digits" if limit == FOUR_DIGITS else f"{limit:g}"
 

@@ -49,12 +49,19 @@ def means_sheet(result: Reproduction, suffix: str, title: str, names: Sequence[s
     rows: list[Row] = []
     notes = _notes(result)
     for name in [name for name in names if name in result.outcomes]:
-        rows += _number_rows([result.label(name)], [result.mean(name, m) for m in measures], ".4f")
+        means = [result.mean(name, measure) for measure in measures]
+        rows += _number_rows([result.label(name)], means, ".4f")
+        if result.is_judged_by_noise(name):
+            noise = (Entry(number.tolerance, ".4f") for number in means)
+            rows.append([Entry(result.label(name)), Entry("noise"), *noise])
         spreads = [result.spread(name, measure) for measure in measures]
         if None not in spreads:
             spread = (Entry(value, ".4f") for value in spreads)
             rows.append([Entry(result.label(name)), Entry("spread"), *spread])
-    if any(row[1].value == "spread" for row in rows):
+    shown = {row[1].value for row in rows}
+    if "noise" in shown:
+        notes.append("noise: the tolerance of methods whose runs cannot be repeated (below).")
+    if "spread" in shown:
         notes.append("spread: standard deviation over seeds.")
     return _sheet_of_measures(result, suffix, title.format(title=result.facts.title), rows, notes)
 
@@ -97,6 +104,9 @@ def _notes(result: Reproduction) -> list[str]:
     sources = result.paper.sources
     source = sources.get(result.facts.known_as or "") or sources.get("")
     diff = "diff: ours minus paper, unless it rounds to 0; *: outside the tolerance (below)."
+    if any(map(result.n_undecided, result.outcomes)):
+        base = result.label(result.paper.base)
+        diff += f" ?: within it, but cannot be told apart from {base}."
     return [diff] if source is None else [f"paper: {source}.", diff]
 
 
@@ -105,7 +115,7 @@ def _number_rows(
 ) -> Iterator[Row]:
     """Rows of published numbers, of ours and of their differences, where available.
 
-    A difference is marked with ``*`` if it exceeds the tolerance.
+    Differences are marked: ``*`` if they exceed the tolerance, ``?`` if they are undecided.
     """
     first = [Entry(name) for name in names]
     for source, attribute in (("paper", "published"), ("ours", "ours")):
@@ -113,7 +123,7 @@ def _number_rows(
         if any(value is not None for value in values):
             yield [*first, Entry(source), *(Entry(value, form) for value in values)]
     differences = [difference_cell(number, form) for number in numbers]
-    if any(cell.text.strip("+0.") for cell in differences):
+    if any(cell.mark or cell.text.strip("+0.") for cell in differences):
         yield [*first, Entry("diff"), *differences]
 
 
@@ -121,7 +131,7 @@ def difference_cell(number: Number | None, form: str) -> Entry:
     """Ours minus the published number; empty if there is none."""
     if number is None or number.difference is None:
         return Entry("")
-    mark = "*" if number.is_within is False else ""
+    mark = "*" if number.is_within is False else "?" if number.is_undecided else ""
     return Entry(number.difference, f"+z{form.removeprefix('+').removeprefix('z')}", mark=mark)
 
 

@@ -8,8 +8,8 @@ whether to standardize features were chosen after looking at test results of MQ2
 agreement shows only that such a result can be reached. RankBoost's thresholds are evenly spaced:
 with them, the validation queries of MQ2008 choose the published numbers of rounds. AdaRank as
 published starts with feature 39 on every fold of MQ2008 and finds little beyond it; LETOR's runs
-must differ in a way that is not documented. So AdaRank-NDCG is not within the tolerance, and
-AdaRank-MAP is so only on average: single folds differ by up to 0.03, in both directions.
+must differ in a way that is not documented. So AdaRank-NDCG is not as published, and AdaRank-MAP is
+close only on average: single folds differ by up to 0.03, in both directions.
 
 T. Qin, T.-Y. Liu. Introducing LETOR 4.0 datasets. arXiv:1306.2597, 2013: the baselines on the home
 page of the collections. Other values are those printed in the papers about greedy RankRLS and
@@ -112,17 +112,12 @@ CANDIDATES: Mapping[str, PaperMethod] = {
         chosen="numbers of rounds",
         tolerance=Tolerance(0.0002, 0.0004),
     ),
-    "adarank-map": _ranker(
-        "rounds chosen by validation", _ADARANK, "best_round_", tolerance=Tolerance(0.006)
-    ),
-    "adarank-ndcg": _ranker(
-        "NDCG@10; rounds chosen by validation", _ADARANK, "best_round_", tolerance=Tolerance(0.006)
-    ),
+    "adarank-map": _ranker("rounds chosen by validation", _ADARANK, "best_round_"),
+    "adarank-ndcg": _ranker("NDCG@10; rounds chosen by validation", _ADARANK, "best_round_"),
     "listnet": _ranker(
         "epochs chosen by validation; learning rate and batch size by test results of MQ2008",
         _LISTNET,
         "best_epoch_",
-        tolerance=Tolerance(0.006),
     ),
     "lambdamart": _ranker(
         "trees of the FS-ED paper; their number chosen by NDCG@10 on validation queries",
@@ -148,7 +143,7 @@ PAPER = Paper(
     on_folds=ON_FOLDS,
     means=MEANS,
     settings=SETTINGS,
-    tolerance_on=("MQ2007", "MQ2008"),
+    base="ranksvm",
     fold_measures=("MAP",),
     mean_measures=("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "MAP"),
     groups={"Means of the folds of {title}": tuple(CANDIDATES)},
@@ -156,5 +151,8 @@ PAPER = Paper(
         "": "LETOR 4.0's baselines; for rankrls, the greedy RankRLS paper; for ranksvm, listnet "
         "and other collections, the FS-SCPR paper"
     },
-    notes=("For rankrls and ranksvm, the tolerance applies to all published measures.",),
+    notes=(
+        "The tolerances of ranksvm-struct and rankboost are for MAP; others are for all published "
+        "measures. Without LETOR's numbers of rounds, the tolerance of rankboost is the noise.",
+    ),
 )
