@@ -11,7 +11,7 @@ from ranksieve.data import RankingData
 from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.reproduction.paper import FoldAtHand, PaperMethod, TrainedMethod
-from ranksieve.selectors._search.paths import Fit
+from ranksieve.selectors._search.paths import AnyFit
 from ranksieve.selectors.embedded.fsmrank import fsmrank_path
 from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
 from ranksieve.selectors.registry import SELECTORS
@@ -92,7 +92,7 @@ def train_greedy_rankrls(name: str, candidate: PaperMethod, at: FoldAtHand) -> T
     return TrainedMethod(selector.predict(at.data.test), len(features), chosen, model)
 
 
-def _all_sizes(path: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
+def _all_sizes(path: Sequence[AnyFit]) -> tuple[np.ndarray, np.ndarray]:
     """Return the features of a path in order, and the weights of its models (features, models)."""
     features = np.array(path[-1].features)
     coefs = np.zeros((len(features), len(path)))
