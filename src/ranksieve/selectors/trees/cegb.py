@@ -19,7 +19,7 @@ from ranksieve.parameters import Costs
 from ranksieve.progress import track
 from ranksieve.rankers.lightgbm_data import (
     blocks_of,
-    check_whole_labels,
+    check_for_lightgbm,
     dataset_of,
     lightgbm_errors,
 )
@@ -174,7 +174,7 @@ class CostEfficientTrees(TreeSelector):
         ]
 
     def _sweep(self, source: Source, choices: Choices) -> list[PenalizedTrees]:
-        check_whole_labels("LambdaMART", source)
+        check_for_lightgbm("LambdaMART", source)
         for name in _OURS:
             if name in (self.params or {}):
                 raise ValueError(f"params has {name}: use the parameters tradeoffs and costs")
