@@ -77,9 +77,11 @@ class LambdaMART(Ranker):
     learns to which side they go. It takes values up to 1e-35 for 0; a feature that this makes equal
     within most of the queries in which it differs raises a DataError, which says by what to
     multiply it. Queries of one document or of equal labels have no gradient, but their rows affect
-    the bins. The result does not depend on the number of threads. Weights of queries multiply
-    gradients and their curvatures; bins and ``min_child_samples`` count each document once,
-    whatever its weight, even 0.
+    the bins. The same rows give the same trees, whatever the number of threads. The order of
+    queries changes only the order of sums, but the order of the documents of a query may change
+    trees: LightGBM ranks documents of equal score in that order, and before the first tree all
+    scores are equal. Weights of queries multiply gradients and their curvatures; bins and
+    ``min_child_samples`` count each document once, whatever its weight, even 0.
 
     Shards are binned as they are read: most values take one byte of memory, unless they are sparse.
     On shards that were opened with a Dask client, the workers that hold them train together. Each

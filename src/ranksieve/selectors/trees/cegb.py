@@ -98,9 +98,10 @@ class CostEfficientTrees(TreeSelector):
 
     The penalty is that of the paper, as LightGBM implements it. Tradeoffs relative to the first
     split, the path and both orders are ours. Trees use the first of two equal features, so a copy
-    comes last, as do features constant within every query. Missing values that the data keeps are
-    left to LightGBM. Its distributed training does not support the penalty, so on a Dask cluster
-    one process reads all shards and trains, with a byte of memory for most values.
+    comes last, as do features constant within every query. Trees may change with the order of the
+    documents of a query; see :class:`ranksieve.rankers.LambdaMART`. Missing values that the data
+    keeps are left to LightGBM. Its distributed training does not support the penalty, so on a Dask
+    cluster one process reads all shards and trains, with a byte of memory for most values.
 
     References
     ----------

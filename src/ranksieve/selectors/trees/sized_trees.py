@@ -84,7 +84,9 @@ class SizedTrees(ListsSelector):
     -----
     Takes two trainings for each of ``leaves`` and 15 for ``cegb``, or with the default step 12 for
     the elimination of 50 features and 16 for 140. An ``eval_set`` takes the place of the halves.
-    Half of the queries favor slightly smaller trees than all of them. Shards are read into memory.
+    Half of the queries favor slightly smaller trees than all of them. Which queries form a half
+    depends on the seed and on their order in the data, and trees may change with the order of the
+    documents of a query (see :class:`ranksieve.rankers.LambdaMART`). Shards are read into memory.
 
     Examples
     --------

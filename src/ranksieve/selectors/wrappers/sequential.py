@@ -82,9 +82,10 @@ class SequentialSelector(WrapperSelector):
     Notes
     -----
     Trains O(n k) subsets forward and O(n (n - k)) backward for n features, each once on every fold,
-    in parallel, each on one thread. Shards are read into memory. Ties go to the first feature;
-    features constant within every query come last. :class:`GreedyRankRLS` does the same for RankRLS
-    in the time of a few trainings.
+    in parallel, each on one thread. Shards are read into memory. Which queries a number as ``cv``
+    holds out together depends on the seed and on their order in the data. Ties go to the first
+    feature; features constant within every query come last. :class:`GreedyRankRLS` does the same
+    for RankRLS in the time of a few trainings.
 
     References
     ----------
