@@ -140,6 +140,15 @@ class TestNotRefused:
     def test_tiny_values_of_a_few_queries(self, planted, rounding):
         self.check(planted, np.where(planted.query_codes < 9, 1e-50, 1) * planted.X[:, 1], rounding)
 
+    def test_tiny_values_of_a_sparse_feature(self, rounding):
+        data, _ = make_ranking(100, docs_per_query=3, n_informative=1, n_redundant=0, n_noise=0)
+        data = data._replace(X=np.zeros_like(data.X))
+        data.X[0] = 1e-50
+        check_distinct_values("it", data, rounding)
+        data.X[3] = 1e-50  # of a second query
+        with pytest.raises(DataError):
+            check_distinct_values("it", data, rounding)
+
     def test_constants(self, planted, rounding):
         for constant in (1e-50, 0.1, 0.0):
             self.check(planted, np.full(360, constant), rounding)
