@@ -94,7 +94,7 @@ def test_equal_costs_are_plain_greedy_bit_by_bit(cost, criterion):
     ):
         paid = GreedyRankRLS(k, criterion=criterion, **how).fit(data)
         assert paid.selected_.tolist() == plain.selected_.tolist()
-        assert [fit.error for fit in paid.fits_] == [fit.error for fit in plain.fits_]
+        assert [fit.score for fit in paid.fits_] == [fit.score for fit in plain.fits_]
         assert paid.coef_.tolist() == plain.coef_.tolist()
 
 

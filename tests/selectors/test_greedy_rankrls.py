@@ -174,7 +174,7 @@ class TestEqualToBruteForce:
         selector = GreedyRankRLS(2, criterion=measure).fit(data)
         several = data.take_queries(data.group_counts > 1)
 
-        def error(model):
+        def value(model):
             scores = np.zeros(several.n_rows)
             for query in range(several.n_queries):
                 others = several.take_queries(np.arange(several.n_queries) != query)
@@ -183,14 +183,15 @@ class TestEqualToBruteForce:
             scores = scores.round(9)
             result = evaluate(several.y, scores, several.qid, [measure], ties="average")
             (values,) = result.per_query.values()
-            total = values.sum() if not weighted else several.query_weights @ values
-            return total if measure == "pairwise-error" else -total
+            return np.average(values, weights=several.query_weights)
 
-        tried = [error([i]) for i in range(5)]
-        assert selector.selected_[0] == int(np.argmin(tried))
-        assert selector.fits_[0].error == pytest.approx(min(tried), rel=1e-9)
-        pairs = [error([selector.selected_[0], i]) for i in range(5) if i != selector.selected_[0]]
-        assert selector.fits_[1].error == pytest.approx(min(pairs), rel=1e-9)
+        best = min if measure == "pairwise-error" else max
+        tried = [value([i]) for i in range(5)]
+        assert selector.selected_[0] == tried.index(best(tried))
+        assert selector.fits_[0].value == pytest.approx(best(tried), rel=1e-9)
+        pairs = [value([selector.selected_[0], i]) for i in range(5) if i != selector.selected_[0]]
+        assert selector.fits_[1].value == pytest.approx(best(pairs), rel=1e-9)
+        assert [step.score for step in selector.path_] == [fit.value for fit in selector.fits_]
 
 
 def long_queries(seed=0):
@@ -446,6 +447,15 @@ class TestSelector:
         selector = GreedyRankRLS(3).fit(nesting_trap())
         assert selector.reasons()[0].strip() == "#" * 20
         assert "%" in selector.reasons()[1]
+
+    @pytest.mark.parametrize(
+        ("criterion", "sign"), [("squared", "-"), ("map", "+"), ("pairwise-error", "-")]
+    )
+    def test_reasons_show_gains_with_the_sign_of_the_change(self, criterion, sign):
+        selector = GreedyRankRLS(2, criterion=criterion).fit(nesting_trap())
+        first, second = (step.score for step in selector.path_)
+        assert selector.reasons()[1].split()[0] == f"{second / first - 1:+.2%}"
+        assert selector.reasons()[1].strip().startswith(sign)
 
     def test_weights_from_products(self):
         data = random_data(8)

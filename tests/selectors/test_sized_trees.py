@@ -120,3 +120,15 @@ def test_wrong_leaves(data, leaves):
 def test_other_rankers_are_refused(data):
     with pytest.raises(ValueError, match="should be a LambdaMART, got RankRLS: use elimination"):
         SizedTrees(2, ranker=RankRLS()).fit(data)
+
+
+def test_the_order_of_queries_does_not_matter_if_others_are_held_out(data):
+    train, judges = data.take_queries(np.arange(30)), data.take_queries(np.arange(30, 40))
+    turned = train.take_queries(np.arange(30)[::-1])
+    assert turned.y.tolist() != train.y.tolist()
+    found, other = (
+        SizedTrees(4, ranker=FEW, leaves=[2, 6]).fit(part, eval_set=judges)
+        for part in (train, turned)
+    )
+    np.testing.assert_allclose(found.sizes_, other.sizes_)
+    assert found.selected_.tolist() == other.selected_.tolist()

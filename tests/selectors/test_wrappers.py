@@ -74,7 +74,7 @@ class TestSequential:
         for subset, value in path:
             fit = sizes[len(subset)]
             assert set(fit.features) == subset
-            assert 1 - fit.error / data.n_queries == pytest.approx(value)
+            assert fit.value == pytest.approx(value)
 
     def test_values_of_queries(self, planted):
         data, _ = planted
@@ -83,8 +83,8 @@ class TestSequential:
         for fit, values in zip(selector.fits_, selector.values_, strict=True):
             expected = held_out_values(data, fit.features, RankSVM(), folds, "map")
             np.testing.assert_allclose(values, expected)
-            assert fit.error == pytest.approx(np.sum(1 - expected))
-            spread = np.std(expected, ddof=1) * np.sqrt(len(expected))
+            assert fit.value == pytest.approx(np.mean(expected))
+            spread = np.std(expected, ddof=1) / np.sqrt(len(expected))
             assert fit.deviation == pytest.approx(spread)
 
     @pytest.mark.parametrize("criterion", ["ndcg@10", "map"])
@@ -96,8 +96,8 @@ class TestSequential:
             slow = SequentialSelector(RankRLS(lam), 4, cv="leave-query-out", measure=criterion)
             fast = GreedyRankRLS(4, lam=lam, criterion=criterion).fit(data)
             np.testing.assert_array_equal(slow.fit(data).selected_, fast.selected_)
-            losses = [fit.error - slow.values_.shape[1] for fit in slow.fits_]
-            np.testing.assert_allclose(losses, [fit.error for fit in fast.fits_])
+            values = [fit.value for fit in slow.fits_]
+            np.testing.assert_allclose(values, [fit.value for fit in fast.fits_])
 
     def test_floating_search_is_the_exhaustive_optimum_where_greedy_is_not(self):
         data = nesting_trap()
@@ -171,8 +171,8 @@ class TestSequential:
         how = dict(n_features_to_select="best", cv=2)
         whole = SequentialSelector(RankSVM(), **how).fit(data)
         ended = SequentialSelector(RankSVM(), patience=1, **how).fit(data)
-        errors = [fit.error for fit in whole.fits_]
-        last = next(n for n in range(1, 7) if errors[n] >= min(errors[:n]))
+        values = [fit.value for fit in whole.fits_]
+        last = next(n for n in range(1, 7) if values[n] <= max(values[:n]))
         assert len(ended.fits_) == last + 1
         assert ended.n_trained_ < whole.n_trained_
 
@@ -320,7 +320,7 @@ class TestBoth:
         n_resumed = len(calls) - 100
         np.testing.assert_array_equal(resumed.selected_, expected.selected_)
         np.testing.assert_array_equal(resumed.values_, expected.values_)
-        assert [fit.error for fit in resumed.fits_] == [fit.error for fit in expected.fits_]
+        assert [fit.value for fit in resumed.fits_] == [fit.value for fit in expected.fits_]
         calls[:] = [1] * 100
         again = kind(RankSVM(), "one_se", cv=3, checkpoint=path).fit(data)
         np.testing.assert_array_equal(again.selected_, expected.selected_)

@@ -18,6 +18,7 @@ from ranksieve.rankers.library import Library
 from ranksieve.rankers.lightgbm_data import LightGBMRefits, to_library_format
 from ranksieve.rankers.per_feature import reduce_parameters
 from ranksieve.rankers.registry import make_ranker
+from ranksieve.rankers.rounding import check_distinct_values
 from ranksieve.rankers.tree_libraries import find_library_class, is_error_of_library, library_of
 from ranksieve.registry import OwnMethod
 from ranksieve.registry.foreign import (
@@ -214,10 +215,13 @@ class RankerAdapter(Ranker):
         self.estimator_ = unfitted
 
     def _check_training(self, data: RankingData) -> None:
-        """Raise a DataError for labels or missing values that the library cannot use."""
-        self._library.check_labels(self._given_parameters(), data)
+        """Raise a DataError for labels or values of features that the library cannot use."""
+        library = self._library
+        library.check_labels(self._given_parameters(), data)
         if not self._allows_missing:
             data.check_finite()
+        if library.rounding is not None:
+            check_distinct_values(library.name, data, library.rounding)
 
     def _given_parameters(self) -> dict[str, Any]:
         """Parameters of the estimator that are not None."""

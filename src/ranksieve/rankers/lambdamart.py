@@ -20,6 +20,7 @@ from ranksieve.rankers.lightgbm_dask import best_number_of_trees, train_on_worke
 from ranksieve.rankers.lightgbm_data import (
     LightGBMRefits,
     blocks_of,
+    check_for_lightgbm,
     check_whole_labels,
     dataset_of,
     lightgbm_errors,
@@ -73,10 +74,14 @@ class LambdaMART(Ranker):
     Notes
     -----
     Labels must be whole numbers from 0 to 30. LightGBM handles missing values (NaN): each split
-    learns to which side they go. Queries of one document or of equal labels have no gradient, but
-    their rows affect the bins. The result does not depend on the number of threads. Weights of
-    queries multiply gradients and their curvatures; bins and ``min_child_samples`` count each
-    document once, whatever its weight, even 0.
+    learns to which side they go. It takes values up to 1e-35 for 0; a feature that this makes equal
+    within most of the queries in which it differs raises a DataError, which says by what to
+    multiply it. Queries of one document or of equal labels have no gradient, but their rows affect
+    the bins. The same rows give the same trees, whatever the number of threads. The order of
+    queries changes only the order of sums, but the order of the documents of a query may change
+    trees: LightGBM ranks documents of equal score in that order, and before the first tree all
+    scores are equal. Weights of queries multiply gradients and their curvatures; bins and
+    ``min_child_samples`` count each document once, whatever its weight, even 0.
 
     Shards are binned as they are read: most values take one byte of memory, unless they are sparse.
     On shards that were opened with a Dask client, the workers that hold them train together. Each
@@ -127,9 +132,9 @@ class LambdaMART(Ranker):
         return self.booster_.feature_importance("gain", iteration=self.best_iteration_)
 
     def _train(self, source: Source, validation: Source | None) -> None:
-        for part in (source, validation):
-            if part is not None:
-                check_whole_labels("LambdaMART", part)
+        self._check_training(source)
+        if validation is not None:
+            check_whole_labels("LambdaMART", validation)
         if not isinstance(source, Shards) or source.client is None:
             with lightgbm_errors():
                 self._train_on(lambda parameters: dataset_of(blocks_of(source)), validation)
@@ -161,8 +166,8 @@ class LambdaMART(Ranker):
     def _refits(self, data: RankingData) -> Refits:
         return LightGBMRefits.of(self, data)
 
-    def _check_training(self, data: RankingData) -> None:
-        check_whole_labels("LambdaMART", data)
+    def _check_training(self, source: Source) -> None:
+        check_for_lightgbm("LambdaMART", source)
 
     def _dataset_parameters(self) -> dict[str, Any]:
         return {

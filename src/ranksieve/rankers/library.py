@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.rankers.per_feature import Cut
+from ranksieve.rankers.rounding import Rounding
 from ranksieve.registry.foreign import fit_foreign, rows_for, tags_of, takes_missing
 
 _ACCEPTED = (
@@ -34,11 +35,13 @@ class Library:
     per_feature: ClassVar[Mapping[str, Cut]] = {}  # parameters with a value per feature
     synonyms: ClassVar[Mapping[str, str]] = {}  # native names -> parameters of the class
     has_model_files: ClassVar[bool] = False
+    rounding: Rounding | None = None  # of the values of features; None if it keeps all digits
 
     def __init__(self, name: str, maker: Library | None = None) -> None:
         self.name = name  # of the estimator's class
-        if maker is not None:  # the library that it comes from, which has the same log
+        if maker is not None:  # the library that it comes from, which does these things alike
             self.threads, self.log, self.log_names = maker.threads, maker.log, maker.log_names
+            self.rounding = maker.rounding
 
     def silence(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters that turn off the log, unless the given ones set it."""

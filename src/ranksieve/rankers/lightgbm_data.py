@@ -12,6 +12,7 @@ from scipy import sparse
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.engine import Source, engine_of, whole_block
 from ranksieve.rankers.base import Refits
+from ranksieve.rankers.rounding import LIGHTGBM_ROUNDING, check_distinct_values
 from ranksieve.registry.foreign import row_weights
 from ranksieve.sums.checks import check_labels_differ
 from ranksieve.sums.chunks import FeatureColumns
@@ -95,6 +96,15 @@ def check_whole_labels(name: str, source: Source, largest: int = LARGEST_LABEL) 
         raise DataError(
             f"{name} needs whole labels from 0 to {largest}, but row {row} has {label:g}"
         )
+
+
+def check_for_lightgbm(name: str, source: Source) -> None:
+    """Raise a DataError for labels, or values of features, that LightGBM cannot use.
+
+    ``name`` is that of a ranker with LightGBM's default table of gains.
+    """
+    check_whole_labels(name, source)
+    check_distinct_values("LightGBM", source, LIGHTGBM_ROUNDING)
 
 
 class LightGBMRefits(Refits):

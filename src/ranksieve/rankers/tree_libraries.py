@@ -21,6 +21,7 @@ from ranksieve.rankers.library import Library, check_can_rank
 from ranksieve.rankers.lightgbm_data import check_whole_labels, to_library_format
 from ranksieve.rankers.model_checks import check_json, load_booster
 from ranksieve.rankers.per_feature import CATBOOST, LIGHTGBM, XGBOOST
+from ranksieve.rankers.rounding import FLOAT32_ROUNDING, LIGHTGBM_ROUNDING
 from ranksieve.registry.foreign import parameters_of, row_weights
 from ranksieve.sums.chunks import vary_within_queries
 from ranksieve.threads import openmp_thread_count
@@ -38,6 +39,7 @@ class _LightGBM(_TreeLibrary):
     log = MappingProxyType({"verbosity": -1})
     log_names = ("verbose",)
     per_feature = LIGHTGBM
+    rounding = LIGHTGBM_ROUNDING
 
     @cached_property
     def _aliases(self) -> dict[str, str]:
@@ -124,6 +126,7 @@ class _LightGBM(_TreeLibrary):
 
 class _XGBoost(_TreeLibrary):
     per_feature = XGBOOST
+    rounding = FLOAT32_ROUNDING
     synonyms: ClassVar[Mapping[str, str]] = {
         "eta": "learning_rate",
         "lambda": "reg_lambda",
@@ -220,6 +223,7 @@ class _CatBoost(_TreeLibrary):
     log = MappingProxyType({"verbose": False, "allow_writing_files": False})
     log_names = ("logging_level", "silent", "metric_period")
     per_feature = CATBOOST
+    rounding = FLOAT32_ROUNDING
 
     @cached_property
     def more_parameters(self) -> list[str]:

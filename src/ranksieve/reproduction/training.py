@@ -11,7 +11,7 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.io.records import check_kinds, get_numbers
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.reproduction.paper import FoldAtHand, PaperMethod, TrainedMethod
-from ranksieve.selectors._search.paths import Fit
+from ranksieve.selectors._search.paths import AnyFit
 from ranksieve.selectors.embedded.fsmrank import fsmrank_path
 from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
 from ranksieve.selectors.registry import SELECTORS
@@ -142,7 +142,7 @@ def _path_means(selector: GreedyRankRLSCV, data: RankingData, measure: str) -> n
     return np.array([path.mean for path in measured])
 
 
-def _all_sizes(path: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
+def _all_sizes(path: Sequence[AnyFit]) -> tuple[np.ndarray, np.ndarray]:
     """Return the features of a path in order, and the weights of its models (features, models)."""
     features = np.array(path[-1].features)
     coefs = np.zeros((len(features), len(path)))

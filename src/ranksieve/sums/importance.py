@@ -37,9 +37,10 @@ class Importance(ParameterValue):
     Parameters
     ----------
     measure : str or Measure
-        A measure such as ``"map"`` or ``"ndcg@10"``; or ``"loss"``, the inverse of the mean
-        pairwise error, :math:`1 / \max(loss, 10^{-12})`; or ``"one_minus_loss"``, which is bounded
-        and therefore easier to balance with similarity.
+        A measure such as ``"map"`` or ``"ndcg@10"``, negated if smaller values are better, since a
+        larger importance is better; or ``"loss"``, the inverse of the mean pairwise error,
+        :math:`1 / \max(loss, 10^{-12})`; or ``"one_minus_loss"``, which is bounded and therefore
+        easier to balance with similarity.
     convention : str or Convention
         Convention of the measure; see :mod:`ranksieve.metrics`.
     ties : {"average", "stable"}

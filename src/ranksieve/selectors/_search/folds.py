@@ -86,8 +86,8 @@ def _as_pair(split: Any, n_queries: int) -> tuple[np.ndarray, np.ndarray]:
 class FoldValues:
     """Values of a measure on held-out queries, for rankers trained on subsets of the features.
 
-    Copies of the untrained ranker are trained, each with its own random numbers. Values are negated
-    if smaller is better. Results are added to ``known``, so that no subset is trained twice.
+    Copies of the untrained ranker are trained, each with its own random numbers. Results are added
+    to ``known``, so that no subset is trained twice.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class FoldValues:
         self.folds = list(folds)
         self.known = known
         self.n_trained = 0
-        self._sign = 1.0 if measure.greater_is_better else -1.0
+        self.measure = measure
         tests = (whole_block(fold.test) for fold in self.folds)
         self._measured = [Measured(test, measure, convention) for test in tests]
 
@@ -144,7 +144,7 @@ class FoldValues:
     def judge(self, scores: np.ndarray, number: int) -> np.ndarray:
         """Value of the measure for each held-out query of a fold, given scores."""
         measured = self._measured[number]
-        return self._sign * measured.prepared.per_query(measured.ranking(scores))
+        return measured.prepared.per_query(measured.ranking(scores))
 
 
 def in_parallel(
@@ -192,7 +192,7 @@ class _SearchLog(RecordLog):
     """The file of a checkpoint; its records are added to ``results``."""
 
     FORMAT = "ranksieve-results"
-    VERSION = 2
+    VERSION = 3
     WHAT = "the results of a search"
     INSTEAD = "remove the file, or name another"
 

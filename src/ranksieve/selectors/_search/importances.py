@@ -32,8 +32,8 @@ def importances(
     ``"coef"``: the absolute weight of a linear ranker times the spread of the feature within
     queries of ``train``. ``"gain"``: ``feature_importances_``. ``"auto"``: the first if there are
     weights, else the second. ``"permutation"``: mean decrease of the values that ``judge`` computes
-    from scores of ``data`` if the feature is shuffled within each query. ``"shap"``: see
-    :func:`shap_within_queries`.
+    from scores of ``data``, larger ones being better, if the feature is shuffled within each query.
+    ``"shap"``: see :func:`shap_within_queries`.
     """
     coef = getattr(ranker, "coef_", None)
     if kind == "auto":

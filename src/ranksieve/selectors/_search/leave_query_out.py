@@ -12,7 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices, Predictor, RankSelector
 from ranksieve.engine import Source, engine_of
-from ranksieve.selectors._search.paths import Fit, best_fit, changes_with_bars, check_two_queries
+from ranksieve.selectors._search.paths import (
+    AnyFit,
+    best_fit,
+    changes_with_bars,
+    check_two_queries,
+)
 from ranksieve.solvers.rankrls.groups import GroupLeaveQueryOut, GroupProducts
 from ranksieve.threads import limit_blas_threads
 
@@ -37,7 +42,10 @@ _REFERENCE = """
 
 
 class LeaveQueryOutSelector(Predictor, RankSelector):
-    """A selector whose search makes a path of models, each with a leave-query-out error."""
+    """A selector whose search makes a path of models, each with a leave-query-out error.
+
+    Or with the value of a measure, of which larger values may be better.
+    """
 
     _shared_docs: ClassVar[dict[str, str]] = {
         "path_number": _NUMBER,
@@ -51,23 +59,29 @@ class LeaveQueryOutSelector(Predictor, RankSelector):
 
     max_features: int | None
 
+    @property
+    def _greater_is_better(self) -> bool:
+        """Whether larger scores of the path are better."""
+        return False
+
     def reasons(self) -> list[str]:
-        """For each selected feature, the change of the error, and a bar."""
+        """For each selected feature, the change of the error or measure, and a bar."""
         check_is_fitted(self)
-        errors = [step.score for step in self.path_]
-        steps = pairwise(errors)
-        changes = [f"{(now - old) / abs(old):+.2%}" if old else "" for old, now in steps]
-        return changes_with_bars(changes, errors)
+        scores = [step.score for step in self.path_]
+        steps = pairwise(scores)
+        changes = [f"{(now - old) / old:+.2%}" if old else "" for old, now in steps]
+        return changes_with_bars(changes, scores)
 
     def _number_to_select(self, n: int) -> int:
         if isinstance(self.n_features_to_select, str):
             return min(n, self.max_features or n)
         return super()._number_to_select(n)
 
-    def _position_on(self, path: Sequence[Fit], choices: Choices) -> int:
+    def _position_on(self, path: Sequence[AnyFit], choices: Choices) -> int:
         """Position of the model to use: the last one, or the one that a rule chooses."""
         if isinstance(self.n_features_to_select, str):
-            return best_fit(path, self.n_features_to_select, max(1, len(choices.start)))
+            least, greater = max(1, len(choices.start)), self._greater_is_better
+            return best_fit(path, self.n_features_to_select, least, greater_is_better=greater)
         return len(path) - 1
 
 

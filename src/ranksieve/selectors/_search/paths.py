@@ -27,6 +27,28 @@ class Fit(NamedTuple):
     error: float  # weighted sum over left-out queries of the criterion; smaller is better
     deviation: float  # standard error of that sum, from its spread over queries
 
+    @property
+    def score(self) -> float:
+        """The error."""
+        return self.error
+
+
+class MeasuredFit(NamedTuple):
+    """A model on the path of a search by a measure."""
+
+    features: tuple[int, ...]  # in the order in which they were added
+    coef: np.ndarray  # their weights, if the model has weights
+    value: float  # weighted mean over left-out queries of the measure, in its own sign
+    deviation: float  # standard error of that mean, from its spread over queries
+
+    @property
+    def score(self) -> float:
+        """The value of the measure."""
+        return self.value
+
+
+AnyFit = Fit | MeasuredFit
+
 
 def choose_in_turn(
     choices: Choices, varies: np.ndarray, score: Callable[[list[int]], np.ndarray]
@@ -107,26 +129,33 @@ def expand_groups(path: Sequence[Fit], choices: Choices) -> list[Fit]:
     return [fit._replace(features=tuple(choices.features_of(fit.features))) for fit in path]
 
 
-def path_steps(path: Sequence[Fit], position: int) -> list[Step]:
-    """Steps to a model of a path: each feature, and the error once it was added.
+def path_steps(path: Sequence[AnyFit], position: int) -> list[Step]:
+    """Steps to a model of a path: each feature, and the error or value once it was added.
 
-    Features of one group are adjacent and have the same error.
+    Features of one group are adjacent and have the same score.
     """
     sizes = np.array([len(fit.features) for fit in path])
     return [
-        Step(feature, path[int(np.argmax(sizes >= number))].error)
+        Step(feature, path[int(np.argmax(sizes >= number))].score)
         for number, feature in enumerate(path[position].features, start=1)
     ]
 
 
-def best_fit(path: Sequence[Fit], rule: str, least: int = 1, *, tol: float = 0.0) -> int:
+def best_fit(
+    path: Sequence[AnyFit],
+    rule: str,
+    least: int = 1,
+    *,
+    tol: float = 0.0,
+    greater_is_better: bool = False,
+) -> int:
     """Position on a path of the model that a rule chooses.
 
-    ``"best"``: the smallest error, the smaller model on ties. ``"one_se"``: the smallest model
-    whose error is within one standard error of the best. ``"tolerance"``: within ``tol`` of it.
-    Models before the ``least``-th do not count.
+    ``"best"``: the best error or value, the smaller model on ties. ``"one_se"``: the smallest model
+    within one standard error of the best. ``"tolerance"``: within ``tol`` of it. Models before the
+    ``least``-th do not count.
     """
-    errors = np.array([fit.error for fit in path])
+    errors = np.array([fit.score for fit in path]) * (-1.0 if greater_is_better else 1.0)
     errors[: least - 1] = np.inf
     best = int(np.argmin(errors))
     if rule == "best":

@@ -30,7 +30,14 @@ from ranksieve.rankers.rankrls import LAMS
 from ranksieve.registry import Method
 from ranksieve.selectors._search import searches
 from ranksieve.selectors._search.leave_query_out import LeaveQueryOutSelector, group_products
-from ranksieve.selectors._search.paths import Fit, check_two_queries, expand_groups, path_steps
+from ranksieve.selectors._search.paths import (
+    AnyFit,
+    Fit,
+    MeasuredFit,
+    check_two_queries,
+    expand_groups,
+    path_steps,
+)
 from ranksieve.selectors._search.searches import Bounds
 from ranksieve.solvers.rankrls.backfitting import BackfittedModel, Backfitting
 from ranksieve.solvers.rankrls.groups import GroupModel
@@ -106,10 +113,12 @@ class GreedyRankRLS(LeaveQueryOutSelector):
     selected_ : int array
         Features in the order of selection.
     {coef}
-    fits_ : list of Fit
-        Models of 1, 2, ... features: ``features``, ``coef``, ``error`` and its standard error
-        ``deviation``. :meth:`at` gives any smaller selection.
-    {path_of_errors}
+    fits_ : list of Fit or MeasuredFit
+        Models of 1, 2, ... features: ``features``, ``coef``, the leave-query-out ``error`` and its
+        standard error ``deviation``. With a measure as criterion, ``value`` takes the place of the
+        error: the mean over queries of the measure. :meth:`at` gives any smaller selection.
+    path_ : list of (feature, score)
+        Each selected feature, and the error or value of the model of that size.
     cost_ : float
         Cost of the selected features; only with costs or a budget.
 
@@ -203,6 +212,10 @@ class GreedyRankRLS(LeaveQueryOutSelector):
     def _pays(self) -> bool:
         return self.costs is not None or self.budget is not None
 
+    @property
+    def _greater_is_better(self) -> bool:
+        return self.criterion != "squared" and parse_measure(self.criterion).greater_is_better
+
     def at(self, k: int) -> GreedyRankRLS:
         """Return the selector for ``k`` features, from the path, without fitting again.
 
@@ -234,7 +247,9 @@ class GreedyRankRLS(LeaveQueryOutSelector):
         (self.fits_,) = self._paths(source, choices, [self.lam])
         return self._use_model(self._position_on(self.fits_, choices), source.n_features)
 
-    def _paths(self, source: Source, choices: Choices, lams: Sequence[float]) -> list[list[Fit]]:
+    def _paths(
+        self, source: Source, choices: Choices, lams: Sequence[float]
+    ) -> Sequence[Sequence[AnyFit]]:
         """Models of 1 to k features for each regularization; they share computations."""
         self._check(choices)
         self._paid = self._costs_of_features() if self._pays else None
@@ -243,7 +258,17 @@ class GreedyRankRLS(LeaveQueryOutSelector):
         with self._start_models(source, choices) as (make, weight, varies):
             bounds = Bounds(weight, varies, choices)
             paths = [self._run_search(partial(make, lam=lam), bounds) for lam in lams]
+        if self.criterion != "squared":
+            return [self._measured(path, weight) for path in paths]
         return [expand_groups(path, choices) for path in paths]
+
+    def _measured(self, path: Sequence[Fit], weight: float) -> list[MeasuredFit]:
+        """Models with the mean of the measure instead of a sum that the search lowers."""
+        sign = -1.0 if self._greater_is_better else 1.0
+        return [
+            MeasuredFit(fit.features, fit.coef, sign * fit.error / weight, fit.deviation / weight)
+            for fit in path
+        ]
 
     def _backfit(self, source: Source, choices: Choices, lam: float) -> list[Fit]:
         with engine_of(source).start(Backfitting) as workers:

@@ -19,7 +19,7 @@ from ranksieve.parameters import FeatureCount, Lambdas, NotNegative, Ties
 from ranksieve.rankers.rankrls import LAMS, as_lams, nearest_to_one
 from ranksieve.registry import Method
 from ranksieve.selectors._search.held_out import HeldOutSelector
-from ranksieve.selectors._search.paths import Fit, Step, changes_with_bars
+from ranksieve.selectors._search.paths import AnyFit, MeasuredFit, Step, changes_with_bars
 from ranksieve.selectors.embedded.greedy_rankrls import GreedyRankRLS
 from ranksieve.sums.checks import Labels, check_labels_differ
 from ranksieve.sums.held_out import measure_models
@@ -88,8 +88,8 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         earlier.
     front_ : list of FrontModel
         Each model that is better than all smaller ones: ``k``, ``lam`` and ``value``.
-    fits_, paths_ : list of Fit, and list of these lists
-        Path of the chosen regularization, and those of all.
+    fits_, paths_ : list of Fit or MeasuredFit, and list of these lists
+        Path of the chosen regularization, and those of all, as in :class:`GreedyRankRLS`.
     path_ : list of (feature, score)
         Each selected feature, and V of the model of that size on the same path.
 
@@ -208,9 +208,11 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         with engine_of(source).start(Labels) as workers:
             n_queries = workers.sum("weight_of_several")
         for path in self.paths_:
-            errors = np.array([fit.error for fit in path])
+            scores = np.array([fit.score for fit in path])
             deviations = np.array([fit.deviation for fit in path])
-            yield -self._sign * errors / n_queries, deviations / n_queries
+            # Values of a measure are means already.
+            n = 1.0 if isinstance(path[0], MeasuredFit) else n_queries
+            yield scores / n, deviations / n
 
     def _models(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """For each path, the features that its models use and an array of their weights."""
@@ -234,7 +236,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
 
     def _use_point(self, point: FrontModel, n_features: int) -> list[int]:
         self.lam_ = point.lam
-        self.fits_: list[Fit] = self.paths_[self.lams_.index(point.lam)]
+        self.fits_: Sequence[AnyFit] = self.paths_[self.lams_.index(point.lam)]
         return self._use_model(point.k - 1, n_features)
 
     def _use_model(self, position: int, n_features: int) -> list[int]:

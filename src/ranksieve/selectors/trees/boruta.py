@@ -14,6 +14,7 @@ from ranksieve.data import RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.parameters import Count, FeatureCount, Share
 from ranksieve.progress import track
+from ranksieve.rankers.lightgbm_data import check_for_lightgbm
 from ranksieve.registry import Method
 from ranksieve.selectors._search.paths import scored_steps
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
@@ -125,6 +126,7 @@ class Boruta(TreeSelector):
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         data = in_memory(source)
+        check_for_lightgbm("LambdaMART", data)  # with the names of features, not of shadows
         varies = choices.any_of(varying_features(source))
         hits, states, gains = self._run(data, choices, varies)
         order = np.lexsort((np.arange(choices.n_groups), -gains, -hits, states, ~varies))

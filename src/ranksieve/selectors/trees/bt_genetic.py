@@ -17,6 +17,7 @@ from ranksieve.base import Choices
 from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source
+from ranksieve.metrics import parse_measure
 from ranksieve.parameters import Count, Weight
 from ranksieve.progress import track
 from ranksieve.rankers import LambdaMART
@@ -32,7 +33,7 @@ from ranksieve.selectors._search.held_out import (
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, shares
 from ranksieve.sums.densities import Part
 from ranksieve.sums.grades import varying_features
-from ranksieve.sums.held_out import Measured
+from ranksieve.sums.held_out import Measured, orient
 
 Features = tuple[int, ...]
 TrialFunction = Callable[[Features], "TreeTrial"]
@@ -60,7 +61,7 @@ class TreeTrial(NamedTuple):
 
     features: Features
     influence: tuple[float, ...]  # gain of each, relative to the largest
-    value: float  # measure on held-out queries, or 1 minus the measure if smaller is better
+    value: float  # mean of the measure over held-out queries
 
 
 class MeasuredTrees(Measured):
@@ -115,12 +116,17 @@ class SubsetTrees(TreeSelector, SubsetSelector):
         ranker = self._ranker(choices, rng.randint(2**31))
         with self._trials(ranker, train, validation, free) as trial:
             self.trials_ = self._search(trial, subsets, free, rng)
-        self.best_trial_ = first_of_best(np.array([trial.value for trial in self.trials_]))
+        self.best_trial_ = self._best(self.trials_)
         best = self.trials_[self.best_trial_]
         self.scores_ = np.zeros(source.n_features)
         self.scores_[list(best.features)] = best.influence
         chosen = sort_by_gain(best, free.candidates).tolist()
         return np.array([*choices.include, *chosen, *free.constant], dtype=np.intp)
+
+    def _best(self, trials: list[TreeTrial]) -> int:
+        """Position of the best trial; the first of equals."""
+        values = np.array([trial.value for trial in trials])
+        return first_of_best(orient(values, parse_measure(self.measure)))
 
     @contextmanager
     def _trials(
@@ -137,7 +143,7 @@ class SubsetTrees(TreeSelector, SubsetSelector):
             def trial(chosen: Features) -> TreeTrial:
                 features = tuple(sorted((*free.start, *chosen)))
                 if not features:
-                    return TreeTrial((), (), 0.0)
+                    return TreeTrial((), (), float("nan"))
                 ranker = untrained._for_features(features, source.n_features)
                 ranker = ranker.fit(source.take_features(list(features)))
                 influence = tuple(shares(ranker.feature_importances_).tolist())
@@ -145,7 +151,8 @@ class SubsetTrees(TreeSelector, SubsetSelector):
                     return TreeTrial(features, influence, float("nan"))
                 text = ranker.booster_.model_to_string()
                 n_queries, value = workers.sum("sums", text, np.array(features))
-                return TreeTrial(features, influence, value / n_queries)
+                mean = orient(value / n_queries, parse_measure(self.measure))
+                return TreeTrial(features, influence, mean)
 
             yield trial
 
@@ -237,7 +244,7 @@ class GeneticBoostedTrees(SubsetTrees):
         trials: list[TreeTrial] = []
         for _ in range(self.n_generations):
             trials += [trial(features) for features in subsets]
-            best = trials[first_of_best(np.array([found.value for found in trials]))].features
+            best = trials[self._best(trials)].features
             chosen = tuple(feature for feature in best if feature in free.candidates)
             subsets = [self._child(chosen, free.candidates, rng) for _ in subsets]
             advance(1)

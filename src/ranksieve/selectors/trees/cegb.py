@@ -19,7 +19,7 @@ from ranksieve.parameters import Costs
 from ranksieve.progress import track
 from ranksieve.rankers.lightgbm_data import (
     blocks_of,
-    check_whole_labels,
+    check_for_lightgbm,
     dataset_of,
     lightgbm_errors,
 )
@@ -98,9 +98,10 @@ class CostEfficientTrees(TreeSelector):
 
     The penalty is that of the paper, as LightGBM implements it. Tradeoffs relative to the first
     split, the path and both orders are ours. Trees use the first of two equal features, so a copy
-    comes last, as do features constant within every query. Missing values that the data keeps are
-    left to LightGBM. Its distributed training does not support the penalty, so on a Dask cluster
-    one process reads all shards and trains, with a byte of memory for most values.
+    comes last, as do features constant within every query. Trees may change with the order of the
+    documents of a query; see :class:`ranksieve.rankers.LambdaMART`. Missing values that the data
+    keeps are left to LightGBM. Its distributed training does not support the penalty, so on a Dask
+    cluster one process reads all shards and trains, with a byte of memory for most values.
 
     References
     ----------
@@ -174,7 +175,7 @@ class CostEfficientTrees(TreeSelector):
         ]
 
     def _sweep(self, source: Source, choices: Choices) -> list[PenalizedTrees]:
-        check_whole_labels("LambdaMART", source)
+        check_for_lightgbm("LambdaMART", source)
         for name in _OURS:
             if name in (self.params or {}):
                 raise ValueError(f"params has {name}: use the parameters tradeoffs and costs")

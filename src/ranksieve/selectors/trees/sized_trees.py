@@ -24,6 +24,7 @@ from ranksieve.selectors._search.held_out import counted_queries
 from ranksieve.selectors._search.lists import ListMember, ListsSelector
 from ranksieve.sums.chunks import vary_within_queries
 from ranksieve.sums.grades import varying_features
+from ranksieve.sums.held_out import orient
 
 _SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  # of the trees, to compare numbers of them
 
@@ -33,7 +34,7 @@ class TreeSize(NamedTuple):
 
     num_leaves: int  # largest number of leaves of a tree
     n_estimators: int  # number of trees
-    value: float  # mean of the measure over held-out queries, turned so that larger is better
+    value: float  # mean of the measure over held-out queries
 
 
 @dataclass(eq=False, repr=False)
@@ -83,7 +84,9 @@ class SizedTrees(ListsSelector):
     -----
     Takes two trainings for each of ``leaves`` and 15 for ``cegb``, or with the default step 12 for
     the elimination of 50 features and 16 for 140. An ``eval_set`` takes the place of the halves.
-    Half of the queries favor slightly smaller trees than all of them. Shards are read into memory.
+    Half of the queries favor slightly smaller trees than all of them. Which queries form a half
+    depends on the seed and on their order in the data, and trees may change with the order of the
+    documents of a query (see :class:`ranksieve.rankers.LambdaMART`). Shards are read into memory.
 
     Examples
     --------
@@ -134,7 +137,8 @@ class SizedTrees(ListsSelector):
         ]
         self.size_ = TreeSize(ranker.num_leaves, ranker.n_estimators, float("nan"))
         if self.sizes_:
-            self.size_ = self.sizes_[first_of_best(np.array([one.value for one in self.sizes_]))]
+            values = np.array([one.value for one in self.sizes_])
+            self.size_ = self.sizes_[first_of_best(orient(values, parse_measure(self.measure)))]
         small, large = self._members()
         is_small = bool(self.sizes_) and self.size_.num_leaves == numbers[0]
         [ranked] = self._lists([small if is_small else large], data, choices, n, held_out)
@@ -201,10 +205,9 @@ class SizedTrees(ListsSelector):
             given = test.query_weights
             weights.append(np.ones(test.n_queries) if given is None else given)
         if folds:
-            sign = 1.0 if measure.greater_is_better else -1.0
             means = np.average(np.hstack(values), axis=1, weights=np.concatenate(weights))
             for number, mean in zip(numbers, means.tolist(), strict=True):
-                yield TreeSize(leaves, number, sign * mean)
+                yield TreeSize(leaves, number, mean)
 
 
 def _resize(ranker: LambdaMART, leaves: int, trees: int) -> LambdaMART:

@@ -19,8 +19,9 @@ from ranksieve.rankers.base import Ranker, Refits
 from ranksieve.registry import Method
 from ranksieve.selectors._search.folds import Fold, FoldValues, in_parallel
 from ranksieve.selectors._search.importances import Kind, importances
-from ranksieve.selectors._search.paths import Fit, Step, best_fit, standard_error
+from ranksieve.selectors._search.paths import MeasuredFit, Step, best_fit, standard_error
 from ranksieve.selectors._search.wrapper import WrapperSelector, varying_groups
+from ranksieve.sums.held_out import orient
 
 _ROUNDING = 1e-6  # of the largest importance: a difference in which equal features may differ
 
@@ -65,7 +66,7 @@ class EliminationSelector(WrapperSelector):
         Selected features, in the reverse order of further elimination: the most important first.
     path_ : list of (feature, score)
         Each selected feature, and the mean value with this number of features, if it was measured.
-    fits_, values_ : list of Fit, array of shape (sizes, queries)
+    fits_, values_ : list of MeasuredFit, array of shape (sizes, queries)
         As in :class:`SequentialSelector`, for each number of features that was tried in the
         elimination on all data. Empty unless the number of features is to be chosen.
     ranking_ : int array of shape (features,)
@@ -134,20 +135,24 @@ class EliminationSelector(WrapperSelector):
             return course.run(Trainings(self, held_out, fold, fold < len(folds), advance))
 
         final = run(len(folds))
-        self.fits_: list[Fit] = []
+        self.fits_: list[MeasuredFit] = []
         self.values_ = np.empty((0, 0))
         weights = held_out.weights[: -whole.test.n_queries]  # without those of all data
         if self._by_value:
             parts = in_parallel(run, range(len(folds)), ranker, held_out.n_rows)
             self._judge(final, list(parts), choices, weights)
-            tol = self.tol * float(weights.sum())
-            best = best_fit(self.fits_, str(self.n_features_to_select), tol=tol)
+            best = best_fit(
+                self.fits_,
+                str(self.n_features_to_select),
+                tol=self.tol,
+                greater_is_better=held_out.measure.greater_is_better,
+            )
             chosen = list(final.order[: sorted(final.values)[best]])
         else:
             chosen = choices.take(final.order)
         positions = np.argsort(final.order)
         self.ranking_ = choices.spread(np.maximum(1, positions - len(chosen) + 2))
-        return self._keep(chosen, choices, float(weights.sum()))
+        return self._keep(chosen, choices)
 
     def _sizes(self, choices: Choices) -> list[int]:
         """Numbers of groups to compare, descending; k is one of them if it counts groups."""
@@ -163,23 +168,22 @@ class EliminationSelector(WrapperSelector):
     def _judge(
         self, final: Elimination, parts: list[Elimination], choices: Choices, weights: np.ndarray
     ) -> None:
-        sizes = sorted(final.values)
+        sizes, total = sorted(final.values), float(weights.sum())
         rows = [np.concatenate([part.values[size] for part in parts]) for size in sizes]
         self.values_ = np.array(rows)
         for size, row in zip(sizes, rows, strict=True):
-            errors = weights * (1.0 - row)
-            square = (errors * (1.0 - row)).sum()
-            deviation = standard_error(errors.sum(), square, float(weights.sum()))
+            value = float(np.average(row, weights=weights))
+            deviation = standard_error((weights * row).sum(), (weights * row**2).sum(), total)
             features = tuple(choices.features_of(final.order[:size]))
-            self.fits_.append(Fit(features, np.empty(0), float(errors.sum()), deviation))
+            self.fits_.append(MeasuredFit(features, np.empty(0), value, deviation / total))
 
     def _widen(self, choices: Choices, names: set[str]) -> None:
         super()._widen(choices, names)
         last = int(self.ranking_.max()) + 1
         self.ranking_ = PerFeature(fill=last).widen(self.ranking_, choices)
 
-    def _keep(self, order: Sequence[int], choices: Choices, total: float) -> list[int]:
-        means = {len(fit.features): 1.0 - fit.error / total for fit in self.fits_}
+    def _keep(self, order: Sequence[int], choices: Choices) -> list[int]:
+        means = {len(fit.features): fit.value for fit in self.fits_}
         steps: list[Step] = []
         for position in order:
             group = choices.features_of([position])
@@ -268,12 +272,16 @@ class Trainings:
 
     def _train(self, features: tuple[int, ...]) -> list[np.ndarray]:
         ranker = self.refits.fit(features)
-        judge = partial(self.held_out.judge, number=self.number)
+        judge, measure = partial(self.held_out.judge, number=self.number), self.held_out.measure
+
+        def judge_gain(scores: np.ndarray) -> np.ndarray:
+            return orient(judge(scores), measure)
+
         by_gain = self.kind == "gain" or (self.kind == "auto" and not hasattr(ranker, "coef_"))
         train, test = self.fold  # gain needs no rows, and taking features takes time
         if not by_gain:
             train = train.take_features(list(features))
         if self.is_judged or not by_gain:
             test = test.take_features(list(features))
-        found = importances(ranker, self.kind, train, test, judge, self.random_state)
+        found = importances(ranker, self.kind, train, test, judge_gain, self.random_state)
         return [found, judge(ranker.predict(test)) if self.is_judged else np.empty(0)]

@@ -15,9 +15,10 @@ from ranksieve.parameters import Count
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
 from ranksieve.selectors._search.folds import Fold, FoldValues
-from ranksieve.selectors._search.paths import Fit, Step, best_fit, expand_groups
+from ranksieve.selectors._search.paths import Fit, MeasuredFit, Step, best_fit
 from ranksieve.selectors._search.searches import Bounds, backward, floating, forward
 from ranksieve.selectors._search.wrapper import WrapperSelector, varying_groups
+from ranksieve.sums.held_out import orient
 
 
 @dataclass(eq=False, repr=False)
@@ -66,11 +67,11 @@ class SequentialSelector(WrapperSelector):
     path_ : list of (feature, score)
         Each selected feature, and the mean value of the subset of that size, or of the smallest
         subset that was tried.
-    fits_ : list of Fit
-        The best subset of each size: ``features``; ``error``, the sum over held-out queries of 1
-        minus the value; ``deviation``, the standard error of that.
+    fits_ : list of MeasuredFit
+        The best subset of each size: ``features``; ``value``, the mean over held-out queries of the
+        measure; ``deviation``, the standard error of that.
     values_ : array of shape (sizes, queries)
-        Value of each held-out query, fold by fold, for each of ``fits_``.
+        The measure of each held-out query, fold by fold, for each of ``fits_``.
     n_trained_ : int
         Number of subsets that were trained, each once per fold.
     ranker_ : Ranker
@@ -81,9 +82,10 @@ class SequentialSelector(WrapperSelector):
     Notes
     -----
     Trains O(n k) subsets forward and O(n (n - k)) backward for n features, each once on every fold,
-    in parallel, each on one thread. Shards are read into memory. Ties go to the first feature;
-    features constant within every query come last. :class:`GreedyRankRLS` does the same for RankRLS
-    in the time of a few trainings.
+    in parallel, each on one thread. Shards are read into memory. Which queries a number as ``cv``
+    holds out together depends on the seed and on their order in the data. Ties go to the first
+    feature; features constant within every query come last. :class:`GreedyRankRLS` does the same
+    for RankRLS in the time of a few trainings.
 
     References
     ----------
@@ -151,10 +153,14 @@ class SequentialSelector(WrapperSelector):
 
     def _keep(self, fits: list[Fit], chosen: Fit, model: SubsetModel) -> list[int]:
         self.values_ = np.array([model.values(fit.features) for fit in fits])
-        self.fits_ = expand_groups(fits, model.choices)
+        values = np.average(self.values_, axis=1, weights=model.weights).tolist()
+        features_of, total = model.choices.features_of, float(model.weights.sum())
+        self.fits_ = [
+            MeasuredFit(tuple(features_of(fit.features)), fit.coef, value, fit.deviation / total)
+            for fit, value in zip(fits, values, strict=True)
+        ]
         sizes = [len(fit.features) for fit in fits]
-        values = np.average(self.values_, axis=1, weights=model.weights)
-        means = dict(zip(sizes, values.tolist(), strict=True))
+        means = dict(zip(sizes, values, strict=True))
         # Groups of smaller subsets come first.
         within = [fit.features for fit in fits if set(fit.features) <= set(chosen.features)]
         order = dict.fromkeys([*model.choices.start, *chain(*within)])
@@ -191,13 +197,14 @@ class SubsetModel:
 
     @property
     def error(self) -> float:
-        """Sum over held-out queries of 1 minus the value."""
+        """Sum over held-out queries of 1 minus the measure, or of the measure if it is an error."""
         return float(self._errors([self.features])[0])
 
     @property
     def square(self) -> float:
-        """Sum over held-out queries of the squares of 1 minus the value."""
-        return float(np.sum(self.weights * (1.0 - self.values(self.features)) ** 2))
+        """Sum over held-out queries of the squares of these errors."""
+        errors = 1.0 - orient(self.values(self.features), self.held_out.measure)
+        return float(np.sum(self.weights * errors**2))
 
     def change(self, feature: int) -> None:
         """Add a group, or remove it if it is in the subset."""
@@ -218,5 +225,5 @@ class SubsetModel:
 
     def _errors(self, subsets: list[list[int]]) -> np.ndarray:
         features = [tuple(self.choices.features_of(subset)) for subset in subsets]
-        values = self.held_out.values(features)
+        values = [orient(value, self.held_out.measure) for value in self.held_out.values(features)]
         return np.array([np.sum(self.weights * (1.0 - value)) for value in values])
