@@ -257,7 +257,7 @@ class _CatBoostTrees:
         self.builder.add_tree(tree, read)
 
     def rows_to_leaves(self, tree: dict[str, Any], n_features: int) -> np.ndarray:
-        """Return a row that ends in each leaf, from left to right; any row if none can end there."""
+        """Return a row that ends in each leaf, from left to right; any row if none can."""
         rows = np.zeros((sum(1 for _ in self._leaf_bounds(tree, {})), n_features), np.float32)
         for row, bounds in zip(rows, self._leaf_bounds(tree, {}), strict=True):
             for column, (above, up_to) in bounds.items():
