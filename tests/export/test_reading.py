@@ -187,6 +187,12 @@ class TestRefusals:
         with pytest.raises(DataError, match="more than 20 nodes once zeros that count as missing"):
             read_trained(ranker_of("lightgbm zero"))
 
+    def test_numbers_that_no_engine_has(self):
+        text = ranker_of("lambdamart").booster_.model_to_string()
+        for name, message in (("leaf_value", "has the value nan"), ("threshold", "a threshold of")):
+            with pytest.raises(DataError, match=message):
+                read_lightgbm(re.sub(rf"\n{name}=\S+", f"\n{name}=nan", text, count=1))
+
     def test_other_boosters(self):
         from xgboost import XGBRanker
 

@@ -113,7 +113,7 @@ def _add_lightgbm_tree(builder: TreeBuilder, tree: dict[str, str]) -> bool:
 
 def _outside_zero(threshold: float) -> float:
     """Move a threshold so that tiny values are treated like 0, as LightGBM does."""
-    if abs(threshold) > _ZERO:
+    if not abs(threshold) <= _ZERO:  # also NaN
         return threshold
     return _ZERO if threshold >= 0 else _BEFORE_ZERO
 

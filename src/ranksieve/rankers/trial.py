@@ -80,7 +80,7 @@ class _Trial:
             process.stdin.flush()  # type: ignore[union-attr]
             import_module(library)  # meanwhile: this process will need it, too
             answer = process.stdout.readline()  # type: ignore[union-attr]
-        except BrokenPipeError:
+        except OSError:  # it has crashed before it read the model
             pass
         finally:
             is_overdue = not overdue.is_alive()
