@@ -79,6 +79,24 @@ def test_answer_tables_and_models(runs, files, tmp_path):
     assert "Features that are kept" in text
 
 
+def test_models_with_missing_values(runs, tmp_path):
+    """LightGBM writes infinite thresholds where only missing values tell anything."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(600, 3)), rng.integers(0, 3, 600)
+    X[y == 0, 0] = np.nan
+    path, out = tmp_path / "data.parquet", tmp_path / "out"
+    names = ["clicks", "price", "age"]
+    write_parquet(RankingData(X, y, np.repeat(np.arange(60), 10), feature_names=names), path)
+    few = ("--ranker", "lightgbm", "--param", "n_estimators=3", "--selectors", "top")
+    keep = ("--missing", "keep")
+    runs("recommend", path, *few, *keep, "--no-figures", "--margin", "5%", "--out", out)
+    assert "threshold=inf " in (out / "model.json").read_text()
+    assert "holds on average" in runs("check", out, path)
+    runs("predict", out / "model.json", path, "--out", tmp_path / "scores.txt")
+    target = ("--to", "python", "--out", tmp_path / "python", "--missing", "nan")
+    runs("export", out / "model.json", *target, "--verify", path)
+
+
 def test_the_exit_status_tells_that_the_margin_is_broken(runs, capsys, files, data, tmp_path):
     out = tmp_path / "out"
     runs("recommend", files / "data.txt", *QUICK, "--margin", "5%", "--out", out)

@@ -1,5 +1,8 @@
 """Trees of libraries in the neutral form: the same bits as the libraries."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -78,6 +81,27 @@ def test_early_stopping_counts():
         model = read_trained(ranker).model
         assert len(model.roots) < 41
         np.testing.assert_array_equal(model.scores(X), ranker.predict(data))
+
+
+@pytest.mark.parametrize("policy", ["SymmetricTree", "Depthwise", "Lossguide"])
+def test_leaves_of_catboost_that_its_json_does_not_tell_apart(policy):
+    """Not every version of CatBoost writes all digits."""
+    from catboost import CatBoostRanker
+
+    class FewDigits(CatBoostRanker):
+        def save_model(self, path, format="cbm"):
+            super().save_model(path, format=format)
+            text = Path(path).read_text()
+            Path(path).write_text(re.sub(r"\d\.\d{4,}", lambda n: f"{float(n[0]):.2f}", text))
+
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, (400, 4)).astype(np.float64)
+    labels = np.clip(np.round(X[:, 0] * X[:, 1] + X[:, 2]), 0, 4)
+    quiet = {"thread_count": 1, "verbose": False, "allow_writing_files": False}
+    model = FewDigits(iterations=5, depth=5, grow_policy=policy, **quiet)
+    model.fit(X, labels, group_id=np.repeat(np.arange(20), 20))
+    expected = model.predict(X)
+    np.testing.assert_array_equal(read_trained(as_ranker(model)).model.scores(X), expected)
 
 
 def test_whether_training_saw_missing_values():
@@ -162,6 +186,12 @@ class TestRefusals:
         monkeypatch.setattr("ranksieve.export.trained_trees._MOST_NODES", 20)
         with pytest.raises(DataError, match="more than 20 nodes once zeros that count as missing"):
             read_trained(ranker_of("lightgbm zero"))
+
+    def test_numbers_that_no_engine_has(self):
+        text = ranker_of("lambdamart").booster_.model_to_string()
+        for name, message in (("leaf_value", "has the value nan"), ("threshold", "a threshold of")):
+            with pytest.raises(DataError, match=message):
+                read_lightgbm(re.sub(rf"\n{name}=\S+", f"\n{name}=nan", text, count=1))
 
     def test_other_boosters(self):
         from xgboost import XGBRanker

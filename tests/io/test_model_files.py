@@ -161,6 +161,34 @@ def test_an_untrained_ranker_is_not_saved(path):
     assert not path.exists()
 
 
+class TestReadingBack:
+    """A model is read before it takes the place of an older one."""
+
+    @pytest.fixture
+    def older(self, data, path):
+        RankSVM().fit(data).save_model(path)
+        return path.read_bytes()
+
+    def test_a_model_that_cannot_be_read(self, data, path, older, monkeypatch):
+        def refuse(self, learned):
+            raise DataError("no such trees")
+
+        ranker = LambdaMART(2).fit(data)
+        monkeypatch.setattr(LambdaMART, "_relearn", refuse)
+        with pytest.raises(DataError, match="could not be read back: no such trees") as caught:
+            ranker.save_model(path)
+        assert str(caught.value).startswith(f"{path}: ")
+        assert path.read_bytes() == older
+        assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+    def test_a_model_with_other_scores(self, data, path, older):
+        ranker = as_ranker(XGBRanker(n_estimators=2, n_jobs=1)).fit(data)
+        ranker.estimator_.set_params(missing=0.0)  # but not the estimator that is recorded
+        with pytest.raises(DataError, match="the ranker in the file gives other scores"):
+            ranker.save_model(path)
+        assert path.read_bytes() == older
+
+
 class TestSelection:
     @pytest.fixture
     def selection(self, data):

@@ -542,3 +542,11 @@ class Wrong(Plain):
 def test_scores_of_another_shape_are_refused(parts):
     with pytest.raises(DataError, match=r"predict of Wrong returned an array of shape \(\d+, 3\)"):
         as_ranker(Wrong()).fit(parts[0]).predict(parts[0])
+
+
+def test_what_a_library_refuses_to_predict():
+    data, _ = make_ranking(20, n_informative=2, n_noise=1)
+    linear = {"linear_tree": True, "verbosity": -1}
+    for ranker in (as_ranker(LGBMRanker(n_estimators=2, **linear)), LambdaMART(2, params=linear)):
+        with pytest.raises(DataError, match="not implemented for linear trees"):
+            ranker.fit(data)._contributions(data.X)

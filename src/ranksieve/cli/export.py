@@ -16,8 +16,8 @@ from ranksieve.report.formats import FormatName
 
 @command(
     model=argument(
-        "MODEL: Model that train --out or recommend wrote, or a model file of LightGBM (text) or "
-        "XGBoost (JSON)."
+        "MODEL: Model that train --out or recommend wrote, or a model file of LightGBM (text), "
+        "XGBoost (JSON) or CatBoost (cbm)."
     ),
     to="TARGET: Where the model will run; --targets lists the targets. Required.",
     out="DIR: Directory for the files; created if it does not exist. Required.",

@@ -129,8 +129,8 @@ def train(
 
 @command(
     model=argument(
-        "MODEL: Model that train --out or recommend wrote, or a model file of LightGBM (text) or "
-        "XGBoost (JSON), such as export --to lightgbm or xgboost writes."
+        "MODEL: Model that train --out or recommend wrote, or a model file of LightGBM (text), "
+        "XGBoost (JSON) or CatBoost (cbm), such as export --to lightgbm writes."
     ),
     out="FILE: Write the scores to this file (also .gz, .zst). Default: print them.",
 )

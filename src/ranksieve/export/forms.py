@@ -195,7 +195,9 @@ class TreeBuilder:
         self._roots: list[int] = []
 
     def add_leaf(self, value: Number) -> int:
-        """Add a leaf and return its number."""
+        """Add a leaf and return its number; raises a DataError unless its value is finite."""
+        if not np.isfinite(value):
+            raise DataError(f"a leaf of the model has the value {value}, which no target takes")
         node = len(self._nodes)
         self._nodes.append((-1, np.inf, False, node, node, float(value)))
         return node
@@ -204,6 +206,8 @@ class TreeBuilder:
         self, feature: int, threshold: Number, missing_left: bool, left: int, right: int
     ) -> int:
         """Add a split above two nodes and return its number."""
+        if np.isnan(threshold):
+            raise DataError("a threshold of the model is not a number, which no target takes")
         self._nodes.append((feature, float(threshold), missing_left, left, right, 0.0))
         return len(self._nodes) - 1
 

@@ -113,7 +113,7 @@ def _add_lightgbm_tree(builder: TreeBuilder, tree: dict[str, str]) -> bool:
 
 def _outside_zero(threshold: float) -> float:
     """Move a threshold so that tiny values are treated like 0, as LightGBM does."""
-    if abs(threshold) > _ZERO:
+    if not abs(threshold) <= _ZERO:  # also NaN
         return threshold
     return _ZERO if threshold >= 0 else _BEFORE_ZERO
 
@@ -201,7 +201,8 @@ def read_catboost(estimator: Any) -> tuple[TreeEnsemble, bool]:
     scale, bias = estimator.get_scale_and_bias()
     if scale != 1 or np.ndim(bias):
         raise DataError("sums and multiples of CatBoost models cannot be exported")
-    # The JSON may lack some digits of leaf values, so take them from the estimator.
+    # The JSON may lack some digits of leaf values, so take them from the estimator. It numbers the
+    # leaves of trees that are not oblivious in its own way, which a row to each of them shows.
     ends = np.cumsum(estimator.get_tree_leaf_counts())[:-1]
     leaves = [part.tolist() for part in np.split(estimator.get_leaf_values(), ends)]
     trees = _CatBoostTrees(record["features_info"])
@@ -209,11 +210,16 @@ def read_catboost(estimator: Any) -> tuple[TreeEnsemble, bool]:
         for tree, values in zip(record["oblivious_trees"], leaves, strict=True):
             trees.add_oblivious(tree["splits"], values)
     else:
-        for tree, values in zip(record["trees"], leaves, strict=True):
-            trees.add_other(tree, values)
+        for number, (tree, values) in enumerate(zip(record["trees"], leaves, strict=True)):
+            rows = trees.rows_to_leaves(tree, len(estimator.feature_names_))
+            order = estimator.calc_leaf_indexes(rows, number, number + 1, thread_count=1)
+            trees.add_other(tree, [values[leaf] for leaf in order[:, 0].tolist()])
     if bias:
         trees.builder.end_tree(trees.builder.add_leaf(bias))
     return trees.builder.build(len(estimator.feature_names_)), trees.saw_missing
+
+
+_Bounds = dict[int, tuple[np.float32, np.float32]]  # column -> above the first, up to the second
 
 
 class _CatBoostTrees:
@@ -240,16 +246,34 @@ class _CatBoostTrees:
         self.builder.end_tree(level[0])
 
     def add_other(self, tree: dict[str, Any], values: list[float]) -> None:
-        """Add a tree of nested nodes, whose leaves are in another order than ``values``."""
-        rounded = sorted(_leaf_values(tree))  # rounding keeps the order, so sorting matches them
-        exact = dict(zip(rounded, sorted(values), strict=True))
+        """Add a tree of nested nodes, with the values of its leaves from left to right."""
+        remaining = iter(values)
 
         def read(node: dict[str, Any]) -> Any:
             if "split" not in node:
-                return exact[node["value"]]
+                return next(remaining)
             return *self._decision(node["split"]), node["left"], node["right"]
 
         self.builder.add_tree(tree, read)
+
+    def rows_to_leaves(self, tree: dict[str, Any], n_features: int) -> np.ndarray:
+        """Return a row that ends in each leaf, from left to right; any row if none can."""
+        rows = np.zeros((sum(1 for _ in self._leaf_bounds(tree, {})), n_features), np.float32)
+        for row, bounds in zip(rows, self._leaf_bounds(tree, {}), strict=True):
+            for column, (above, up_to) in bounds.items():
+                row[column] = up_to if up_to < np.inf else np.nextafter(above, np.float32(np.inf))
+        return rows
+
+    def _leaf_bounds(self, node: dict[str, Any], bounds: _Bounds) -> Iterator[_Bounds]:
+        """Yield the bounds of values by column for each leaf below a node, from left to right."""
+        if "split" not in node:
+            yield bounds
+            return
+        column, _, _ = self._decision(node["split"])
+        border = np.float32(node["split"]["border"])
+        above, up_to = bounds.get(column, (np.float32(-np.inf), np.float32(np.inf)))
+        yield from self._leaf_bounds(node["left"], bounds | {column: (above, min(up_to, border))})
+        yield from self._leaf_bounds(node["right"], bounds | {column: (max(above, border), up_to)})
 
     def _decision(self, split: dict[str, Any]) -> tuple[int, float, bool]:
         if split["split_type"] != "FloatFeature":
@@ -257,14 +281,6 @@ class _CatBoostTrees:
         feature = split["float_feature_index"]
         threshold = float(largest_rounding_to(split["border"]))
         return self._columns[feature], threshold, self._nan_left[feature]
-
-
-def _leaf_values(node: dict[str, Any]) -> Iterator[float]:
-    if "split" not in node:
-        yield node["value"]
-        return
-    for side in ("left", "right"):
-        yield from _leaf_values(node[side])
 
 
 def read_rankboost(ranker: Any) -> TreeEnsemble:

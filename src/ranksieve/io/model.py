@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
 from ranksieve.io import records
-from ranksieve.io.files import PathLike
+from ranksieve.io.files import PathLike, replace_on_success
 from ranksieve.io.selection import Selection, selection_of
 
 FORMAT = "ranksieve-model"
@@ -43,9 +45,19 @@ class SavedModel:
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def write_model(model: SavedModel, path: PathLike) -> None:
-    """Write JSON that :func:`read_model` reads back; replaced only when all is written."""
-    records.write_text(model.to_json(), path)
+def write_model(model: SavedModel, path: PathLike, check: Callable[[SavedModel], None]) -> None:
+    """Write JSON and read it back; ``check`` gets what was read, and raises a DataError if need be.
+
+    An older file is replaced only by one that was read back.
+    """
+    with replace_on_success(Path(path)) as temporary:
+        temporary.write_text(model.to_json(), encoding="utf-8")
+        if not temporary.is_file():  # /dev/stdout, say
+            return
+        try:
+            check(_model(records.parse_record(temporary.read_bytes())))
+        except ValueError as error:  # also a DataError
+            raise DataError(f"{path}: not written, as it could not be read back: {error}") from None
 
 
 def read_model(path: PathLike) -> SavedModel:

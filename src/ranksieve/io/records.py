@@ -58,14 +58,15 @@ def locate_errors(path: PathLike, advice: str = "") -> Iterator[None]:
         raise DataError(f"{place}{error}{advice}") from None
 
 
-def parse_record(text: bytes) -> Any:
+def parse_record(text: bytes, *, finite: bool = True) -> Any:
     """Parse JSON in UTF-8; raise a ValueError with the reason if it is not valid.
 
-    Numbers must be finite, integers short, names in an object distinct, and lists or objects nested
-    at most a hundred levels deep, so that records can be processed safely.
+    Numbers must be ``finite`` unless they need not, integers short, names in an object distinct,
+    and lists or objects nested at most a hundred levels deep, so that records can be processed
+    safely.
     """
     try:
-        record = _decoder().decode(text.decode())
+        record = _decoder(finite).decode(text.decode())
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     _check_depth(record)
@@ -90,11 +91,11 @@ def parse_records(text: bytes) -> list[tuple[int, Any]]:
     return records
 
 
-def _decoder() -> json.JSONDecoder:
+def _decoder(finite: bool = True) -> json.JSONDecoder:
     return json.JSONDecoder(
         object_pairs_hook=object_of,
-        parse_constant=_refuse,
-        parse_float=_parse_float,
+        parse_constant=_refuse if finite else float,
+        parse_float=_parse_float if finite else float,
         parse_int=_parse_integer,
     )
 

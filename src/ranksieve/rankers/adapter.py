@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -209,7 +210,7 @@ class RankerAdapter(Ranker):
         except Exception as error:
             if not is_error_of_library(error):
                 raise
-            reason = str(error).partition("\nStack trace")[0]
+            reason = _shorten(error)
             check_magnitudes(source, f"{library.name} failed ({reason})")
             raise DataError(f"{library.name}: {reason}") from error
         self.estimator_ = unfitted
@@ -262,11 +263,13 @@ class RankerAdapter(Ranker):
         return copied
 
     def _scores(self, X: Any) -> np.ndarray:
-        return np.asarray(library_of(self.estimator_).scores(self.estimator_, X), dtype=np.float64)
+        with _library_errors(library_of(self.estimator_)) as library:
+            return np.asarray(library.scores(self.estimator_, X), dtype=np.float64)
 
     def _contributions(self, X: Any) -> np.ndarray:
         rows = X.toarray() if sparse.issparse(X) else to_library_format(X)
-        parts = library_of(self.estimator_).contributions(self.estimator_, rows)
+        with _library_errors(library_of(self.estimator_)) as library:
+            parts = library.contributions(self.estimator_, rows)
         return np.asarray(parts, dtype=np.float64)[:, :-1]  # the last column is the common offset
 
     def _settings(self) -> dict[str, Any]:
@@ -303,3 +306,18 @@ class RankerAdapter(Ranker):
 
     def __sklearn_clone__(self) -> Any:
         return adapter_of(self, copy_unfitted(self.estimator))
+
+
+@contextmanager
+def _library_errors(library: Library) -> Iterator[Library]:
+    """Context manager that turns errors of LightGBM, XGBoost and CatBoost into a DataError."""
+    try:
+        yield library
+    except Exception as error:
+        if not is_error_of_library(error):
+            raise
+        raise DataError(f"{library.name}: {_shorten(error)}") from error
+
+
+def _shorten(error: Exception) -> str:
+    return str(error).partition("\nStack trace")[0]

@@ -132,7 +132,8 @@ class Ranker(Predictor):
         """Write the trained ranker to a file, for :func:`ranksieve.rankers.load_model`.
 
         The file is JSON, with trees in the format of their library, and a ``selection`` that says
-        how the features were selected. It replaces an older file only when it is complete.
+        how the features were selected. It is read back, and replaces an older file only if the
+        ranker that was read gives the same scores.
         """
         check_is_fitted(self)
         self.check_savable()
@@ -154,7 +155,35 @@ class Ranker(Predictor):
             learned=self._learned(),
             ranksieve=__version__,
         )
-        write_model(model, path)
+        write_model(model, path, self._check_read_back)
+
+    @classmethod
+    def _restore(cls, model: SavedModel) -> Any:
+        """Trained ranker of this class from a file; raises a DataError if it has other contents."""
+        try:
+            ranker = cls._with_settings(model.parameters)
+            ranker._validate_params()
+        except (TypeError, ValueError) as error:
+            raise DataError(f"the parameters are not those of {model.ranker}: {error}") from None
+        ranker.n_features_in_ = model.n_features_in
+        if model.feature_names is not None:
+            ranker.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        if model.selection is not None:
+            ranker.selection_ = model.selection
+        if model.missing is not None:
+            ranker.missing_ = model.missing
+        ranker._relearn(model.learned)
+        return ranker
+
+    def _check_read_back(self, model: SavedModel) -> None:
+        """Raise a DataError unless the model of a file gives some rows the scores of this one."""
+        restored = self._restore(model)
+        scales = np.array([0, 1e-3, 1, 1, 1e3])
+        rows = scales[:, None] * np.random.default_rng(0).normal(size=(5, self.n_features_in_))
+        kinds = [rows, np.full_like(rows, np.nan)] if self.takes_missing else [rows]
+        for X in kinds:
+            if not np.array_equal(restored._scores(X), self._scores(X), equal_nan=True):
+                raise DataError("the ranker in the file gives other scores")
 
 
 class LinearRanker(Ranker):

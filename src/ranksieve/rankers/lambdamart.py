@@ -28,6 +28,7 @@ from ranksieve.rankers.lightgbm_data import (
 )
 from ranksieve.rankers.model_checks import load_booster
 from ranksieve.rankers.per_feature import LIGHTGBM, reduce_parameters
+from ranksieve.rankers.trial import trust_model
 from ranksieve.registry import Method
 from ranksieve.threads import openmp_thread_count
 
@@ -199,15 +200,20 @@ class LambdaMART(Ranker):
 
     def _predict(self, rows: Any, **how: Any) -> Any:
         trees, threads = self.best_iteration_, openmp_thread_count()
-        return self.booster_.predict(rows, num_iteration=trees, num_threads=threads, **how)
+        with lightgbm_errors():
+            return self.booster_.predict(rows, num_iteration=trees, num_threads=threads, **how)
 
     def _learned(self) -> dict[str, Any]:
         text = self.booster_.model_to_string(num_iteration=self.best_iteration_)
+        trust_model("lightgbm", text.encode())
         return {"booster": text, "best_iteration": int(self.best_iteration_)}
 
     def _relearn(self, learned: dict[str, Any]) -> None:
         text, best = get(learned, "booster", str), get(learned, "best_iteration", int)
-        self.booster_ = load_booster(text)
+        try:
+            self.booster_ = load_booster(text)
+        except DataError as error:
+            raise DataError(f"LightGBM cannot read its trees: {error}") from None
         if self.booster_.num_feature() != self.n_features_in_:
             raise DataError(
                 f"the trees of LightGBM have {self.booster_.num_feature()} features, not "

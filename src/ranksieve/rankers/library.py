@@ -126,6 +126,10 @@ class Library:
             "code: keep estimator_, the fitted object, with a tool such as skops or joblib"
         )
 
+    def text_of_file(self, content: bytes) -> str:
+        """Text for :meth:`restore` from a file of the library; line ends may be of any system."""
+        return content.decode().replace("\r\n", "\n").replace("\r", "\n")
+
     def restore(self, estimator: Any, text: str) -> None:
         """Restore an unfitted estimator from :meth:`model_text`."""
         raise ValueError(f"{self.name} has no model files")

@@ -1,4 +1,4 @@
-"""Load rankers from files: those of this library, and models of LightGBM and XGBoost."""
+"""Load rankers from files: those of this library, of LightGBM, XGBoost and CatBoost."""
 
 from __future__ import annotations
 
@@ -22,12 +22,20 @@ from ranksieve.rankers.registry import RANKERS
 from ranksieve.rankers.tree_libraries import find_library_class, library_of
 
 # First characters of the files of other libraries.
-_BEGINNINGS = {b"tree\n": "lightgbm.LGBMRanker", b'{"learner"': "xgboost.XGBRanker"}
+_BEGINNINGS = {
+    b"tree\n": "lightgbm.LGBMRanker",
+    b'{"learner"': "xgboost.XGBRanker",
+    b"CBM1": "catboost.CatBoostRanker",
+}
 _UBJSON = b"{L"  # and the length of a name
 
 
 def load_model(path: str | os.PathLike[str]) -> Ranker:
-    """Read a ranker that ``save_model`` wrote, or a model of LightGBM (text) or XGBoost (JSON).
+    """Read a ranker that ``save_model`` wrote, or a file of LightGBM, XGBoost or CatBoost.
+
+    LightGBM's files are text, XGBoost's JSON and CatBoost's cbm. Their models must have one score
+    for each row; any objective will do. They are tried in a second process first, as a damaged
+    model may crash the library: that takes about as long as to import the library.
 
     Returns
     -------
@@ -59,26 +67,12 @@ def load_model(path: str | os.PathLike[str]) -> Ranker:
         return found
     model = read_model(path)
     try:
-        return _restore(model)
+        return _class_of(model)._restore(model)
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
 
 
-def _restore(model: SavedModel) -> Ranker:
-    ranker = _make_untrained(model)
-    ranker.n_features_in_ = model.n_features_in
-    if model.feature_names is not None:
-        ranker.feature_names_in_ = np.array(model.feature_names, dtype=object)
-    if model.selection is not None:
-        ranker.selection_ = model.selection
-    if model.missing is not None:
-        ranker.missing_ = model.missing
-    ranker._relearn(model.learned)
-    return ranker
-
-
-def _make_untrained(model: SavedModel) -> Ranker:
-    """Make an untrained ranker of this class with these parameters."""
+def _class_of(model: SavedModel) -> type[Ranker]:
     kind: Any = RANKERS.classes.get(model.ranker)
     if kind is None and model.ranker in rankers.__all__:
         kind = getattr(rankers, model.ranker)
@@ -87,16 +81,11 @@ def _make_untrained(model: SavedModel) -> Ranker:
             f"this version of ranksieve ({__version__}) has no ranker {model.ranker!r:.40}; "
             f"version {model.ranksieve:.20} wrote the file"
         )
-    try:
-        ranker: Ranker = kind._with_settings(model.parameters)
-        ranker._validate_params()
-    except (TypeError, ValueError) as error:
-        raise DataError(f"the parameters are not those of {model.ranker}: {error}") from None
-    return ranker
+    return kind
 
 
 def read_library_model(path: PathLike) -> Ranker | None:
-    """Read LightGBM's text or XGBoost's JSON; None if the file is neither.
+    """Read LightGBM's text, XGBoost's JSON or CatBoost's cbm; None if the file is none of them.
 
     Raises a DataError if the library cannot read the file, or is not installed.
     """
@@ -113,14 +102,13 @@ def read_library_model(path: PathLike) -> Ranker | None:
         found = [name for start, name in _BEGINNINGS.items() if head.startswith(start)]
         if not found:
             return None
-        text = Path(path).read_text(encoding="utf-8")
+        content = Path(path).read_bytes()
     except READ_ERRORS as error:
         raise DataError(f"{path}: {explain_os_error(error)}") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not text in UTF-8: {error}") from None
     try:
         estimator = find_library_class(found[0])()
-        library_of(estimator).restore(estimator, text)
+        library = library_of(estimator)
+        library.restore(estimator, library.text_of_file(content))
         ranker = as_ranker(estimator)
         if hasattr(ranker, "feature_names_in_"):
             names = as_names(ranker.feature_names_in_, ranker.n_features_in_)
@@ -130,5 +118,5 @@ def read_library_model(path: PathLike) -> Ranker | None:
         return ranker
     except Exception as error:  # each library has its own error classes
         reason = str(error).partition("\nStack trace")[0]
-        library = found[0].partition(".")[0]
-        raise DataError(f"{path}: {library} cannot read this model: {reason}") from None
+        name = found[0].partition(".")[0]
+        raise DataError(f"{path}: {name} cannot read this model: {reason}") from None

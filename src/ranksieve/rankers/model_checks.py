@@ -1,7 +1,9 @@
 """Check models of LightGBM (text) and XGBoost (JSON) before these libraries load them.
 
-Both trust a model: a child, feature or group that does not exist makes them read invalid memory,
-and a node below itself makes them loop forever.
+Both trust a model: a child, feature, category or class that does not exist, a word where LightGBM
+expects a number, or a number too few, makes them read or write invalid memory, and a node below
+itself makes them loop forever. A trial would not always show it (:mod:`ranksieve.rankers.trial`),
+so this is checked here. Nothing else is: any number that a library writes will do.
 """
 
 from __future__ import annotations
@@ -14,16 +16,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.io.records import get, get_numbers, parse_record
+from ranksieve.io.records import get, parse_record
+from ranksieve.rankers.trial import try_model
+from ranksieve.text import quantity
 
 if TYPE_CHECKING:
     from lightgbm import Booster
 
+_SEVERAL = "the model has several scores for each row, but a ranker needs one"
+
 # Of LightGBM's text.
-_SIGNS = re.compile(r"[-+.\deE ]*", re.ASCII)  # characters of finite numbers
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*([eE][-+]?\d+)?|inf|nan)", re.ASCII)
+_INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
 _NAME = re.compile(r"\w+", re.ASCII)
-_PARAMETER = re.compile(r"\[\w+: .*\]|", re.ASCII)
 _ALONE = frozenset({"tree", "average_output"})  # header lines without a value
+_PARAMETER = re.compile(r"\[\w+: .*\]|", re.ASCII)
 _OF_SPLITS = ("split_gain", "internal_value", "internal_weight", "internal_count")
 _OF_LEAVES = ("leaf_weight", "leaf_count", "leaf_const")
 _CATEGORICAL, _DECISIONS = 1, 16  # bit of a decision type, and the number of types
@@ -34,21 +41,23 @@ _NUMBERS = ("split_conditions", "base_weights", "loss_changes", "sum_hessian")
 
 
 def load_booster(text: str) -> Booster:
-    """Load a booster of LightGBM from its text; raise a DataError if the text is damaged."""
-    from lightgbm import Booster
-    from lightgbm.basic import LightGBMError
-
+    """Load a booster of LightGBM from its text; raise a DataError if it cannot be used."""
     check_text(text)
-    try:
-        return Booster(model_str=text)
-    except (LightGBMError, ValueError, TypeError, RecursionError) as error:
-        raise DataError(f"LightGBM cannot read this model: {error}") from None
+    try_model("lightgbm", text.encode())
+    from lightgbm import Booster
+
+    booster = Booster(model_str=text)
+    n_trees = text.count("\nTree=")
+    if booster.num_trees() != n_trees:  # a tree has more lines than LightGBM reads
+        raise DataError(f"LightGBM reads {booster.num_trees()} of {quantity(n_trees, 'tree')}")
+    return booster
 
 
 def check_text(text: str) -> None:
     """Raise a DataError unless the trees of LightGBM's text are valid and use known features."""
     body, end, rest = text.partition("\nend of trees\n")
-    if not end or not text.startswith("tree\n") or "\0" in text:
+    # LightGBM would also end the text at a zero, and a line at a carriage return.
+    if not end or not text.startswith("tree\n") or "\0" in text or "\r" in text:
         raise DataError(
             "not a complete text model of LightGBM: it should reach from 'tree' to 'end of trees'"
         )
@@ -71,8 +80,13 @@ def _check_head(head: str, sizes: list[int]) -> int:
     """Check the header of a model with trees of these sizes; return the number of features."""
     facts = _parse_settings(head.strip("\n"), _ALONE)
     single = "num_class", "num_tree_per_iteration"
+    objective = facts.get("objective", "custom").split()
+    if not objective:  # LightGBM crashes
+        raise DataError("'objective' is empty; remove the line if there is none")
     if {int(_parse_integers(facts, name, 1)[0]) for name in single} != {1}:
-        raise DataError("the model has several scores for each row, not one")
+        raise DataError(_SEVERAL)
+    if objective[0].startswith("multiclass"):  # LightGBM writes a score for each class
+        raise DataError(f"{_SEVERAL}: its objective is {objective[0]!r:.20}")
     n_features = int(_parse_integers(facts, "max_feature_idx", 1)[0]) + 1
     if n_features < 1 or len(facts.get("feature_names", "").split(" ")) != n_features:
         raise DataError(f"there should be {n_features} feature names")
@@ -101,10 +115,10 @@ def _check_lightgbm_tree(tree: Mapping[str, str], n_features: int) -> None:
         raise DataError(f"'num_leaves' is {n_leaves}, but there are fewer leaf values")
     _parse_numbers(tree, "leaf_value", n_leaves)
     n_splits = n_leaves - 1
-    for names, count in ((_OF_SPLITS, n_splits), (_OF_LEAVES, n_leaves)):
+    for names, count in ((_OF_SPLITS, n_splits), (_OF_LEAVES, n_leaves), (("shrinkage",), 1)):
         for name in names:
             if tree.get(name, "").strip():  # empty for trees with one leaf
-                _parse_words(tree, name, count)
+                _parse_numbers(tree, name, count)
     if n_splits:
         features = _parse_integers(tree, "split_feature", n_splits)
         _check_range(features, "split_feature", n_features)
@@ -143,7 +157,7 @@ def _check_lightgbm_categories(tree: Mapping[str, str], thresholds: np.ndarray) 
     _check_range(words, "cat_threshold", 2**32)
     if bounds[0] != 0 or (np.diff(bounds) < 0).any():
         raise DataError("'cat_boundaries' should ascend from 0")
-    if (thresholds != np.floor(thresholds)).any():
+    if not (thresholds == np.floor(thresholds)).all():  # also NaN
         raise DataError("the threshold of a categorical split should be the index of a set")
     _check_range(thresholds, "threshold", n_sets)
 
@@ -155,35 +169,29 @@ def _check_range(values: np.ndarray, name: str, end: int) -> None:
 
 
 def _parse_integers(tree: Mapping[str, str], name: str, count: int) -> np.ndarray:
-    numbers = _parse_numbers(tree, name, count)
-    if (numbers != np.floor(numbers)).any() or (np.abs(numbers) > 2**53).any():
-        raise DataError(f"{name!r} should be whole numbers")
-    return numbers.astype(np.int64)
+    words = _parse_words(tree, name, count, _INTEGER, "whole number")
+    return np.array([int(word) for word in words], dtype=np.int64)
 
 
 def _parse_numbers(tree: Mapping[str, str], name: str, count: int) -> np.ndarray:
-    words = _parse_words(tree, name, count)
-    try:
-        numbers = np.array([float(word) for word in words])
-    except ValueError:
-        raise DataError(f"{name!r} should be numbers, not {tree[name]!r:.40}") from None
-    if not np.isfinite(numbers).all():
-        raise DataError(f"{name!r} has a number that is too large")
-    return numbers
+    words = _parse_words(tree, name, count, _NUMBER, "number")
+    return np.array([float(word) for word in words])
 
 
-def _parse_words(tree: Mapping[str, str], name: str, count: int) -> list[str]:
+def _parse_words(
+    tree: Mapping[str, str], name: str, count: int, form: re.Pattern[str], what: str
+) -> list[str]:
     text = tree.get(name, "")
-    words = text.split()
-    if not _SIGNS.fullmatch(text) or len(words) != count:
-        raise DataError(f"{name!r} should be {count} finite numbers, not {text!r:.40}")
+    words = [word for word in text.split(" ") if word]
+    if len(words) != count or not all(map(form.fullmatch, words)):
+        raise DataError(f"{name!r} should be {quantity(count, what)}, not {text!r:.40}")
     return words
 
 
 def check_json(text: str) -> None:
     """Raise a DataError unless the trees of XGBoost's JSON are valid and use known features."""
     try:
-        record = parse_record(text.encode())
+        record = parse_record(text.encode(), finite=False)
     except json.JSONDecodeError as error:
         raise DataError(f"not JSON in line {error.lineno}: {error.msg}") from None
     except ValueError as error:
@@ -191,16 +199,21 @@ def check_json(text: str) -> None:
     learner = get(record, "learner", dict)
     facts = get(learner, "learner_model_param", dict)
     n_features = _get_count(facts, "num_feature")
-    if _get_count(facts, "num_class", 0) > 1 or _get_count(facts, "num_target", 1) > 1:
-        raise DataError("the model has several scores for each row, not one")
+    objective = get(get(learner, "objective", dict), "name", str)
+    several = _get_count(facts, "num_class", 0) > 1 or _get_count(facts, "num_target", 1) > 1
+    if several or objective.startswith("multi:"):
+        raise DataError(_SEVERAL)
     booster = get(learner, "gradient_booster", dict)
+    weights = []
     if get(booster, "name", str) == "dart":
-        booster = get(booster, "gbtree", dict)
+        weights, booster = get(booster, "weight_drop", list), get(booster, "gbtree", dict)
     model = get(booster, "model", dict)
     if "trees" not in model:  # a linear model
-        get_numbers(model, "weights", n_features + 1)
+        _check_numbers(model, "weights", n_features + 1)
         return
     trees = get(model, "trees", list)
+    if weights:
+        _check_numbers({"weight_drop": weights}, "weight_drop", len(trees))
     _check_order(model, trees)
     for number, tree in enumerate(trees):
         try:
@@ -242,7 +255,7 @@ def _check_xgboost_tree(tree: Any, n_features: int) -> None:
         raise DataError(f"'split_indices' should be in 0..{n_features - 1}")
     _get_integers(tree, "default_left", n_nodes, 0, 2)
     for name in _NUMBERS:
-        get_numbers(tree, name, n_nodes)
+        _check_numbers(tree, name, n_nodes)
     _check_xgboost_categories(tree, n_nodes)
 
 
@@ -282,6 +295,12 @@ def _get_count(facts: dict[str, Any], name: str, default: int | None = None) -> 
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise DataError(f"{name!r} should be a whole number, not {text!r:.40}")
     return int(text)
+
+
+def _check_numbers(record: Any, name: str, count: int) -> None:
+    values = get(record, name, list)
+    if len(values) != count or not all(type(value) in (int, float) for value in values):
+        raise DataError(f"{name!r} should be {count} numbers")
 
 
 def _get_integers(record: Any, name: str, count: int | None, start: int, end: int) -> np.ndarray:

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.io.files import READ_ERRORS, explain_os_error, open_regular
+from ranksieve.io.files import READ_ERRORS, explain_os_error, open_regular, read_file
 from ranksieve.io.model import FORMAT, read_model
-from ranksieve.io.records import object_of
+from ranksieve.io.records import locate_errors, object_of
+from ranksieve.rankers.cbm import read_training_parameters
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method, OwnMethod
 from ranksieve.text import on_one_line
@@ -40,7 +41,9 @@ def read_parameters(path: Path) -> FileParameters:
     except READ_ERRORS as error:
         raise DataError(f"{path}: {explain_os_error(error)}") from error
     if start.startswith(b"CBM1"):
-        return FileParameters("CatBoostRanker", _catboost_parameters(path))
+        with locate_errors(path):
+            params = read_training_parameters(read_file(path))
+        return FileParameters("CatBoostRanker", _catboost_parameters(params, path))
     if start.split(b"\n")[0].rstrip() == b"tree":
         return FileParameters("LGBMRanker", _lightgbm_parameters(path))
     record = _read_json(path)
@@ -57,10 +60,7 @@ def read_parameters(path: Path) -> FileParameters:
         return FileParameters("XGBRanker", _changed_xgboost_parameters(record["learner"], path))
     if isinstance(record.get("model_info"), dict):
         params = record["model_info"].get("params")
-        flat = params.get("flat_params") if isinstance(params, dict) else None
-        if not isinstance(flat, dict):
-            raise DataError(f"{path}: this CatBoost model does not contain its parameters")
-        return FileParameters("CatBoostRanker", _without_logs(flat))
+        return FileParameters("CatBoostRanker", _catboost_parameters(params, path))
     return FileParameters(None, _without_nulls(record))
 
 
@@ -211,18 +211,12 @@ def _lightgbm_defaults() -> str:
     return lightgbm.Booster(settings, rows).model_to_string()
 
 
-def _catboost_parameters(path: Path) -> dict[str, Any]:
-    try:
-        from catboost import CatBoost
-    except ImportError:
-        raise DataError(
-            f"{path}: a model of CatBoost, which is not installed: pip install catboost"
-        ) from None
-    try:
-        model = CatBoost().load_model(str(path))
-    except Exception as error:  # CatBoost has its own error classes
-        raise DataError(f"{path}: CatBoost cannot read the model: {error}") from None
-    return _without_logs(model.get_params())
+def _catboost_parameters(params: Any, path: Path) -> dict[str, Any]:
+    """Parameters from what a model of CatBoost says of its training."""
+    flat = params.get("flat_params") if isinstance(params, dict) else None
+    if not isinstance(flat, dict):
+        raise DataError(f"{path}: this CatBoost model does not contain its parameters")
+    return _without_logs(flat)
 
 
 def _without_logs(parameters: Mapping[str, Any]) -> dict[str, Any]:

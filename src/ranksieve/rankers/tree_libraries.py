@@ -17,11 +17,13 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data import RankingData
+from ranksieve.rankers.cbm import check_cbm
 from ranksieve.rankers.library import Library, check_can_rank
 from ranksieve.rankers.lightgbm_data import check_whole_labels, to_library_format
 from ranksieve.rankers.model_checks import check_json, load_booster
 from ranksieve.rankers.per_feature import CATBOOST, LIGHTGBM, XGBOOST
 from ranksieve.rankers.rounding import FLOAT32_ROUNDING, LIGHTGBM_ROUNDING
+from ranksieve.rankers.trial import trust_model, try_model
 from ranksieve.registry.foreign import parameters_of, row_weights
 from ranksieve.sums.chunks import vary_within_queries
 from ranksieve.threads import openmp_thread_count
@@ -112,7 +114,9 @@ class _LightGBM(_TreeLibrary):
         return estimator.booster_.predict(X, pred_contrib=True, num_threads=threads)
 
     def model_text(self, estimator: Any) -> str:
-        return estimator.booster_.model_to_string()  # up to the best iteration
+        text = estimator.booster_.model_to_string()  # up to the best iteration
+        trust_model("lightgbm", text.encode())
+        return text
 
     def restore(self, estimator: Any, text: str) -> None:
         self._set_booster(estimator, load_booster(text))
@@ -190,11 +194,17 @@ class _XGBoost(_TreeLibrary):
             return estimator.get_booster().predict(rows, pred_contribs=True, iteration_range=trees)
 
     def model_text(self, estimator: Any) -> str:
-        return estimator.get_booster().save_raw("json").decode()
+        content = estimator.get_booster().save_raw("json")
+        trust_model("xgboost", bytes(content))
+        return content.decode()
 
     def restore(self, estimator: Any, text: str) -> None:
         check_json(text)
+        try_model("xgboost", text.encode())
+        own = estimator.objective
         estimator.load_model(bytearray(text, "utf-8"))
+        if not estimator.objective.startswith("rank:"):
+            estimator.objective = own  # an XGBRanker cannot be made with that of the model
 
 
 def _informative_queries(data: RankingData) -> RankingData:
@@ -270,10 +280,18 @@ class _CatBoost(_TreeLibrary):
         with TemporaryDirectory() as directory:
             path = Path(directory) / "model.cbm"
             estimator.save_model(str(path))
-            return b64encode(path.read_bytes()).decode()
+            content = path.read_bytes()
+        trust_model("catboost", content)
+        return b64encode(content).decode()
+
+    def text_of_file(self, content: bytes) -> str:
+        return b64encode(content).decode()
 
     def restore(self, estimator: Any, text: str) -> None:
-        estimator.load_model(blob=b64decode(text, validate=True))
+        content = b64decode(text, validate=True)
+        check_cbm(content)
+        try_model("catboost", content)
+        estimator.load_model(blob=content)
 
 
 def _narrow(X: Any) -> Any:
