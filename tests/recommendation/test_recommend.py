@@ -1,8 +1,10 @@
 """Recommendations: who chooses, who judges, and what is said."""
 
+import gc
 import json
 import signal
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from ranksieve.rankers import RankRLS
 from ranksieve.recommendation import check, load_recommendation
 from ranksieve.recommendation import division as division_of_data
 from ranksieve.recommendation.cells import PlannedCell, RankingCell, drive, together
-from ranksieve.recommendation.division import TrainingSet, divide
+from ranksieve.recommendation.division import Division, TrainingSet, divide
 from ranksieve.recommendation.files import LEDGER, read_answer
 from ranksieve.recommendation.task import Candidate, Rule
 from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit
@@ -644,3 +646,21 @@ class TestCheck:
         assert found.helpful[0].feature == "c"
         assert {one.feature: one.is_new for one in found.helpful}.items() >= {"c": False}.items()
         assert found.drift[0].is_notable
+
+
+def test_nothing_keeps_the_data_when_the_answer_is_there(monkeypatch):
+    given, parts = planted(20), []
+    make_trial = Division.trial
+
+    def trial(division, training):
+        made = make_trial(division, training)
+        parts.append(weakref.ref(made.train))
+        return made
+
+    monkeypatch.setattr(Division, "trial", trial)
+    recommend(given, costs=[1, 1, 1, 1, 1, 2], **ONE)
+    parts.append(weakref.ref(given))
+    del given
+    gc.collect()
+    assert len(parts) > 5
+    assert not any(part() is not None for part in parts)
