@@ -133,6 +133,8 @@ def test_drop_leaves_columns_and_features_out(runs, files, tmp_path):
     [
         (("--margin", "much"), "1% or 0.01"),
         (("--margin", "0"), "1% or 0.01"),
+        (("--budget", "inf"), "Invalid value for '--budget': inf is not a finite number"),
+        (("--level", "0.5"), "level must lie between 0.5 and 1, got 0.5"),
         (("--time", "soon"), "90s, 10m or 2h"),
         (("--group-costs", "x.csv"), "needs --costs"),
         (("--resamples", "3"), "No such option: --resamples"),

@@ -16,11 +16,18 @@ from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
 from ranksieve.recommendation import check, load_recommendation
 from ranksieve.recommendation import division as division_of_data
-from ranksieve.recommendation.cells import PlannedCell, RankingCell, drive, together
+from ranksieve.recommendation.cells import (
+    PlannedCell,
+    RankingCell,
+    RecommendationLog,
+    drive,
+    together,
+)
 from ranksieve.recommendation.division import Division, TrainingSet, divide
 from ranksieve.recommendation.files import LEDGER, read_answer
 from ranksieve.recommendation.task import Candidate, Rule
 from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit
+from ranksieve.report.recommendation import write_recommendation
 from ranksieve.selectors.registry import make_selector
 from ranksieve.significance import non_inferiority
 from ranksieve.sums.similarity import Similarity, feature_similarity
@@ -447,6 +454,23 @@ class TestResuming:
         with pytest.raises(DataError, match="checksum"):
             read_answer(tmp_path)
 
+    @pytest.mark.parametrize("n_before", [0, 3])
+    def test_a_client_that_is_closed_is_told(self, data, client, monkeypatch, n_before):
+        """Before the first cell is there, or while others run."""
+        add, done = RecommendationLog.add, []
+
+        def close_after(ledger, cell, result):
+            add(ledger, cell, result)
+            done.append(cell)
+            if len(done) == n_before:
+                client.close()
+
+        monkeypatch.setattr(RecommendationLog, "add", close_after)
+        if not n_before:
+            client.close()
+        with pytest.raises(DataError, match=r"the Dask cluster was lost \(its client is closed\)"):
+            recommend(data, client=client, **ONE)
+
     def test_workers_give_the_same_answer(self, data, client):
         how = QUICK | {"selectors": ["top"], "folds": 3, "margin": 0.05}
         here, there = recommend(data, **how), recommend(data, client=client, **how)
@@ -525,7 +549,7 @@ def test_procedures_together_ask_at_once():
         ({"folds": 50}, "cannot be divided"),
         ({"margin": 1.5}, "margin"),
         ({"margin": "1%"}, "margin must lie between 0 and 1, got '1%'"),
-        ({"budget": "12"}, "budget must be a number"),
+        ({"budget": "12"}, "budget must be a finite number"),
         ({"rule": "guess"}, "rule"),
         ({"measure": "nice@10"}, "nice"),
         ({"selectors": ["gas-x"]}, "gas-x"),
@@ -557,6 +581,33 @@ def test_a_killed_command_resumes(tmp_path, data, start_program):
     assert first.to_record() == second.to_record()
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"margin": 1e-320},
+        {"margin": 1e-200},
+        {"margin": np.nextafter(1, 0)},
+        {"level": np.nextafter(1, 0)},
+        {"level": np.nextafter(0.5, 1)},
+        {"budget": 1e308},
+        {"budget": 5e-324},
+        {"margin": np.float32(0.01), "level": np.float32(0.9), "budget": np.float32(3)},
+        {"costs": np.full(6, 1e-100)},
+        {"costs": [1e99, 1, 1, 1e-99, 1, 1]},
+    ],
+)
+def test_the_smallest_and_largest_numbers(data, tmp_path, settings):
+    answer = recommend(data, out=tmp_path, folds=3, **ONE, **settings)
+    write_recommendation(answer, tmp_path, figures=False)
+    assert load_recommendation(tmp_path).to_record() == answer.to_record()
+    assert len(answer.sentence) < 600  # no number of three hundred digits
+
+
+def test_a_high_confidence_is_not_rounded_to_certainty(data, answer):
+    assert "with 95% confidence" in answer.sentence
+    assert "with 99.99% confidence" in recommend(data, level=0.9999, **ONE).sentence
+
+
 @pytest.mark.parametrize("details", [False, True])
 def test_a_mean_of_zero(tmp_path, details):
     """Under letor4, NDCG@10 of lists with fewer than ten documents is 0."""
@@ -579,6 +630,10 @@ def test_a_single_query_judges(data, tmp_path):
     ("settings", "message"),
     [
         ({"level": 0.4}, "level must lie between 0.5 and 1"),
+        ({"level": 0.5}, "level must lie between 0.5 and 1"),
+        ({"budget": np.inf}, "budget must be a finite number of at least 0, got inf"),
+        ({"budget": np.nan}, "budget must be a finite number of at least 0, got nan"),
+        ({"costs": np.full(6, 1e308)}, r"add up to more than 1e\+100.* use a larger unit"),
         ({"keep": ["nothing"]}, "^keep: no feature is named 'nothing'"),
         ({"pairs": -1}, "pairs must be at least 0, got -1"),
         ({"time": np.nan}, "the time limit must be at least 0 seconds, got nan"),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -86,6 +87,13 @@ def _parameters_of(function: Any, options: Mapping[str, Any]) -> Iterator[inspec
         yield parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=kind)
 
 
+def _finite(value: float | None) -> float | None:
+    """Refuse infinity, which typer's limits accept, before any work is done."""
+    if value is not None and not isfinite(value):
+        raise typer.BadParameter(f"{value} is not a finite number")
+    return value
+
+
 SHARED: dict[str, Any] = {
     "data": argument(
         "DATA: Ranking data: files of LETOR / SVMlight text (also .gz, .zst), Parquet, CSV or TSV, "
@@ -126,6 +134,7 @@ SHARED: dict[str, Any] = {
         "COST: Largest total cost of the selected features, in the unit of --costs. Default: no "
         "limit.",
         min=0,
+        callback=_finite,
     ),
     "scale": "HOW: Scale features within each query: none, min-max or standard. Default: none, but "
     "min-max for the demo.",

@@ -49,7 +49,7 @@ from ranksieve.report.formats import FormatName
     rule="RULE: When a set is good enough to be chosen: half-margin (mean loss of at most half the "
     "margin), safe (loss plus one standard error within the margin), one-se (loss within one "
     "standard error) or best (only the best set). The claim does not depend on the rule.",
-    level=option("P: Confidence level of the claim, as a probability.", min=0.5, max=0.9999),
+    level="P: Confidence level of the claim: a probability above 0.5 and below 1.",
     folds=option(
         "N: Number of parts into which the queries are divided, if the data has no split. Default: "
         "5, but 3 for the demo.",

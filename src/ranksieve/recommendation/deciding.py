@@ -32,6 +32,7 @@ from ranksieve.recommendation.findings import FeatureFacts, examine_features, ga
 from ranksieve.recommendation.procedure import choose_all, run_stages
 from ranksieve.recommendation.task import Rule, RuleName, Task, default_selectors
 from ranksieve.recommendation.timing import Effort, OutOfTimeError, TimeLimit, notes_about_time
+from ranksieve.significance.claims import check_margin
 from ranksieve.study.cells import run_on_cluster, run_on_threads
 from ranksieve.study.plan import Plan, find_method
 from ranksieve.study.study import title_of_data
@@ -161,6 +162,8 @@ def recommend(
     """
     if pairs < 0:
         raise ValueError(f"pairs must be at least 0, got {pairs}")
+    chooser = Rule(rule, margin, budget)
+    check_margin(margin, level)
     limit, effort = TimeLimit(time), Effort(command)
     if selectors is None:
         selectors = default_selectors(find_method(ranker, RANKERS, {}), costs is not None)
@@ -181,7 +184,7 @@ def recommend(
     options = {"columns": columns, **(read_options or {})}
     source = open_for_study(data, split=split, pool=pool, **options)
     division = _prepare(divide(source, folds, seed, **options), plan)
-    task = Task(plan, division, Rule(rule, margin, budget), level, costs)
+    task = Task(plan, division, chooser, float(level), costs)
     other_queries = None if confirm is None else read_other_queries(task, confirm, options)
     with ExitStack() as stack:
         if out is None:  # nothing is kept

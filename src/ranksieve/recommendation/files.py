@@ -22,6 +22,7 @@ from ranksieve.io.records import (
 from ranksieve.io.typed import check_types
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.evidence import Evidence
+from ranksieve.significance.claims import check_margin
 
 ANSWER, EVIDENCE = "recommendation.json", "evidence.json"
 MODEL, MODEL_OF_ALL = "model.json", "model-all.json"
@@ -123,6 +124,10 @@ def _check(answer: Recommendation) -> None:
         raise DataError("the candidates in 'front' do not include all features")
     if not all(len(row) == _REFERENCE for row in answer.reference.values()):
         raise DataError(f"'reference' should have {_REFERENCE} numbers for each feature")
+    try:
+        check_margin(answer.settings["margin"], answer.settings["level"])
+    except ValueError as error:
+        raise DataError(f"settings: {error}") from None
     treated = get_missing({"missing": answer.settings["treated"]})
     if treated is not None and not all(feature in known for feature in treated.indicated):
         raise DataError("it has indicators of features that the data does not have")
