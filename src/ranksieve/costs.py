@@ -282,7 +282,8 @@ def _cost(given: Any, what: str, name: Any, place: str) -> float:
         raise DataError(f"{subject} is {given!s:.60}, but must be finite and not negative")
     if 0 < cost < _SMALLEST:
         raise DataError(
-            f"{subject} is {given!s:.60}, but must be 0 or at least {_SMALLEST:g}: use a smaller unit"
+            f"{subject} is {given!s:.60}, but must be 0 or at least {_SMALLEST:g}: use a smaller "
+            "unit"
         )
     return cost
 

@@ -2,16 +2,23 @@
 
 import gc
 import json
+import os
 import signal
 import time
 import weakref
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 
-from ranksieve import DataError, FeatureCosts, RankingData, make_ranking, recommend
+from ranksieve import DataError, FeatureCosts, RankingData, load_model, make_ranking, recommend
 from ranksieve.cli import main
+from ranksieve.data.ranking_data import fingerprint
+from ranksieve.export import export_model
 from ranksieve.io.letor import write_letor
+from ranksieve.io.model import MODEL, MODEL_OF_ALL, TrainedOn
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
 from ranksieve.recommendation import check, load_recommendation
@@ -645,6 +652,133 @@ def test_wrong_settings_cost_no_work(data, tmp_path, settings, message):
     with pytest.raises(ValueError, match=message):
         recommend(data, out=tmp_path / "out", **QUICK, **settings)
     assert not (tmp_path / "out").exists()
+
+
+class TestModels:
+    """Which queries train the models to deploy, and that they are those of the answer."""
+
+    @pytest.fixture
+    def parts(self, data):
+        return [data.take_queries(range(*ends)) for ends in ((0, 20), (20, 30), (30, 40))]
+
+    @pytest.mark.parametrize("has_vali", [True, False])
+    def test_test_queries_train_no_model(self, data, parts, tmp_path, has_vali):
+        train, _, test = parts
+        deployed = data.take_queries(range(30)) if has_vali else train
+        split = tuple(parts) if has_vali else (train, test)
+        answer = recommend(split, out=tmp_path, title="mine", **QUICK)
+        words = "the training and validation queries" if has_vali else "the training queries"
+        assert answer.trained_on == TrainedOn(words, deployed.n_queries, fingerprint(deployed))
+        for name, own in ((MODEL, sorted(answer.features)), (MODEL_OF_ALL, range(6))):
+            model = load_model(tmp_path / name)
+            expected = RankRLS().fit(deployed.take_features(list(own)))
+            assert np.array_equal(model.coef_, expected.coef_)
+            assert model.trained_on_ == answer.trained_on
+        said = f"{words} ({deployed.n_queries} queries)"
+        assert f"; models: {said}; " in answer.protocol
+        write_recommendation(answer, tmp_path, figures=False)
+        assert f"trained on {said}." in (tmp_path / "report.html").read_text()
+        checked = check(tmp_path, test)
+        assert checked.verdict.with_chosen == answer.claim.with_chosen
+        assert checked.verdict.with_all == answer.claim.with_all
+        assert f"Both rankers were trained on {said} of mine." in checked.sentence
+
+    def test_without_a_split_all_queries_do(self, data, tmp_path):
+        answer = recommend(data, out=tmp_path, **QUICK)
+        assert answer.trained_on == TrainedOn("all queries", 40, fingerprint(data))
+        assert "exactly this data, so it tests nothing" in check(tmp_path, data).sentence
+        assert "tests nothing" not in check(tmp_path, data.take_queries(range(20))).sentence
+
+    def test_other_queries_confirm_what_is_deployed(self, data, parts):
+        train, _, test = parts
+        other = planted(30, seed=1)
+        other = RankingData(other.X, other.y, [f"new {query}" for query in other.qid])
+        answer = recommend((train, test), confirm=other, **QUICK)
+        expected = slow_values(train, other, answer.features).mean()
+        assert answer.confirmed.with_chosen == pytest.approx(expected, rel=1e-9)
+
+    def test_no_feature_is_checked_against_all(self, data, tmp_path):
+        useless = RankingData(np.ones((data.n_rows, 2)), data.y, data.qid)
+        assert recommend(useless, out=tmp_path, **QUICK).models.keys() == {MODEL_OF_ALL}
+        assert check(tmp_path, useless).verdict.change == 0
+
+    def test_without_time_there_are_none(self, data, tmp_path):
+        recommend(data, out=tmp_path, **QUICK)
+        (tmp_path / LEDGER).unlink()
+        answer = recommend(data, time=1e-6, out=tmp_path, **QUICK)
+        assert answer.models == {}
+        assert load_recommendation(tmp_path).to_record() == answer.to_record()
+        assert not (tmp_path / MODEL).exists()  # of the answer before
+        with pytest.raises(DataError, match="has no models to check with"):
+            check(tmp_path, data)
+
+    def test_a_ranker_without_model_files_is_noted(self, data, tmp_path):
+        answer = recommend(data, out=tmp_path, **ONE | {"ranker": Ridge()})
+        assert answer.notes[0].startswith("No models were written: ")
+        assert load_recommendation(tmp_path).models == {}
+
+    def test_models_of_two_runs_are_refused(self, data, tmp_path):
+        for margin, name in ((0.05, "a"), (0.5, "b")):
+            recommend(data, margin=margin, out=tmp_path / name, keep=["5"], **QUICK)
+        first, other = tmp_path / "a", tmp_path / "b"
+        assert (first / MODEL_OF_ALL).read_bytes() == (other / MODEL_OF_ALL).read_bytes()
+        os.replace(other / MODEL, first / MODEL)
+        refused = pytest.raises(DataError, match="is not the model that belongs to recommendation")
+        with refused:
+            check(first, data)
+        with refused:
+            load_recommendation(first)
+        with refused:
+            load_model(first / MODEL)
+        with refused:
+            export_model(first / MODEL, "solr", tmp_path / "engine")
+        assert load_model(first / MODEL_OF_ALL).n_features_in_ == 6
+        os.replace(first / MODEL, first / "mine.json")
+        assert load_model(first / "mine.json").trained_on_ is not None  # a name of the user's own
+        assert load_recommendation(first).models.keys() == {MODEL, MODEL_OF_ALL}
+        with pytest.raises(DataError, match=r"model\.json: no such file"):
+            check(first, data)
+
+    def test_a_model_that_cannot_be_written_is_an_error(self, data, tmp_path, monkeypatch):
+        before = recommend(data, margin=0.05, out=tmp_path, **QUICK)
+        save = RankRLS.save_model
+
+        def fail(ranker, path, **other):
+            if path.name == MODEL_OF_ALL:
+                raise DataError(f"{path}: cannot be written: No space left on device")
+            save(ranker, path, **other)
+
+        monkeypatch.setattr(RankRLS, "save_model", fail)
+        with pytest.raises(DataError, match="No space left on device"):
+            recommend(data, margin=0.5, out=tmp_path, **QUICK)
+        assert load_recommendation(tmp_path).to_record() == before.to_record()
+        assert check(tmp_path, data).verdict.margin == 0.05
+
+    @pytest.mark.parametrize("n_moved", range(7))
+    def test_an_answer_changes_at_once(self, data, tmp_path, monkeypatch, n_moved):
+        """The process dies after so many of the new files are in their places."""
+        recommend(data, margin=0.05, out=tmp_path, **QUICK)
+        move, moved = os.replace, []
+
+        def die(source, target):
+            if Path(source).parent.name == ".next":
+                moved.append(target)
+                if len(moved) > n_moved:
+                    raise KeyboardInterrupt
+            move(source, target)
+
+        monkeypatch.setattr(os, "replace", die)
+        with suppress(KeyboardInterrupt):
+            recommend(data, margin=0.5, out=tmp_path, **QUICK)
+        monkeypatch.undo()
+        found = load_recommendation(tmp_path)
+        assert found.settings["margin"] == 0.5
+        assert found.evidence is not None
+        assert check(tmp_path, data).verdict.margin == 0.5
+        again = recommend(data, margin=0.5, out=tmp_path, **QUICK)
+        assert again.to_record() == found.to_record()
+        assert load_model(tmp_path / MODEL).trained_on_ == found.trained_on
+        assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
 class TestCheck:

@@ -79,6 +79,7 @@ def train(
     from ranksieve.io.selection import read_selection
     from ranksieve.metrics import get_convention
     from ranksieve.progress import progress_bar
+    from ranksieve.rankers.loading import check_loadable
     from ranksieve.rankers.registry import RANKERS
     from ranksieve.report.formats.terminal import show_sheets
     from ranksieve.report.sheets.evaluation import training_sheet
@@ -94,7 +95,7 @@ def train(
     ranker = method.make(**own)
     check_output(out, data, evaluate_on, selected, parameters)
     if out is not None:
-        _check_savable(ranker)
+        check_loadable(ranker)  # before the training
     selection = None if selected is None else read_selection(selected)
     read_options = _options_to_read(data, reading, selection)
     trial = dict(method.trial) | own
@@ -168,18 +169,6 @@ def _options_to_read(
     if selection is not None and reading.n_features is None and is_text:
         options["n_features"] = selection.n_features_given
     return options
-
-
-def _check_savable(ranker: Ranker) -> None:
-    """Raise an error before the training if predict could not load the model."""
-    from ranksieve.rankers.registry import RANKERS
-
-    ranker.check_savable()
-    if type(ranker) not in RANKERS.classes.values():
-        raise ValueError(
-            f"{type(ranker).__name__} cannot be written to a model file, because predict could not "
-            "find it: declare it as an entry point ranksieve.rankers of its package"
-        )
 
 
 def _scores(ranker: Ranker, data: list[Path], reading: Reading) -> np.ndarray:

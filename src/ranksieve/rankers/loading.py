@@ -33,7 +33,8 @@ def load_model(path: str | os.PathLike[str]) -> Ranker:
     -------
     Ranker
         The trained ranker. If it was saved with a selection, ``selection_`` has it, and
-        ``predict`` also takes rows with all features.
+        ``predict`` also takes rows with all features. If it was saved with the queries that
+        trained it, as by :func:`ranksieve.recommend`, ``trained_on_`` has them.
 
     Raises
     ------
@@ -64,6 +65,16 @@ def load_model(path: str | os.PathLike[str]) -> Ranker:
         raise DataError(f"{path}: {error}") from None
 
 
+def check_loadable(ranker: Ranker) -> None:
+    """Raise a ValueError if a ranker, trained or not, cannot be saved and loaded again."""
+    ranker.check_savable()
+    if type(ranker) not in RANKERS.classes.values():
+        raise ValueError(
+            f"{type(ranker).__name__} cannot be written to a model file, because predict could not "
+            "find it: declare it as an entry point ranksieve.rankers of its package"
+        )
+
+
 def _restore(model: SavedModel) -> Ranker:
     ranker = _make_untrained(model)
     ranker.n_features_in_ = model.n_features_in
@@ -73,6 +84,8 @@ def _restore(model: SavedModel) -> Ranker:
         ranker.selection_ = model.selection
     if model.missing is not None:
         ranker.missing_ = model.missing
+    if model.trained_on is not None:
+        ranker.trained_on_ = model.trained_on
     ranker._relearn(model.learned)
     return ranker
 

@@ -116,6 +116,19 @@ class Division:
         return _TEST in self.parts
 
     @property
+    def to_deploy(self) -> TrainingSet:
+        """Queries that train the rankers to write: all but the test queries of a split."""
+        return self.stages[-1].final
+
+    @property
+    def deployed_in_words(self) -> str:
+        """The queries of :attr:`to_deploy`, for readers."""
+        if not self.is_split:
+            return "all queries"
+        has_vali = _VALI in self.parts
+        return f"the training {'and validation queries' if has_vali else 'queries'}"
+
+    @property
     def is_large(self) -> bool:
         """Whether there are so many rows that much of the work uses only some of them."""
         return self.n_rows >= _MANY_ROWS
