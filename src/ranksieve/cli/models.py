@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ranksieve.cli.options import Cluster, Reading, argument, command, option
+from ranksieve.cli.options import (
+    N_FEATURES_OF_MODEL,
+    Cluster,
+    Reading,
+    argument,
+    command,
+    missing_help,
+    option,
+)
 from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
 from ranksieve.cli.sources import (
@@ -48,6 +56,12 @@ _MEASURES = ("map", "ndcg@10")
         "FILE: Held-out data: rankers use it to stop early or to choose a model, and are evaluated "
         "on it. Default: none.",
         "--eval",
+    ),
+    n_features="N: Number of features in LETOR or SVMlight text. Default: that of the --selection, "
+    "if there is one; otherwise the largest index in it.",
+    missing=missing_help(
+        "as recorded in the --selection, if there is one; otherwise they are not treated: trees of "
+        "LightGBM, XGBoost and CatBoost accept them, and other rankers refuse them."
     ),
     out="FILE: Write the model to this file as JSON, for predict and export. Default: only "
     "evaluate it.",
@@ -134,6 +148,8 @@ def train(
         "XGBoost (JSON), such as export --to lightgbm or xgboost writes."
     ),
     out="FILE: Write the scores to this file (also .gz, .zst). Default: print them.",
+    n_features=N_FEATURES_OF_MODEL,
+    missing=missing_help("as they were in the training data of the model."),
 )
 def predict(
     model: Path, data: list[Path], out: Path | None = None, reading: Reading = Reading()
