@@ -194,6 +194,10 @@ class TestFiles:
             lambda r: r.update(reference=3),
             lambda r: r["reference"].update(x=[1.0]),
             lambda r: r.update(title=None),
+            lambda r: r.update(models={}),
+            lambda r: r.update(trained_on=None),
+            lambda r: r["trained_on"].update(n_queries=1e308),
+            lambda r: r["models"].update({"model.json": 7}),
         ],
     )
     def test_answers_that_cannot_be_are_refused(self, answer, directory, tmp_path, change):

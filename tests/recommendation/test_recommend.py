@@ -674,8 +674,8 @@ class TestModels:
             expected = RankRLS().fit(deployed.take_features(list(own)))
             assert np.array_equal(model.coef_, expected.coef_)
             assert model.trained_on_ == answer.trained_on
-        said = f"{words} ({deployed.n_queries} queries)"
-        assert f"; models: {said}; " in answer.protocol
+        said = f"{words} ({deployed.n_queries})"
+        assert f"; models trained on {said}; " in answer.protocol
         write_recommendation(answer, tmp_path, figures=False)
         assert f"trained on {said}." in (tmp_path / "report.html").read_text()
         checked = check(tmp_path, test)

@@ -13,7 +13,6 @@ from ranksieve.io import records
 from ranksieve.io.files import PathLike
 from ranksieve.io.selection import Selection, selection_of
 from ranksieve.io.together import checksum_of_file, file_of
-from ranksieve.text import quantity
 
 FORMAT = "ranksieve-model"
 VERSION = 1
@@ -33,7 +32,7 @@ class TrainedOn:
     @property
     def in_words(self) -> str:
         """Which queries, and how many."""
-        return f"{self.queries} ({quantity(self.n_queries, 'query', 'queries')})"
+        return f"{self.queries} ({self.n_queries:,})"
 
     def to_record(self) -> dict[str, Any]:
         """Fields as JSON values, for :meth:`of_record`."""
@@ -65,11 +64,7 @@ class SavedModel:
         selection = None if self.selection is None else self.selection.to_record()
         missing = None if self.missing is None else self.missing.to_record()
         trained_on = None if self.trained_on is None else self.trained_on.to_record()
-        parts = vars(self) | {
-            "selection": selection,
-            "missing": missing,
-            "trained_on": trained_on,
-        }
+        parts = vars(self) | {"selection": selection, "missing": missing, "trained_on": trained_on}
         record = {"format": FORMAT, "version": VERSION} | parts
         lines = [
             f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}"

@@ -217,7 +217,9 @@ class Recommendation:
         values = ", ".join(f"{n}={v}" for n, v in used["ranker_parameters"].items())
         ranker = used["ranker"] + (f" ({values})" if values else "")
         budget = "" if used["budget"] is None else f", budget {used['budget']:.4g}"
-        models = "" if self.trained_on is None else f"; models: {self.trained_on.in_words}"
+        models = (
+            "" if self.trained_on is None else f"; models trained on {self.trained_on.in_words}"
+        )
         return (
             f"Ranker {ranker}; {used['measure']} ({used['convention']}); queries: "
             f"{used['division']}; selectors: {'; '.join(used['selectors'])}; rule {used['rule']}, "

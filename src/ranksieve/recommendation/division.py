@@ -162,7 +162,8 @@ class Division:
     def _make_trial(self, training: TrainingSet) -> Trial:
         whole = self.whole
         held_out = {part: whole.take_queries(self.parts[part]) for part in training.left_out}
-        train = whole.take_queries(self.training_queries(training))
+        queries = self.training_queries(training)
+        train = whole if len(queries) == whole.n_queries else whole.take_queries(queries)
         is_ranked = training.half is None and not training.is_sample
         return Trial(training.name, train, held_out if is_ranked else {})
 

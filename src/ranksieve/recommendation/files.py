@@ -31,7 +31,8 @@ from ranksieve.significance.claims import check_margin
 
 EVIDENCE, SELECTION = "evidence.json", "selection.json"
 LEDGER = "recommendation.jsonl"
-# The files of an answer; the pages, which others write, would be of the answer before it.
+# The files of an answer. Its pages are written later; until then there is none, rather than that of
+# the answer before.
 FILES = (ANSWER, EVIDENCE, SELECTION, MODEL, MODEL_OF_ALL, "report.html", "report.md")
 
 _ADVICE = "; run recommend again"  # what to do if a file is damaged
@@ -142,6 +143,8 @@ def _check(answer: Recommendation) -> None:
         raise DataError("the candidates in 'front' do not include all features")
     if not all(len(row) == _REFERENCE for row in answer.reference.values()):
         raise DataError(f"'reference' should have {_REFERENCE} numbers for each feature")
+    if (answer.trained_on is None) != (not answer.models):
+        raise DataError("'trained_on' should say which queries trained the models")
     try:
         check_margin(answer.settings["margin"], answer.settings["level"])
     except ValueError as error:
