@@ -239,6 +239,11 @@ def test_tables_that_are_wrong(tmp_path):
     [
         (lambda: FeatureCosts({"a": -1}), "costs: the cost of feature 'a' is -1"),
         (lambda: FeatureCosts({"a": 10**400}), "the cost of feature 'a' is .*, but must be finite"),
+        (
+            lambda: FeatureCosts({"a": 1e308, "b": 2e307}, {"a": "g"}, {"g": 1.5e308}),
+            r"the costs add up to more than 1e\+100, the largest being 1\.5e\+308 of group 'g'",
+        ),
+        (lambda: FeatureCosts({"a": 1e-320}), r"must be 0 or at least 1e-100: use a smaller unit"),
         (lambda: FeatureCosts({"a": True}), "the cost of feature 'a' is not a number: 'True'"),
         (lambda: FeatureCosts({"a": None}), "the cost of feature 'a' is missing"),
         (lambda: FeatureCosts({"a": 1}, {"a": "g"}), "group 'g' of feature 'a' has no cost"),

@@ -21,6 +21,8 @@ from ranksieve.text import parse_number, quantity
 
 _FEATURES, _GROUPS = ("feature", "cost"), ("group", "cost")
 _PARTS = ("features", "groups", "group_costs")
+# Of a cost, and of the sum of all: what is computed from such numbers is exact and finite, too.
+_SMALLEST, _LARGEST = 1e-100, 1e100
 
 
 class AlignedCosts(NamedTuple):
@@ -111,6 +113,7 @@ class FeatureCosts:
             given = getattr(self, part)
             costs = {str(n): _cost(c, what, n, self._place(what, n)) for n, c in given.items()}
             object.__setattr__(self, part, costs)
+        self._check_sum()
         self._check_groups()
 
     @classmethod
@@ -213,6 +216,16 @@ class FeatureCosts:
     def _place(self, what: str, name: Any) -> str:
         return self._places.get((what, str(name)), "costs")
 
+    def _check_sum(self) -> None:
+        costs = {("feature", name): cost for name, cost in self.features.items()}
+        costs |= {("group", name): cost for name, cost in self.group_costs.items()}
+        if sum(costs.values()) > _LARGEST:
+            (what, name), cost = max(costs.items(), key=lambda item: item[1])
+            raise DataError(
+                f"{self._place(what, name)}: the costs add up to more than {_LARGEST:g}, the "
+                f"largest being {cost:.4g} of {what} {name!r}: use a larger unit"
+            )
+
     def _check_groups(self) -> None:
         for name, group in self.groups.items():
             place = self._place("feature", name)
@@ -267,6 +280,11 @@ def _cost(given: Any, what: str, name: Any, place: str) -> float:
         raise DataError(f"{subject} is not a number: {str(given)!r:.60}")
     if not 0 <= cost < math.inf:
         raise DataError(f"{subject} is {given!s:.60}, but must be finite and not negative")
+    if 0 < cost < _SMALLEST:
+        raise DataError(
+            f"{subject} is {given!s:.60}, but must be 0 or at least {_SMALLEST:g}: use a smaller "
+            "unit"
+        )
     return cost
 
 

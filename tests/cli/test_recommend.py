@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from ranksieve import RankingData, make_ranking
+from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.io.letor import write_letor
 from ranksieve.io.parquet import write_parquet
+from ranksieve.rankers import RankRLS
 from tests.cli.test_data_commands import runner
 
 NAMES = ["<b>x</b>", "$x$", '=1+1"', "a,b", "tab\there", "plain"]
@@ -151,6 +152,8 @@ def test_drop_leaves_columns_and_features_out(runs, files, tmp_path):
     [
         (("--margin", "much"), "1% or 0.01"),
         (("--margin", "0"), "1% or 0.01"),
+        (("--budget", "inf"), "Invalid value for '--budget': inf is not a finite number"),
+        (("--level", "0.5"), "level must lie between 0.5 and 1, got 0.5"),
         (("--time", "soon"), "90s, 10m or 2h"),
         (("--group-costs", "x.csv"), "needs --costs"),
         (("--resamples", "3"), "No such option: --resamples"),
@@ -159,6 +162,30 @@ def test_drop_leaves_columns_and_features_out(runs, files, tmp_path):
 )
 def test_bad_options(fails, files, tmp_path, options, message):
     assert message in fails("recommend", files / "data.txt", *QUICK, *options, "--out", tmp_path)
+
+
+def test_a_model_that_cannot_be_written_fails_the_command(fails, files, tmp_path, monkeypatch):
+    def fail(ranker, path, **other):
+        raise DataError(f"{path}: cannot be written: No space left on device")
+
+    monkeypatch.setattr(RankRLS, "save_model", fail)
+    message = fails("recommend", files / "data.txt", *QUICK, "--out", tmp_path / "out")
+    assert "No space left on device" in message
+    assert not (tmp_path / "out" / "recommendation.json").exists()
+
+
+def test_models_of_another_run_are_refused(runs, fails, files, tmp_path):
+    for name, keep in (("a", "1"), ("b", "6")):
+        how = ("--keep", keep, "--out", tmp_path / name)
+        runs("recommend", files / "data.txt", *QUICK, *how)
+    model = tmp_path / "a" / "model.json"
+    runs("predict", model, files / "data.txt")
+    (tmp_path / "b" / "model.json").replace(model)
+    said = "is not the model that belongs to recommendation.json beside it: run recommend again"
+    assert said in fails("check", tmp_path / "a", files / "data.txt")
+    assert said in fails("report", tmp_path / "a")
+    assert said in fails("predict", model, files / "data.txt")
+    assert said in fails("export", model, "--to", "solr", "--out", tmp_path / "engine")
 
 
 def test_check_of_nothing(fails, files, tmp_path):

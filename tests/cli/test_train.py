@@ -57,6 +57,18 @@ def test_every_ranker(run, stored, tmp_path, name):
     )
 
 
+def test_a_number_of_features_that_is_given_counts(run, stored, tmp_path):
+    model = tmp_path / "model.json"
+    assert run("train", stored["txt"], "--out", model)[0] == 0
+    given, not_given = (
+        run("predict", model, stored["other"], *options) for options in (["--n-features", "8"], [])
+    )
+    assert given == not_given
+    status, _, errors = run("predict", model, stored["other"], "--n-features", "99")
+    assert status == 1
+    assert "99 features" in errors
+
+
 def test_scores_fit_evaluate(run, stored, tmp_path):
     model, scores = tmp_path / "model.json", tmp_path / "scores.txt.gz"
     _, told, _ = run("train", stored["txt"], "--eval", stored["other"], "--out", model)

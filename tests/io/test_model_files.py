@@ -15,7 +15,7 @@ from scipy import sparse
 from xgboost import XGBRanker
 
 from ranksieve import DataError, RankingData, __version__, load_model, make_ranking, rankers
-from ranksieve.io.model import read_model
+from ranksieve.io.model import TrainedOn, read_model
 from ranksieve.metrics import NDCG, get_convention
 from ranksieve.rankers import AdaRank, LambdaMART, RankBoost, RankNet, RankSVM, as_ranker
 from ranksieve.rankers.base import Ranker
@@ -58,6 +58,19 @@ def test_every_ranker_comes_back(kind, data, path):
     assert again.read_bytes() == path.read_bytes()
     # It can be trained anew.
     np.testing.assert_array_equal(loaded.fit(data).predict(data), ranker.predict(data))
+
+
+def test_the_queries_that_trained_it(data, path):
+    """They are told by whoever trains, and forgotten if the ranker is trained anew."""
+    told = TrainedOn("the training queries", data.n_queries, "c0ffee")
+    ranker = RankSVM().fit(data)
+    ranker.save_model(path, trained_on=told)
+    assert read_model(path).trained_on == load_model(path).trained_on_ == told
+    loaded, again = load_model(path), path.with_name("again.json")
+    loaded.save_model(again)
+    assert again.read_bytes() == path.read_bytes()
+    loaded.fit(data).save_model(again)
+    assert read_model(again).trained_on is None
 
 
 def test_a_network(data, path):
@@ -135,6 +148,7 @@ def test_what_is_written(data, path):
         "missing": None,
         "learned": {"coef": ranker.coef_.tolist()},
         "ranksieve": __version__,
+        "trained_on": None,
     }
 
 
@@ -303,6 +317,11 @@ class TestDamage:
             ({"feature_names": [1] * 6}, "should be a list of texts"),
             ({"selection": {"method": "x"}}, "'n_features_in' is missing"),
             ({"n_features_in": "6"}, "'n_features_in' should be a whole number"),
+            ({"trained_on": "all"}, "it should have queries, n_queries, fingerprint"),
+            (
+                {"trained_on": {"queries": "all", "n_queries": -1, "fingerprint": ""}},
+                "'n_queries' is -1",
+            ),
         ],
     )
     def test_wrong_parts(self, path, text, changes, message):

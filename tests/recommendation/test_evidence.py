@@ -144,6 +144,8 @@ class TestFiles:
             (lambda e: e["alone"]["values"].pop(), "'alone' should have numbers for 6 features"),
             (lambda e: e["likeness"]["features"].append(9), "features that the data does not have"),
             (lambda e: e["likeness"]["values"].pop(), "a row for each feature"),
+            (lambda e: e["likeness"]["values"][1].__setitem__(0, 1e308), "between 0 and 1"),
+            (lambda e: e["likeness"]["values"][1].__setitem__(0, -0.5), "between 0 and 1"),
             (lambda e: e["outcomes"][0]["with_all"].pop(), "a value for each query"),
             (lambda e: e["outcomes"][0].update(weights=[1.0]), "a value for each query"),
             (
@@ -179,6 +181,8 @@ class TestFiles:
             lambda r: r["settings"].pop("keep"),
             lambda r: r["settings"].update(costs=[]),
             lambda r: r["settings"].update(margin="0.01"),
+            lambda r: r["settings"].update(margin=1e308),
+            lambda r: r["settings"].update(level=0.5),
             lambda r: r["settings"].update(treated={"a": 1}),
             lambda r: r["settings"].update(treated={"policy": "zero", "indicators": [99]}),
             lambda r: r["front"][0].update(is_shown=-1),
@@ -190,6 +194,10 @@ class TestFiles:
             lambda r: r.update(reference=3),
             lambda r: r["reference"].update(x=[1.0]),
             lambda r: r.update(title=None),
+            lambda r: r.update(models={}),
+            lambda r: r.update(trained_on=None),
+            lambda r: r["trained_on"].update(n_queries=1e308),
+            lambda r: r["models"].update({"model.json": 7}),
         ],
     )
     def test_answers_that_cannot_be_are_refused(self, answer, directory, tmp_path, change):

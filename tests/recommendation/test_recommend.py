@@ -1,24 +1,40 @@
 """Recommendations: who chooses, who judges, and what is said."""
 
+import gc
 import json
+import os
 import signal
 import time
+import weakref
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 
-from ranksieve import DataError, FeatureCosts, RankingData, make_ranking, recommend
+from ranksieve import DataError, FeatureCosts, RankingData, load_model, make_ranking, recommend
 from ranksieve.cli import main
+from ranksieve.data.ranking_data import fingerprint
+from ranksieve.export import export_model
 from ranksieve.io.letor import write_letor
+from ranksieve.io.model import MODEL, MODEL_OF_ALL, TrainedOn
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
 from ranksieve.recommendation import check, load_recommendation
 from ranksieve.recommendation import division as division_of_data
-from ranksieve.recommendation.cells import PlannedCell, RankingCell, drive, together
-from ranksieve.recommendation.division import TrainingSet, divide
+from ranksieve.recommendation.cells import (
+    PlannedCell,
+    RankingCell,
+    RecommendationLog,
+    drive,
+    together,
+)
+from ranksieve.recommendation.division import Division, TrainingSet, divide
 from ranksieve.recommendation.files import LEDGER, read_answer
 from ranksieve.recommendation.task import Candidate, Rule
 from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit
+from ranksieve.report.recommendation import write_recommendation
 from ranksieve.selectors.registry import make_selector
 from ranksieve.significance import non_inferiority
 from ranksieve.sums.similarity import Similarity, feature_similarity
@@ -445,6 +461,23 @@ class TestResuming:
         with pytest.raises(DataError, match="checksum"):
             read_answer(tmp_path)
 
+    @pytest.mark.parametrize("n_before", [0, 3])
+    def test_a_client_that_is_closed_is_told(self, data, client, monkeypatch, n_before):
+        """Before the first cell is there, or while others run."""
+        add, done = RecommendationLog.add, []
+
+        def close_after(ledger, cell, result):
+            add(ledger, cell, result)
+            done.append(cell)
+            if len(done) == n_before:
+                client.close()
+
+        monkeypatch.setattr(RecommendationLog, "add", close_after)
+        if not n_before:
+            client.close()
+        with pytest.raises(DataError, match=r"the Dask cluster was lost \(its client is closed\)"):
+            recommend(data, client=client, **ONE)
+
     def test_workers_give_the_same_answer(self, data, client):
         how = QUICK | {"selectors": ["top"], "folds": 3, "margin": 0.05}
         here, there = recommend(data, **how), recommend(data, client=client, **how)
@@ -523,7 +556,7 @@ def test_procedures_together_ask_at_once():
         ({"folds": 50}, "cannot be divided"),
         ({"margin": 1.5}, "margin"),
         ({"margin": "1%"}, "margin must lie between 0 and 1, got '1%'"),
-        ({"budget": "12"}, "budget must be a number"),
+        ({"budget": "12"}, "budget must be a finite number"),
         ({"rule": "guess"}, "rule"),
         ({"measure": "nice@10"}, "nice"),
         ({"selectors": ["gas-x"]}, "gas-x"),
@@ -555,6 +588,33 @@ def test_a_killed_command_resumes(tmp_path, data, start_program):
     assert first.to_record() == second.to_record()
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"margin": 1e-320},
+        {"margin": 1e-200},
+        {"margin": np.nextafter(1, 0)},
+        {"level": np.nextafter(1, 0)},
+        {"level": np.nextafter(0.5, 1)},
+        {"budget": 1e308},
+        {"budget": 5e-324},
+        {"margin": np.float32(0.01), "level": np.float32(0.9), "budget": np.float32(3)},
+        {"costs": np.full(6, 1e-100)},
+        {"costs": [1e99, 1, 1, 1e-99, 1, 1]},
+    ],
+)
+def test_the_smallest_and_largest_numbers(data, tmp_path, settings):
+    answer = recommend(data, out=tmp_path, folds=3, **ONE, **settings)
+    write_recommendation(answer, tmp_path, figures=False)
+    assert load_recommendation(tmp_path).to_record() == answer.to_record()
+    assert len(answer.sentence) < 600  # no number of three hundred digits
+
+
+def test_a_high_confidence_is_not_rounded_to_certainty(data, answer):
+    assert "with 95% confidence" in answer.sentence
+    assert "with 99.99% confidence" in recommend(data, level=0.9999, **ONE).sentence
+
+
 @pytest.mark.parametrize("details", [False, True])
 def test_a_mean_of_zero(tmp_path, details):
     """Under letor4, NDCG@10 of lists with fewer than ten documents is 0."""
@@ -577,6 +637,10 @@ def test_a_single_query_judges(data, tmp_path):
     ("settings", "message"),
     [
         ({"level": 0.4}, "level must lie between 0.5 and 1"),
+        ({"level": 0.5}, "level must lie between 0.5 and 1"),
+        ({"budget": np.inf}, "budget must be a finite number of at least 0, got inf"),
+        ({"budget": np.nan}, "budget must be a finite number of at least 0, got nan"),
+        ({"costs": np.full(6, 1e308)}, r"add up to more than 1e\+100.* use a larger unit"),
         ({"keep": ["nothing"]}, "^keep: no feature is named 'nothing'"),
         ({"pairs": -1}, "pairs must be at least 0, got -1"),
         ({"time": np.nan}, "the time limit must be at least 0 seconds, got nan"),
@@ -588,6 +652,133 @@ def test_wrong_settings_cost_no_work(data, tmp_path, settings, message):
     with pytest.raises(ValueError, match=message):
         recommend(data, out=tmp_path / "out", **QUICK, **settings)
     assert not (tmp_path / "out").exists()
+
+
+class TestModels:
+    """Which queries train the models to deploy, and that they are those of the answer."""
+
+    @pytest.fixture
+    def parts(self, data):
+        return [data.take_queries(range(*ends)) for ends in ((0, 20), (20, 30), (30, 40))]
+
+    @pytest.mark.parametrize("has_vali", [True, False])
+    def test_test_queries_train_no_model(self, data, parts, tmp_path, has_vali):
+        train, _, test = parts
+        deployed = data.take_queries(range(30)) if has_vali else train
+        split = tuple(parts) if has_vali else (train, test)
+        answer = recommend(split, out=tmp_path, title="mine", **QUICK)
+        words = "the training and validation queries" if has_vali else "the training queries"
+        assert answer.trained_on == TrainedOn(words, deployed.n_queries, fingerprint(deployed))
+        for name, own in ((MODEL, sorted(answer.features)), (MODEL_OF_ALL, range(6))):
+            model = load_model(tmp_path / name)
+            expected = RankRLS().fit(deployed.take_features(list(own)))
+            assert np.array_equal(model.coef_, expected.coef_)
+            assert model.trained_on_ == answer.trained_on
+        said = f"{words} ({deployed.n_queries})"
+        assert f"; models trained on {said}; " in answer.protocol
+        write_recommendation(answer, tmp_path, figures=False)
+        assert f"trained on {said}." in (tmp_path / "report.html").read_text()
+        checked = check(tmp_path, test)
+        assert checked.verdict.with_chosen == answer.claim.with_chosen
+        assert checked.verdict.with_all == answer.claim.with_all
+        assert f"Both rankers were trained on {said} of mine." in checked.sentence
+
+    def test_without_a_split_all_queries_do(self, data, tmp_path):
+        answer = recommend(data, out=tmp_path, **QUICK)
+        assert answer.trained_on == TrainedOn("all queries", 40, fingerprint(data))
+        assert "exactly this data, so it tests nothing" in check(tmp_path, data).sentence
+        assert "tests nothing" not in check(tmp_path, data.take_queries(range(20))).sentence
+
+    def test_other_queries_confirm_what_is_deployed(self, data, parts):
+        train, _, test = parts
+        other = planted(30, seed=1)
+        other = RankingData(other.X, other.y, [f"new {query}" for query in other.qid])
+        answer = recommend((train, test), confirm=other, **QUICK)
+        expected = slow_values(train, other, answer.features).mean()
+        assert answer.confirmed.with_chosen == pytest.approx(expected, rel=1e-9)
+
+    def test_no_feature_is_checked_against_all(self, data, tmp_path):
+        useless = RankingData(np.ones((data.n_rows, 2)), data.y, data.qid)
+        assert recommend(useless, out=tmp_path, **QUICK).models.keys() == {MODEL_OF_ALL}
+        assert check(tmp_path, useless).verdict.change == 0
+
+    def test_without_time_there_are_none(self, data, tmp_path):
+        recommend(data, out=tmp_path, **QUICK)
+        (tmp_path / LEDGER).unlink()
+        answer = recommend(data, time=1e-6, out=tmp_path, **QUICK)
+        assert answer.models == {}
+        assert load_recommendation(tmp_path).to_record() == answer.to_record()
+        assert not (tmp_path / MODEL).exists()  # of the answer before
+        with pytest.raises(DataError, match="has no models to check with"):
+            check(tmp_path, data)
+
+    def test_a_ranker_without_model_files_is_noted(self, data, tmp_path):
+        answer = recommend(data, out=tmp_path, **ONE | {"ranker": Ridge()})
+        assert answer.notes[0].startswith("No models were written: ")
+        assert load_recommendation(tmp_path).models == {}
+
+    def test_models_of_two_runs_are_refused(self, data, tmp_path):
+        for margin, name in ((0.05, "a"), (0.5, "b")):
+            recommend(data, margin=margin, out=tmp_path / name, keep=["5"], **QUICK)
+        first, other = tmp_path / "a", tmp_path / "b"
+        assert (first / MODEL_OF_ALL).read_bytes() == (other / MODEL_OF_ALL).read_bytes()
+        os.replace(other / MODEL, first / MODEL)
+        refused = pytest.raises(DataError, match="is not the model that belongs to recommendation")
+        with refused:
+            check(first, data)
+        with refused:
+            load_recommendation(first)
+        with refused:
+            load_model(first / MODEL)
+        with refused:
+            export_model(first / MODEL, "solr", tmp_path / "engine")
+        assert load_model(first / MODEL_OF_ALL).n_features_in_ == 6
+        os.replace(first / MODEL, first / "mine.json")
+        assert load_model(first / "mine.json").trained_on_ is not None  # a name of the user's own
+        assert load_recommendation(first).models.keys() == {MODEL, MODEL_OF_ALL}
+        with pytest.raises(DataError, match=r"model\.json: no such file"):
+            check(first, data)
+
+    def test_a_model_that_cannot_be_written_is_an_error(self, data, tmp_path, monkeypatch):
+        before = recommend(data, margin=0.05, out=tmp_path, **QUICK)
+        save = RankRLS.save_model
+
+        def fail(ranker, path, **other):
+            if path.name == MODEL_OF_ALL:
+                raise DataError(f"{path}: cannot be written: No space left on device")
+            save(ranker, path, **other)
+
+        monkeypatch.setattr(RankRLS, "save_model", fail)
+        with pytest.raises(DataError, match="No space left on device"):
+            recommend(data, margin=0.5, out=tmp_path, **QUICK)
+        assert load_recommendation(tmp_path).to_record() == before.to_record()
+        assert check(tmp_path, data).verdict.margin == 0.05
+
+    @pytest.mark.parametrize("n_moved", range(7))
+    def test_an_answer_changes_at_once(self, data, tmp_path, monkeypatch, n_moved):
+        """The process dies after so many of the new files are in their places."""
+        recommend(data, margin=0.05, out=tmp_path, **QUICK)
+        move, moved = os.replace, []
+
+        def die(source, target):
+            if Path(source).parent.name == ".next":
+                moved.append(target)
+                if len(moved) > n_moved:
+                    raise KeyboardInterrupt
+            move(source, target)
+
+        monkeypatch.setattr(os, "replace", die)
+        with suppress(KeyboardInterrupt):
+            recommend(data, margin=0.5, out=tmp_path, **QUICK)
+        monkeypatch.undo()
+        found = load_recommendation(tmp_path)
+        assert found.settings["margin"] == 0.5
+        assert found.evidence is not None
+        assert check(tmp_path, data).verdict.margin == 0.5
+        again = recommend(data, margin=0.5, out=tmp_path, **QUICK)
+        assert again.to_record() == found.to_record()
+        assert load_model(tmp_path / MODEL).trained_on_ == found.trained_on
+        assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
 class TestCheck:
@@ -644,3 +835,21 @@ class TestCheck:
         assert found.helpful[0].feature == "c"
         assert {one.feature: one.is_new for one in found.helpful}.items() >= {"c": False}.items()
         assert found.drift[0].is_notable
+
+
+def test_nothing_keeps_the_data_when_the_answer_is_there(monkeypatch):
+    given, parts = planted(20), []
+    make_trial = Division.trial
+
+    def trial(division, training):
+        made = make_trial(division, training)
+        parts.append(weakref.ref(made.train))
+        return made
+
+    monkeypatch.setattr(Division, "trial", trial)
+    recommend(given, costs=[1, 1, 1, 1, 1, 2], **ONE)
+    parts.append(weakref.ref(given))
+    del given
+    gc.collect()
+    assert len(parts) > 5
+    assert not any(part() is not None for part in parts)

@@ -317,3 +317,10 @@ def test_settings_that_make_no_sense():
         queries_needed(b, b, power=2, loss=0.5)  # would be infinite
     with pytest.raises(ValueError, match="n_queries must be at least 1"):
         showable_margin(b, b, n_queries=0)
+
+
+@pytest.mark.parametrize("margin", [1e-160, 1e-320])
+def test_more_queries_than_a_number_can_count(margin):
+    rng = np.random.default_rng(0)
+    b = rng.uniform(0.2, 0.8, 50)
+    assert queries_needed(b + rng.normal(0, 0.1, 50), b, margin) == np.inf

@@ -105,7 +105,17 @@ def _show_notes_on_stderr() -> Iterator[None]:
 
 @cache  # for programs that run several commands
 def _program() -> Any:
-    return typer.main.get_command(app)
+    program: Any = typer.main.get_command(app)
+    for command in program.commands.values():
+        for parameter in command.params:
+            if parameter.param_type_name == "argument":
+                parameter.display_type_rich = _show_no_type
+    return program
+
+
+def _show_no_type(ctx: Any) -> str:
+    """Replaces the types of arguments, such as list[Path]: their help says what they are."""
+    return ""
 
 
 def _discard_output() -> None:

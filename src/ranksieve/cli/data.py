@@ -14,6 +14,7 @@ from ranksieve.cli.options import (
     ReadingRows,
     argument,
     command,
+    missing_help,
     option,
     show_result,
 )
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 @command(
     top=option("N: Number of best features to list.", min=1),
     measure="M: Measure of how well each feature ranks on its own (see evaluate --help).",
+    missing=missing_help("they are counted, and not treated."),
     html="FILE: Also write an HTML page with charts to this file. Default: no page.",
 )
 def inspect(
@@ -80,7 +82,8 @@ def inspect(
     sources=SHARED["data"],
     destination=argument(
         "DESTINATION: Where to write: a Parquet file if the name ends in .parquet; a directory of "
-        "shards if it ends in .shards or has no suffix; otherwise LETOR text (also .gz, .zst)."
+        "shards if it ends in .shards or has no suffix; otherwise LETOR text (also .gz, .zst). CSV "
+        "is not written."
     ),
     selected=option(
         "FILE: Keep only the features that select --out wrote to this file, in the order of the "
@@ -92,6 +95,9 @@ def inspect(
     sparse="Do not write zeros: sparse text or CSR shards. Default: write all values.",
     dtype="TYPE: Type of the feature values: float64 or float32. Default: that of the shards or "
     "Parquet files that are converted, and float64 for text.",
+    missing=missing_help(
+        "as recorded in the --selection, if there is one; otherwise they are written as they are."
+    ),
     overwrite="Replace existing shards. Default: stop with an error.",
     judgments="FILE: Read JSON responses of Elasticsearch, OpenSearch or Solr with logged "
     "features, and join them with these judgments: TREC qrels, or CSV with query, document and "

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from ranksieve.cli.options import ReadingRows, argument, command
+from ranksieve.cli.options import N_FEATURES_OF_MODEL, ReadingRows, argument, command
 from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.settings import read_costs
 from ranksieve.cli.sources import open_for
@@ -35,6 +35,7 @@ from ranksieve.report.formats import FormatName
     "the columns feature and cost, and group for features that share a cost. Default: none.",
     group_costs="FILE: Costs of the groups of --costs, paid once: a file with the columns group "
     "and cost. Default: none.",
+    n_features=N_FEATURES_OF_MODEL,
     targets="List the targets and exit.",
 )
 def export(

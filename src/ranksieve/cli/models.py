@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ranksieve.cli.options import Cluster, Reading, argument, command, option
+from ranksieve.cli.options import (
+    N_FEATURES_OF_MODEL,
+    Cluster,
+    Reading,
+    argument,
+    command,
+    missing_help,
+    option,
+)
 from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
 from ranksieve.cli.sources import (
@@ -49,6 +57,12 @@ _MEASURES = ("map", "ndcg@10")
         "on it. Default: none.",
         "--eval",
     ),
+    n_features="N: Number of features in LETOR or SVMlight text. Default: that of the --selection, "
+    "if there is one; otherwise the largest index in it.",
+    missing=missing_help(
+        "as recorded in the --selection, if there is one; otherwise they are not treated: trees of "
+        "LightGBM, XGBoost and CatBoost accept them, and other rankers refuse them."
+    ),
     out="FILE: Write the model to this file as JSON, for predict and export. Default: only "
     "evaluate it.",
     rankers="List the rankers and exit.",
@@ -79,6 +93,7 @@ def train(
     from ranksieve.io.selection import read_selection
     from ranksieve.metrics import get_convention
     from ranksieve.progress import progress_bar
+    from ranksieve.rankers.loading import check_loadable
     from ranksieve.rankers.registry import RANKERS
     from ranksieve.report.formats.terminal import show_sheets
     from ranksieve.report.sheets.evaluation import training_sheet
@@ -94,7 +109,7 @@ def train(
     ranker = method.make(**own)
     check_output(out, data, evaluate_on, selected, parameters)
     if out is not None:
-        _check_savable(ranker)
+        check_loadable(ranker)  # before the training
     selection = None if selected is None else read_selection(selected)
     read_options = _options_to_read(data, reading, selection)
     trial = dict(method.trial) | own
@@ -133,6 +148,8 @@ def train(
         "XGBoost (JSON) or CatBoost (cbm), such as export --to lightgbm writes."
     ),
     out="FILE: Write the scores to this file (also .gz, .zst). Default: print them.",
+    n_features=N_FEATURES_OF_MODEL,
+    missing=missing_help("as they were in the training data of the model."),
 )
 def predict(
     model: Path, data: list[Path], out: Path | None = None, reading: Reading = Reading()
@@ -168,18 +185,6 @@ def _options_to_read(
     if selection is not None and reading.n_features is None and is_text:
         options["n_features"] = selection.n_features_given
     return options
-
-
-def _check_savable(ranker: Ranker) -> None:
-    """Raise an error before the training if predict could not load the model."""
-    from ranksieve.rankers.registry import RANKERS
-
-    ranker.check_savable()
-    if type(ranker) not in RANKERS.classes.values():
-        raise ValueError(
-            f"{type(ranker).__name__} cannot be written to a model file, because predict could not "
-            "find it: declare it as an entry point ranksieve.rankers of its package"
-        )
 
 
 def _scores(ranker: Ranker, data: list[Path], reading: Reading) -> np.ndarray:

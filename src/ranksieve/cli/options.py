@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -86,6 +87,28 @@ def _parameters_of(function: Any, options: Mapping[str, Any]) -> Iterator[inspec
         yield parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=kind)
 
 
+def _finite(value: float | None) -> float | None:
+    """Refuse infinity, which typer's limits accept, before any work is done."""
+    if value is not None and not isfinite(value):
+        raise typer.BadParameter(f"{value} is not a finite number")
+    return value
+
+
+def missing_help(default: str) -> str:
+    """Help of ``--missing`` for a command with this default."""
+    return (
+        "POLICY: How to treat missing values: query-min, query-median or zero fills them in, query "
+        "by query; keep leaves them to methods that accept them (filters rank documents without a "
+        "value last). With +indicators, such as zero+indicators, 0/1 features that mark missing "
+        f"values are added. Default: {default}"
+    )
+
+
+N_FEATURES_OF_MODEL = (
+    "N: Number of features in LETOR or SVMlight text. Default: that of the data on which the model "
+    "was trained."
+)
+
 SHARED: dict[str, Any] = {
     "data": argument(
         "DATA: Ranking data: files of LETOR / SVMlight text (also .gz, .zst), Parquet, CSV or TSV, "
@@ -126,6 +149,7 @@ SHARED: dict[str, Any] = {
         "COST: Largest total cost of the selected features, in the unit of --costs. Default: no "
         "limit.",
         min=0,
+        callback=_finite,
     ),
     "scale": "HOW: Scale features within each query: none, min-max or standard. Default: none, but "
     "min-max for the demo.",
@@ -154,16 +178,12 @@ SHARED: dict[str, Any] = {
     "n_features": "N: Number of features in LETOR or SVMlight text. Default: the largest index in "
     "it.",
     "zero_based": "Feature indices in LETOR or SVMlight text start at 0. Default: they start at 1.",
-    "missing": "POLICY: How to treat missing values: query-min, query-median or zero fills them "
-    "in, query by query; keep leaves them to methods that accept them (filters rank documents "
-    "without a value last). With +indicators, such as zero+indicators, 0/1 features that mark "
-    "missing values are added. Default: as recorded in the selection or model, if there is one; "
-    "otherwise methods that do not accept missing values refuse the data.",
+    "missing": missing_help("they are not treated, and selectors refuse them."),
     # Fields of Splitting.
     "vali": "FILE: Validation data, to tune on. Needs --test. May be repeated. Default: one in "
     "five training queries.",
-    "test": "FILE: Test data; DATA is then the training data. May be repeated. Default: test on "
-    "folds of DATA.",
+    "test": "FILE: Test data; DATA is then the training data. May be repeated. Default: the split "
+    "that DATA comes with, or folds of its queries.",
     "split_column": "NAME: Column that splits the queries of Parquet or CSV files: train, vali and "
     "test, or fold numbers. Default: none.",
     "time_column": "NAME: Column of Parquet or CSV files with dates, times or numbers, for "

@@ -33,7 +33,7 @@ from ranksieve.report.formats import FormatName
     "MODULE:OBJECT.",
     settings=option(
         "NAME=VALUE: Set a parameter of the ranker. May be repeated. Default: the ranker's "
-        "defaults.",
+        "defaults, but 50 trees of 10 leaves for the demo.",
         "--param",
     ),
     measure="M: Measure of quality whose mean is compared (see evaluate --help).",
@@ -49,12 +49,23 @@ from ranksieve.report.formats import FormatName
     rule="RULE: When a set is good enough to be chosen: half-margin (mean loss of at most half the "
     "margin), safe (loss plus one standard error within the margin), one-se (loss within one "
     "standard error) or best (only the best set). The claim does not depend on the rule.",
-    level=option("P: Confidence level of the claim, as a probability.", min=0.5, max=0.9999),
+    level="P: Confidence level of the claim: a probability above 0.5 and below 1.",
     folds=option(
-        "N: Number of parts into which the queries are divided, if the data has no split. Default: "
-        "5, but 3 for the demo.",
+        "N: Number of parts into which the queries are divided if the data has no split, or its "
+        "training queries if the split has no validation queries. Default: 5, but 3 for the demo.",
         min=3,
     ),
+    vali="FILE: Validation data, whose queries choose the features. Needs --test. May be repeated. "
+    "Default: the training queries choose, part by part (see --folds).",
+    test="FILE: Test data, whose queries test the choice; DATA is then the training data. May be "
+    "repeated. Default: the split that DATA comes with, or its queries test, part by part (see "
+    "--folds).",
+    drop="NAME,..: Columns to leave out, separated by commas; patterns such as 'debug_*' are "
+    "allowed. In LETOR or SVMlight text, features by number, as by --exclude. May be repeated. "
+    "Default: none.",
+    costs="FILE: Costs of features, in any unit: CSV, TSV or Parquet with the columns feature and "
+    "cost, and group for features that share a cost. Default: every feature costs 1, but those of "
+    "the demo have costs.",
     seed=option("N: Random seed of the division and of all methods.", min=0),
     time="TIME: Give the best answer within about this time, such as 90s, 10m or 2h, and say what "
     "was left out. Default: no limit.",

@@ -102,7 +102,8 @@ def open_for(ranker: Ranker, data: list[Path], reading: ReadingRows) -> Iterator
         names = None
         selection = getattr(ranker, "selection_", None)
         n_features = ranker.n_features_in_ if selection is None else selection.n_features_in
-        if is_text:  # if features are named by numbers, their total number is unknown
+        if is_text and reading.n_features is None:
+            # If features are named by numbers, their total number is unknown.
             read_options["n_features"] = n_features - len(indicated) if columns is None else None
     elif names is not None:
         read_options["columns"] = replace(reading.columns, features=names.tolist())

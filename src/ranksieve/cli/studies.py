@@ -149,9 +149,10 @@ def report(directory: Path) -> None:
 
     Tables, figures and the page are written from the files in the directory, without the data.
     """
-    from ranksieve.recommendation.files import ANSWER
+    from ranksieve.io.model import ANSWER
+    from ranksieve.io.together import file_of
 
-    if (directory / ANSWER).is_file():
+    if file_of(directory, ANSWER).is_file():
         _report_recommendation(directory)
         return
     from ranksieve.report.study import show_report, write_report

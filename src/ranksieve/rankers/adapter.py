@@ -286,9 +286,10 @@ class RankerAdapter(Ranker):
         return cls(**settings | {"estimator": estimator})
 
     def check_savable(self) -> None:
-        """Raise a ValueError unless the estimator's library has model files."""
+        """Raise a ValueError unless the estimator's library has model files for its parameters."""
         if not self._library.has_model_files:
             self._library.model_text(self.estimator)  # raises an error with the reason
+        super().check_savable()
 
     def _learned(self) -> dict[str, Any]:
         return {"model": library_of(self.estimator_).model_text(self.estimator_)}

@@ -20,7 +20,7 @@ from ranksieve.base import Predictor, as_source
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.fitted import explain_missing_refusal, treat_missing_as_in_training
 from ranksieve.engine import Source
-from ranksieve.io.model import SavedModel, write_model
+from ranksieve.io.model import SavedModel, TrainedOn, write_model
 from ranksieve.io.records import get_numbers
 from ranksieve.io.selection import PathLike, Selection
 from ranksieve.progress import progress_bar
@@ -105,8 +105,9 @@ class Ranker(Predictor):
         self._validate_params()
         source = self._source(X, y, qid, sample_weight)
         validation = as_source(eval_set, source, eval_qid, eval_group)
-        if hasattr(self, "selection_"):  # from an earlier fit
-            del self.selection_
+        for attribute in ("selection_", "trained_on_"):  # from an earlier fit
+            if hasattr(self, attribute):
+                delattr(self, attribute)
         with (
             progress_bar(bool(self.verbose)),
             sound_numbers(source, self),
@@ -127,13 +128,25 @@ class Ranker(Predictor):
 
     def check_savable(self) -> None:
         """Raise a ValueError if :meth:`save_model` cannot write such a ranker, trained or not."""
+        self._plain_settings()
 
-    def save_model(self, path: PathLike, *, selection: Selection | None = None) -> None:
+    def _plain_settings(self) -> dict[str, Any]:
+        given = self._settings().items()
+        return {name: plain_value(value, partial(_refuse, name)) for name, value in given}
+
+    def save_model(
+        self,
+        path: PathLike,
+        *,
+        selection: Selection | None = None,
+        trained_on: TrainedOn | None = None,
+    ) -> None:
         """Write the trained ranker to a file, for :func:`ranksieve.rankers.load_model`.
 
-        The file is JSON, with trees in the format of their library, and a ``selection`` that says
-        how the features were selected. It is read back, and replaces an older file only if the
-        ranker that was read gives the same scores.
+        The file is JSON, with trees in the format of their library, a ``selection`` that says how
+        the features were selected, and ``trained_on``, the queries that trained the ranker. It is
+        read back, and replaces an older file only if the ranker that was read gives the same
+        scores.
         """
         check_is_fitted(self)
         self.check_savable()
@@ -144,16 +157,16 @@ class Ranker(Predictor):
                 f"on {self.n_features_in_}"
             )
         names = getattr(self, "feature_names_in_", None)
-        given = self._settings().items()
         model = SavedModel(
             ranker=type(self).__name__,
-            parameters={name: plain_value(value, partial(_refuse, name)) for name, value in given},
+            parameters=self._plain_settings(),
             n_features_in=int(self.n_features_in_),
             feature_names=None if names is None else [str(name) for name in names],
             selection=selection,
             missing=getattr(self, "missing_", None),
             learned=self._learned(),
             ranksieve=__version__,
+            trained_on=trained_on or getattr(self, "trained_on_", None),
         )
         write_model(model, path, self._check_read_back)
 
@@ -172,6 +185,8 @@ class Ranker(Predictor):
             ranker.selection_ = model.selection
         if model.missing is not None:
             ranker.missing_ = model.missing
+        if model.trained_on is not None:
+            ranker.trained_on_ = model.trained_on
         ranker._relearn(model.learned)
         return ranker
 

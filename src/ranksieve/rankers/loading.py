@@ -41,7 +41,8 @@ def load_model(path: str | os.PathLike[str]) -> Ranker:
     -------
     Ranker
         The trained ranker. If it was saved with a selection, ``selection_`` has it, and
-        ``predict`` also takes rows with all features.
+        ``predict`` also takes rows with all features. If it was saved with the queries that
+        trained it, as by :func:`ranksieve.recommend`, ``trained_on_`` has them.
 
     Raises
     ------
@@ -70,6 +71,16 @@ def load_model(path: str | os.PathLike[str]) -> Ranker:
         return _class_of(model)._restore(model)
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
+
+
+def check_loadable(ranker: Ranker) -> None:
+    """Raise a ValueError if a ranker, trained or not, cannot be saved and loaded again."""
+    ranker.check_savable()
+    if type(ranker) not in RANKERS.classes.values():
+        raise ValueError(
+            f"{type(ranker).__name__} cannot be written to a model file, because predict could not "
+            "find it: declare it as an entry point ranksieve.rankers of its package"
+        )
 
 
 def _class_of(model: SavedModel) -> type[Ranker]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.costs import FeatureCosts
+from ranksieve.io.model import TrainedOn
 from ranksieve.io.typed import to_json_values
 from ranksieve.recommendation.evidence import Evidence
 from ranksieve.recommendation.verdict import Verdict, percent
@@ -124,6 +125,10 @@ class Recommendation:
         What was left out, and why.
     reference : dict
         How well each kept feature ranks alone, for :func:`check`.
+    models : dict
+        Checksum of each model file, by name; empty if there are none.
+    trained_on : TrainedOn or None
+        The queries that trained these models; None if there are none.
     evidence : Evidence or None
         The evidence, for the report; None if it was not stored.
     """
@@ -144,6 +149,8 @@ class Recommendation:
     notes: list[str] = field(default_factory=list)
     reference: dict[str, list[float]] = field(default_factory=dict)
     confirmed: Verdict | None = None
+    models: dict[str, str] = field(default_factory=dict)
+    trained_on: TrainedOn | None = None
     evidence: Evidence | None = None
 
     @property
@@ -210,10 +217,13 @@ class Recommendation:
         values = ", ".join(f"{n}={v}" for n, v in used["ranker_parameters"].items())
         ranker = used["ranker"] + (f" ({values})" if values else "")
         budget = "" if used["budget"] is None else f", budget {used['budget']:.4g}"
+        models = (
+            "" if self.trained_on is None else f"; models trained on {self.trained_on.in_words}"
+        )
         return (
             f"Ranker {ranker}; {used['measure']} ({used['convention']}); queries: "
             f"{used['division']}; selectors: {'; '.join(used['selectors'])}; rule {used['rule']}, "
-            f"margin {percent(used['margin'])}{budget}; seed {used['seed']}; ranksieve "
+            f"margin {percent(used['margin'])}{budget}{models}; seed {used['seed']}; ranksieve "
             f"{used['ranksieve']}; data {used['fingerprint']:.12}."
         )
 
@@ -231,6 +241,8 @@ class Recommendation:
         parts = {f.name: record[f.name] for f in fields(cls) if f.name != "evidence"}
         for name in ("claim", "confirmed"):
             parts[name] = parts[name] and Verdict.of_record(parts[name])
+        if parts["trained_on"] is not None:
+            parts["trained_on"] = TrainedOn.of_record(parts["trained_on"])
         parts["dropped"] = [DroppedFeature(**dropped) for dropped in parts["dropped"]]
         parts["kept"] = [
             KeptFeature(

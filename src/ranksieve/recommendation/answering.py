@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,13 +12,17 @@ import numpy as np
 from ranksieve._version import __version__
 from ranksieve.data import RankingData
 from ranksieve.data.joining import concatenate, with_features_of
+from ranksieve.data.ranking_data import fingerprint
 from ranksieve.datasets.opening import options_for, read_whole
+from ranksieve.io.model import MODEL, MODEL_OF_ALL, TrainedOn
 from ranksieve.io.selection import SelectedFeature, Selection, write_selection
+from ranksieve.io.together import checksum_of_file, replace_together
 from ranksieve.preprocessing import scaled_within_queries
+from ranksieve.rankers.loading import check_loadable
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.checking import reference_of
 from ranksieve.recommendation.division import Division, TrainingSet
-from ranksieve.recommendation.files import MODEL, MODEL_OF_ALL, SELECTION
+from ranksieve.recommendation.files import FILES, SELECTION, write_answer
 from ranksieve.recommendation.findings import FeatureFacts, describe_features, points_of
 from ranksieve.recommendation.procedure import Choice
 from ranksieve.recommendation.task import Task
@@ -56,11 +61,15 @@ def read_other_queries(task: Task, source: Any, read_options: Mapping[str, Any])
 
 
 def confirm_choice(task: Task, chosen: Choice, other: RankingData) -> Verdict:
-    """Test the chosen features on the queries of :func:`read_other_queries`."""
-    whole = task.division.whole
-    joined = concatenate([whole, other])
-    parts = {"confirm": np.arange(whole.n_queries, joined.n_queries)}
-    trial = Division(joined, parts, [], "").trial(TrainingSet(("confirm",)))
+    """Test the chosen features on the queries of :func:`read_other_queries`.
+
+    The rankers are those to write, which test queries of a split have not trained.
+    """
+    division = task.division
+    joined = concatenate([division.whole, other])
+    parts = {**division.parts, "confirm": np.arange(division.whole.n_queries, joined.n_queries)}
+    training = TrainingSet((*division.to_deploy.left_out, "confirm"))
+    trial = Division(joined, parts, [], "").trial(training)
     values, base = (
         task.ranking(features).run(trial)["values"]["confirm"]
         for features in (chosen.features, task.allowed)
@@ -114,12 +123,48 @@ def make_answer(
     )
 
 
-def write_models(task: Task, answer: Recommendation, directory: Path) -> None:
-    """Write the selection, and the rankers for :func:`check`, trained on all queries."""
-    if not answer.features:
-        return
-    whole = task.division.whole
-    selection = Selection(
+def write_all(
+    task: Task, answer: Recommendation, directory: Path, *, has_time: bool
+) -> Recommendation:
+    """Write an answer and its evidence, with the selection and the rankers for :func:`check`.
+
+    Test queries of a split train no ranker, and without time none is trained. Returns the answer
+    with the checksums of the models.
+    """
+    selection, models = _selection_of(task, answer), _train_models(task, answer) if has_time else {}
+    trained_on = _trained_on(task) if models else None
+    with replace_together(directory, FILES) as folder:
+        if answer.features:
+            write_selection(selection, folder / SELECTION)
+        for name, model in models.items():
+            chosen = selection if name == MODEL else None
+            model.save_model(folder / name, selection=chosen, trained_on=trained_on)
+        checksums = {name: checksum_of_file(folder / name) for name in models}
+        answer = replace(answer, models=checksums, trained_on=trained_on)
+        assert answer.evidence is not None
+        write_answer(answer.to_record(), answer.evidence.to_record(), folder)
+    return answer
+
+
+def _train_models(task: Task, answer: Recommendation) -> dict[str, Any]:
+    """Train the rankers to write, by name of the file; none if such a ranker has no model files."""
+    data = task.division.trial(task.division.to_deploy).train
+    sets = {MODEL: answer.features, MODEL_OF_ALL: task.allowed}
+    try:
+        check_loadable(task.ranking(task.allowed).make())
+    except ValueError as error:
+        answer.notes.append(f"No models were written: {error}")
+        return {}
+    return {name: task.ranking(own).train(data) for name, own in sets.items() if own}
+
+
+def _trained_on(task: Task) -> TrainedOn:
+    data = task.division.trial(task.division.to_deploy).train
+    return TrainedOn(task.division.deployed_in_words, data.n_queries, fingerprint(data))
+
+
+def _selection_of(task: Task, answer: Recommendation) -> Selection:
+    return Selection(
         method="recommend",
         parameters={"ranker": task.ranker, "margin": task.rule.margin},
         n_features_in=len(task.names),
@@ -129,12 +174,5 @@ def write_models(task: Task, answer: Recommendation, directory: Path) -> None:
             SelectedFeature(kept.feature, task.names[kept.feature], kept.loss, "")
             for kept in answer.kept
         ],
-        missing=whole.missing,
+        missing=task.division.whole.missing,
     )
-    write_selection(selection, directory / SELECTION)
-    try:
-        kept = task.ranking(answer.features).train(whole)
-        kept.save_model(directory / MODEL, selection=selection)
-        task.ranking(task.allowed).train(whole).save_model(directory / MODEL_OF_ALL)
-    except ValueError as error:
-        answer.notes.append(f"No models were written: {error}")

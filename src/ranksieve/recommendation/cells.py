@@ -76,9 +76,13 @@ class RankingCell:
 
     def train(self, data: RankingData) -> Any:
         """Train the ranker on the features of this cell."""
-        columns, seeds = list(self.features), dict.fromkeys(self.method.seeds, self.seed)
-        ranker = self.method.make(**self.settings, **seeds)
-        return ranker._for_features(columns, data.n_features).fit(data.take_features(columns))
+        columns = list(self.features)
+        ranker = self.make()._for_features(columns, data.n_features)
+        return ranker.fit(data.take_features(columns))
+
+    def make(self) -> Any:
+        """Make the untrained ranker, for all features."""
+        return self.method.make(**self.settings, **dict.fromkeys(self.method.seeds, self.seed))
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,14 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.missing import Missing, count_missing, has_missing
+from ranksieve.data.ranking_data import fingerprint
 from ranksieve.datasets.opening import read_whole
+from ranksieve.io.model import MODEL, MODEL_OF_ALL, TrainedOn
 from ranksieve.io.records import get_missing
 from ranksieve.io.typed import to_json_values
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.rankers.loading import load_model
-from ranksieve.recommendation.files import MODEL, MODEL_OF_ALL, load_answer
+from ranksieve.recommendation.files import load_answer, model_of
 from ranksieve.recommendation.verdict import Verdict, percent
 from ranksieve.selectors import GreedyRankRLS
 from ranksieve.study.cells import query_values
@@ -82,6 +84,10 @@ class Check:
         Drift of each kept feature.
     helpful : list of Helpful
         Features that are not kept but would now help, best first.
+    trained_on : TrainedOn
+        The queries that trained both rankers.
+    is_new : bool
+        False if the data is exactly that of the training.
     """
 
     title: str
@@ -89,6 +95,8 @@ class Check:
     is_broken: bool
     drift: list[Drift]
     helpful: list[Helpful]
+    trained_on: TrainedOn
+    is_new: bool
 
     @property
     def sentence(self) -> str:
@@ -97,7 +105,13 @@ class Check:
         holds = f"The margin of {margin} holds on average."
         if self.is_broken:
             holds = f"The margin of {margin} is broken: recommend again."
-        return f"{holds} {self.verdict.sentence}"
+        return f"{holds} {self.verdict.sentence} {self._about_training()}"
+
+    def _about_training(self) -> str:
+        trained = f"Both rankers were trained on {self.trained_on.in_words} of {self.title}"
+        if self.is_new:
+            return f"{trained}."
+        return f"{trained}: exactly this data, so it tests nothing."
 
     def to_record(self) -> dict[str, Any]:
         """Convert to JSON values."""
@@ -124,9 +138,17 @@ def check(directory: str | os.PathLike[str], data: Any, **read_options: Any) -> 
     Raises
     ------
     DataError
-        If the directory has no recommendation with models, or the data lacks a feature.
+        If the directory has no recommendation with models, if they do not belong to each other,
+        or if the data lacks a feature.
     """
-    answer = load_answer(directory)
+    answer, folder = load_answer(directory), Path(directory)
+    if answer.trained_on is None:
+        raise DataError(
+            f"{directory}: the recommendation has no models to check with: see its notes, and run "
+            "recommend with more time, or with a ranker that has model files"
+        )
+    model_of_all = load_model(model_of(answer, folder, MODEL_OF_ALL))
+    model = load_model(model_of(answer, folder, MODEL)) if answer.features else None
     settings, names, kept = answer.settings, answer.feature_names, answer.features
     new = read_whole(data, **read_options)
     missing = get_missing({"missing": settings["treated"]})
@@ -134,14 +156,13 @@ def check(directory: str | os.PathLike[str], data: Any, **read_options: Any) -> 
     allowed = [feature for feature, name in enumerate(names) if name not in settings["drop"]]
     measure, convention = settings["measure"], settings["convention"]
 
-    def values(file: str, features: Sequence[int]) -> np.ndarray:
-        columns = sorted(features)
+    def values(ranker: Any, features: Sequence[int]) -> np.ndarray:
         scores = np.zeros(known.n_rows)
-        if columns:
-            scores = load_model(Path(directory) / file).predict(known.take_features(columns))
+        if ranker is not None:
+            scores = ranker.predict(known.take_features(sorted(features)))
         return query_values(known, scores, [measure], convention)[measure]
 
-    chosen, base = values(MODEL, kept), values(MODEL_OF_ALL, allowed)
+    chosen, base = values(model, kept), values(model_of_all, allowed)
     margin, level = float(settings["margin"]), float(settings["level"])
     verdict = Verdict.of([chosen], [base], known.query_weights, "new data", measure, margin, level)
     is_broken = verdict.with_chosen < (1 - margin) * verdict.with_all
@@ -152,7 +173,9 @@ def check(directory: str | os.PathLike[str], data: Any, **read_options: Any) -> 
         new = new.with_missing(missing)
     new = scaled_within_queries(new, settings["scale"])
     helpful = _helpful(new, names, kept, settings["drop"])
-    return Check(answer.title, verdict, bool(is_broken), drift, helpful)
+    is_new = fingerprint(known) != answer.trained_on.fingerprint
+    trained_on = answer.trained_on
+    return Check(answer.title, verdict, bool(is_broken), drift, helpful, trained_on, is_new)
 
 
 def reference_of(

@@ -13,7 +13,7 @@ from typing import Any
 
 from ranksieve.data.columns import Columns
 from ranksieve.datasets.opening import SplitRule, open_for_study
-from ranksieve.io.files import make_directory
+from ranksieve.io.files import check_replaceable, make_directory
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.progress import track
 from ranksieve.rankers.registry import RANKERS
@@ -23,15 +23,16 @@ from ranksieve.recommendation.answering import (
     confirm_choice,
     make_answer,
     read_other_queries,
-    write_models,
+    write_all,
 )
 from ranksieve.recommendation.cells import Lookup, PlannedCell, RecommendationLog, drive
-from ranksieve.recommendation.division import Division, TrainingSet, divide
-from ranksieve.recommendation.files import LEDGER, write_answer
+from ranksieve.recommendation.division import Division, divide
+from ranksieve.recommendation.files import FILES, LEDGER
 from ranksieve.recommendation.findings import FeatureFacts, examine_features, gather_evidence
 from ranksieve.recommendation.procedure import choose_all, run_stages
 from ranksieve.recommendation.task import Rule, RuleName, Task, default_selectors
 from ranksieve.recommendation.timing import Effort, OutOfTimeError, TimeLimit, notes_about_time
+from ranksieve.significance.claims import check_margin
 from ranksieve.study.cells import run_on_cluster, run_on_threads
 from ranksieve.study.plan import Plan, find_method
 from ranksieve.study.study import title_of_data
@@ -161,6 +162,8 @@ def recommend(
     """
     if pairs < 0:
         raise ValueError(f"pairs must be at least 0, got {pairs}")
+    chooser = Rule(rule, margin, budget)
+    check_margin(margin, level)
     limit, effort = TimeLimit(time), Effort(command)
     if selectors is None:
         selectors = default_selectors(find_method(ranker, RANKERS, {}), costs is not None)
@@ -181,7 +184,7 @@ def recommend(
     options = {"columns": columns, **(read_options or {})}
     source = open_for_study(data, split=split, pool=pool, **options)
     division = _prepare(divide(source, folds, seed, **options), plan)
-    task = Task(plan, division, Rule(rule, margin, budget), level, costs)
+    task = Task(plan, division, chooser, float(level), costs)
     other_queries = None if confirm is None else read_other_queries(task, confirm, options)
     with ExitStack() as stack:
         if out is None:  # nothing is kept
@@ -189,6 +192,8 @@ def recommend(
             directory = Path(stack.enter_context(temporary))
         else:
             directory = make_directory(Path(out))
+            for name in FILES:  # before the work
+                check_replaceable(directory / name)
         ledger = RecommendationLog(directory / LEDGER, task.head())
         run_on = run_on_threads if client is None else partial(run_on_cluster, client)
         run = stack.enter_context(run_on(division))  # type: ignore[arg-type]
@@ -196,7 +201,7 @@ def recommend(
         choices = run_stages(task, search, limit)
         chosen, facts = choices[-1] or choose_all(task), FeatureFacts()
         if out is not None:  # set time aside to train the two models to write
-            model = PlannedCell(TrainingSet(), task.ranking(task.allowed))
+            model = PlannedCell(division.to_deploy, task.ranking(task.allowed))
             limit.reserve(2 * limit.expected(model))
         if details and choices[-1] is not None:
             try:
@@ -212,9 +217,7 @@ def recommend(
     evidence = gather_evidence(task, choices, similarity, answer, effort)
     answer = replace(answer, evidence=evidence)
     if out is not None:
-        if choices[-1] is not None:
-            write_models(task, answer, directory)
-        write_answer(answer.to_record(), evidence.to_record(), directory)
+        answer = write_all(task, answer, directory, has_time=choices[-1] is not None)
     return answer
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from ranksieve.study.protocols import check_distinct
 
 _MANY_ROWS = 50_000  # with so many rows, two parts of the queries are enough for choosing
 _ROWS_TO_SELECT = 20_000  # sample size for selectors, if there are many rows
+_RECENT = 4  # number of trials that are kept, because other cells will use them soon
 _TEST, _VALI = "test", "vali"
 
 
@@ -52,6 +53,31 @@ class Trial:
     vali: None = None
 
 
+class _RecentTrials:
+    """The trials of a division that were used last.
+
+    They are freed with their division, and stay behind if it is sent to another process.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._trials = Lock(), dict[TrainingSet, Trial]()
+
+    def __reduce__(self) -> tuple[type[_RecentTrials], tuple[()]]:
+        return _RecentTrials, ()
+
+    def find(self, training: TrainingSet) -> Trial | None:
+        """Return the trial of a training set, if it is one of them."""
+        return self._trials.get(training)
+
+    def add(self, training: TrainingSet, trial: Trial) -> None:
+        """Keep a trial as the last one used."""
+        with self._lock:
+            self._trials.pop(training, None)
+            self._trials[training] = trial
+            for oldest in list(self._trials)[:-_RECENT]:
+                del self._trials[oldest]
+
+
 class Stage(NamedTuple):
     """One run of the procedure: what it chooses features on, and what judges the choice."""
 
@@ -77,6 +103,7 @@ class Division:
     in_words: str  # how queries are divided, for readers
     seed: int = 0  # of halves and samples
     name: str = "recommendation"  # in messages
+    _recent: _RecentTrials = field(default_factory=_RecentTrials, init=False, repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -87,6 +114,19 @@ class Division:
     def is_split(self) -> bool:
         """Whether the data came with test queries, which judge."""
         return _TEST in self.parts
+
+    @property
+    def to_deploy(self) -> TrainingSet:
+        """Queries that train the rankers to write: all but the test queries of a split."""
+        return self.stages[-1].final
+
+    @property
+    def deployed_in_words(self) -> str:
+        """The queries of :attr:`to_deploy`, for readers."""
+        if not self.is_split:
+            return "all queries"
+        has_vali = _VALI in self.parts
+        return f"the training {'and validation queries' if has_vali else 'queries'}"
 
     @property
     def is_large(self) -> bool:
@@ -115,7 +155,17 @@ class Division:
 
     def trial(self, training: TrainingSet) -> Trial:
         """Return the data of a training set; the most recent ones are cached."""
-        return _trial(self, training)
+        trial = self._recent.find(training) or self._make_trial(training)
+        self._recent.add(training, trial)
+        return trial
+
+    def _make_trial(self, training: TrainingSet) -> Trial:
+        whole = self.whole
+        held_out = {part: whole.take_queries(self.parts[part]) for part in training.left_out}
+        queries = self.training_queries(training)
+        train = whole if len(queries) == whole.n_queries else whole.take_queries(queries)
+        is_ranked = training.half is None and not training.is_sample
+        return Trial(training.name, train, held_out if is_ranked else {})
 
     def training_queries(self, training: TrainingSet) -> np.ndarray:
         """Return the positions of the queries to train on."""
@@ -134,15 +184,6 @@ class Division:
         drawn = np.random.default_rng([self.seed, len(positions)]).permutation(positions)
         rows = np.cumsum(self.whole.group_counts[drawn])
         return np.sort(drawn[: max(1, np.searchsorted(rows, _ROWS_TO_SELECT, side="right"))])
-
-
-@lru_cache(maxsize=4)
-def _trial(division: Division, training: TrainingSet) -> Trial:
-    whole = division.whole
-    held_out = {part: whole.take_queries(division.parts[part]) for part in training.left_out}
-    train = whole.take_queries(division.training_queries(training))
-    is_ranked = training.half is None and not training.is_sample
-    return Trial(training.name, train, held_out if is_ranked else {})
 
 
 def divide(

@@ -103,6 +103,8 @@ class Evidence:
             raise DataError(f"'alone' should have numbers for {n_features} features")
         if [len(row) for row in self.likeness.values] != list(range(len(self.likeness.features))):
             raise DataError("'likeness' should have a row for each feature")
+        if not all(0 <= value <= 1 for row in self.likeness.values for value in row):
+            raise DataError("'likeness' should have similarities between 0 and 1")
         for outcome in self.outcomes:
             values = outcome.with_all, outcome.with_chosen, outcome.weights
             if any(v is not None and len(v) != len(outcome.queries) for v in values):

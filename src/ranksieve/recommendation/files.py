@@ -1,4 +1,7 @@
-"""The files in the directory of a recommendation: write them, and load and check the answer."""
+"""The files in the directory of a recommendation: write them, and load and check the answer.
+
+The answer has the checksums of its models. All files of an answer are replaced together.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ranksieve.data import DataError
+from ranksieve.io.model import ANSWER, ANSWER_FORMAT, MODEL, MODEL_OF_ALL, check_model_of_answer
 from ranksieve.io.records import (
     check_checksum,
     check_format,
@@ -19,16 +23,20 @@ from ranksieve.io.records import (
     read_record,
     write_text,
 )
+from ranksieve.io.together import file_of
 from ranksieve.io.typed import check_types
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.evidence import Evidence
+from ranksieve.significance.claims import check_margin
 
-ANSWER, EVIDENCE = "recommendation.json", "evidence.json"
-MODEL, MODEL_OF_ALL = "model.json", "model-all.json"
-LEDGER, SELECTION = "recommendation.jsonl", "selection.json"
+EVIDENCE, SELECTION = "evidence.json", "selection.json"
+LEDGER = "recommendation.jsonl"
+# The files of an answer. Its pages are written later; until then there is none, rather than that of
+# the answer before.
+FILES = (ANSWER, EVIDENCE, SELECTION, MODEL, MODEL_OF_ALL, "report.html", "report.md")
 
 _ADVICE = "; run recommend again"  # what to do if a file is damaged
-_FORMAT, _VERSION = "ranksieve-answer", 1
+_VERSION = 1
 _EVIDENCE_FORMAT, _EVIDENCE_VERSION = "ranksieve-evidence", 1
 _REFERENCE = 4  # number of values in ``reference`` for each feature
 # Settings of an answer, with their types.
@@ -42,9 +50,8 @@ _SETTINGS: dict[str, Any] = dict(
 
 def write_answer(answer: dict[str, Any], evidence: dict[str, Any], directory: Path) -> None:
     """Write an answer, as :meth:`Recommendation.to_record` returns it, and its evidence."""
-    whole = {"format": _FORMAT, "version": _VERSION, **answer}
+    whole = {"format": ANSWER_FORMAT, "version": _VERSION, **answer}
     checksum = checksum_of(whole)
-    (directory / EVIDENCE).unlink(missing_ok=True)  # it may belong to an earlier answer
     text = json.dumps(whole | {"checksum": checksum}, indent=2, allow_nan=False)
     write_text(text + "\n", directory / ANSWER)
     record = {"format": _EVIDENCE_FORMAT, "version": _EVIDENCE_VERSION, "answer": checksum}
@@ -59,11 +66,14 @@ def load_recommendation(directory: str | os.PathLike[str]) -> Recommendation:
     Raises
     ------
     DataError
-        If there is no answer, or if it is damaged.
+        If there is no answer, if it is damaged, or if a model beside it is not its own.
     """
     folder = Path(directory)
     record = read_answer(folder)
-    answer, path = _answer_of(record, folder), folder / EVIDENCE
+    answer, path = _answer_of(record, folder), file_of(folder, EVIDENCE)
+    for name in (MODEL, MODEL_OF_ALL):
+        if file_of(folder, name).exists():  # without its models, an answer can still be shown
+            model_of(answer, folder, name)
     if not path.is_file():  # older versions wrote none
         return answer
     with locate_errors(path, _ADVICE):
@@ -80,13 +90,21 @@ def load_answer(directory: str | os.PathLike[str]) -> Recommendation:
     return _answer_of(read_answer(folder), folder)
 
 
+def model_of(answer: Recommendation, directory: Path, name: str) -> Path:
+    """Return the file of a model; raises DataError if it is not one of the answer."""
+    path = file_of(directory, name)
+    with locate_errors(path):
+        check_model_of_answer(path, answer.models)
+    return path
+
+
 def read_answer(directory: Path) -> dict[str, Any]:
     """Read an answer; raises DataError if there is none or its checksum does not match."""
-    path = directory / ANSWER
+    path = file_of(directory, ANSWER)
     if not path.is_file():
         raise DataError(f"{directory}: there is no {ANSWER}; ranksieve recommend --out writes it")
     with locate_errors(path, _ADVICE):
-        return _read_checked(path, _FORMAT, _VERSION, "the answer of a recommendation")
+        return _read_checked(path, ANSWER_FORMAT, _VERSION, "the answer of a recommendation")
 
 
 def _read_checked(path: Path, form: str, version: int, what: str) -> dict[str, Any]:
@@ -119,10 +137,18 @@ def _check(answer: Recommendation) -> None:
         raise DataError("it lists features that the data does not have")
     if described != answer.features:
         raise DataError("'kept' does not describe the features to keep")
-    if "all" not in {point.selector for point in answer.front}:
+    # Without time, nothing was tried or tested.
+    was_tried = bool(answer.front) or answer.claim.n_queries > 0
+    if was_tried and "all" not in {point.selector for point in answer.front}:
         raise DataError("the candidates in 'front' do not include all features")
     if not all(len(row) == _REFERENCE for row in answer.reference.values()):
         raise DataError(f"'reference' should have {_REFERENCE} numbers for each feature")
+    if (answer.trained_on is None) != (not answer.models):
+        raise DataError("'trained_on' should say which queries trained the models")
+    try:
+        check_margin(answer.settings["margin"], answer.settings["level"])
+    except ValueError as error:
+        raise DataError(f"settings: {error}") from None
     treated = get_missing({"missing": answer.settings["treated"]})
     if treated is not None and not all(feature in known for feature in treated.indicated):
         raise DataError("it has indicators of features that the data does not have")

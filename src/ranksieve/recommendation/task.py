@@ -22,7 +22,6 @@ from ranksieve.rankers.gradient_descent import GradientRanker
 from ranksieve.recommendation.cells import PlannedCell, Procedure, RankingCell
 from ranksieve.recommendation.division import Division, TrainingSet
 from ranksieve.registry import Method
-from ranksieve.significance.claims import check_margin
 from ranksieve.significance.samples import Sample
 from ranksieve.study.cells import SelectionCell
 from ranksieve.study.plan import Plan, make_study_selector
@@ -64,8 +63,15 @@ class Rule:
             raise ValueError(f"rule must be one of {', '.join(RULES)}, got {self.name!r:.60}")
         if not (isinstance(self.margin, Real) and 0 < self.margin < 1):
             raise ValueError(f"margin must lie between 0 and 1, got {self.margin!r:.60}")
-        if self.budget is not None and not (isinstance(self.budget, Real) and self.budget >= 0):
-            raise ValueError(f"budget must be a number of at least 0, got {self.budget!r:.60}")
+        if self.budget is not None and not (
+            isinstance(self.budget, Real) and 0 <= self.budget < np.inf
+        ):
+            raise ValueError(
+                f"budget must be a finite number of at least 0, got {self.budget!r:.60}"
+            )
+        # Numbers of numpy cannot all be written as JSON.
+        object.__setattr__(self, "margin", float(self.margin))
+        object.__setattr__(self, "budget", None if self.budget is None else float(self.budget))
 
     def is_enough(self, values: np.ndarray, base: np.ndarray, weights: np.ndarray | None) -> bool:
         """Whether values are nearly as good as those with all features."""
@@ -108,7 +114,6 @@ class Task:
     def __init__(
         self, plan: Plan, division: Division, rule: Rule, level: float, costs: Any
     ) -> None:
-        check_margin(rule.margin, level)
         self.plan, self.division, self.rule, self.level = plan, division, rule, level
         self.names = [str(name) for name in division.whole.feature_names]
         self.named_costs = FeatureCosts.of(costs, self.names)

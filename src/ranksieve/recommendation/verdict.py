@@ -13,6 +13,7 @@ from ranksieve.significance import claim_non_inferiority, queries_needed
 from ranksieve.significance.samples import Sample
 from ranksieve.text import quantity
 
+_MANY = 1e15  # a larger number of queries is written as a power of ten
 _UNBOUNDED = {"lower": -np.inf, "upper": np.inf, "bound": -np.inf, "queries_needed": np.inf}
 
 
@@ -121,7 +122,7 @@ class Verdict:
         which = "of the new data" if self.about == "new data" else "that had no part in the choice"
         return (
             f"{subject} {shown} to lose less than {percent(self.margin)} of {self.measure} with "
-            f"{self.level:.0%} confidence, on {queries} {which}"
+            f"{confidence(self.level)} confidence, on {queries} {which}"
         )
 
     @property
@@ -142,10 +143,15 @@ class Verdict:
         text = f"The loss is below {percent(max(0.0, -self.bound))} with that confidence."
         if isfinite(self.queries_needed) and not self.is_shown:
             text += (
-                f" If nothing is lost, it takes about {self.queries_needed:,.0f} queries to show "
+                f" If nothing is lost, it takes about {self.needed} queries to show "
                 f"a margin of {percent(self.margin)}."
             )
         return text
+
+    @property
+    def needed(self) -> str:
+        """Number of queries that it takes, for readers."""
+        return f"{self.queries_needed:{',.0f' if self.queries_needed < _MANY else '.3g'}}"
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Verdict:
@@ -153,6 +159,11 @@ class Verdict:
         values: dict[str, Any] = {field.name: record[field.name] for field in fields(cls)}
         values |= {name: _UNBOUNDED.get(name) for name, value in values.items() if value is None}
         return cls(**values)
+
+
+def confidence(level: float) -> str:
+    """Format a confidence level as a percentage, with all digits: 99.99% is not 100%."""
+    return f"{100 * level:.12g}%"
 
 
 def percent(share: float, sign: bool = False) -> str:

@@ -12,6 +12,8 @@ from ranksieve.data import DataError
 from ranksieve.significance.samples import Sample, jackknife, paired_differences, weighted_pairs
 from ranksieve.significance.tests import paired_t_test
 
+_HIGHEST = float(np.nextafter(1.0, 0.0))  # confidence level
+
 
 class NonInferiority(NamedTuple):
     """Whether ``a`` is shown not to be worse than ``b`` by a margin."""
@@ -92,7 +94,7 @@ def non_inferiority(
         change = differences.mean
         lower = change - quantile * differences.error
         p_value = paired_t_test(first, second - margin, "greater", weights).p_value
-    return NonInferiority(change, lower, p_value, p_value < 1 - level)
+    return NonInferiority(change, lower, p_value, bool(p_value < 1 - level))
 
 
 def check_margin(margin: float, level: float, relative: bool = True) -> None:
@@ -303,7 +305,8 @@ def claim_chains(
     unfinished = list(values)
     while unfinished:
         for name in unfinished:
-            claims[name] = claim_sequence(values[name], b, margin, 1 - shares[name], weights)
+            level_of_chain = min(1 - shares[name], _HIGHEST)  # a level near 1 may be rounded to it
+            claims[name] = claim_sequence(values[name], b, margin, level_of_chain, weights)
         done = [name for name in unfinished if claims[name] and claims[name][-1].shown]
         unfinished = [name for name in unfinished if name not in done]
         if not (done and pass_on):

@@ -71,8 +71,9 @@ def queries_needed(
     if len(first) < 2:
         return math.nan
     error = paired_differences(first, (1 - margin) * second, weights).error
-    needed = len(first) * (quantiles * error / ((margin - loss) * base)) ** 2
-    return float(max(2, math.ceil(needed)))
+    ratio = quantiles * error / ((margin - loss) * base)
+    needed = len(first) * (ratio * ratio)  # a square by ** would raise an error if it is infinite
+    return float(max(2, math.ceil(needed))) if math.isfinite(needed) else math.inf
 
 
 def showable_margin(

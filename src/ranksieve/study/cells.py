@@ -231,8 +231,14 @@ def run_on_cluster(client: Any, fold: StudyFold) -> Iterator[Runner]:
             f"{fold.name}: a cell was tried several times, and each time its Dask worker died; "
             f"see the cluster's logs (it may have run out of memory). {_KEPT}"
         ) from error
-    except (CancelledError, OSError) as error:
+    except DataError:
+        raise
+    except Exception as error:
+        is_closed = client.status != "running"  # any call may then fail, in its own way
+        if not is_closed and not isinstance(error, (CancelledError, OSError)):
+            raise
         reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(":")
+        reason = "its client is closed" if is_closed else reason
         raise DataError(f"{fold.name}: the Dask cluster was lost ({reason}). {_KEPT}") from error
 
 

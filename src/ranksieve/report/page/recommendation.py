@@ -13,7 +13,7 @@ from math import isfinite
 from markupsafe import Markup
 
 from ranksieve.recommendation.answer import FrontPoint, KeptFeature, Recommendation
-from ranksieve.recommendation.verdict import Verdict, percent
+from ranksieve.recommendation.verdict import Verdict, confidence, percent
 from ranksieve.report.page.charts.curves import Curve, Level, draw_curves
 from ranksieve.report.page.charts.panels import Panel, draw_margin, draw_panels
 from ranksieve.report.page.charts.svg import color_class
@@ -66,12 +66,13 @@ def _facts(answer: Recommendation, claim: Verdict) -> Iterator[tuple[str, ...]]:
         yield "Cost", f"{answer.cost:.4g}", f"instead of {answer.cost_of_all:.4g}"
     yield claim.measure, f"{claim.with_chosen:.4f}", f"with all {claim.with_all:.4f}"
     bound = f"< {percent(max(0.0, -claim.bound))}" if isfinite(claim.bound) else "unknown"
-    yield f"Loss, with {claim.level:.0%} confidence", bound, f"margin {percent(claim.margin)}"
+    loss = f"Loss, with {confidence(claim.level)} confidence"
+    yield loss, bound, f"margin {percent(claim.margin)}"
     tested = "Test queries", f"{claim.n_queries:,}"
     if claim.is_shown or not isfinite(claim.queries_needed):
         yield tested
     else:
-        yield *tested, f"about {claim.queries_needed:,.0f} needed"
+        yield *tested, f"about {claim.needed} needed"
 
 
 def _figure(claim: Verdict) -> Markup:
@@ -99,10 +100,17 @@ def _provenance(answer: Recommendation) -> Iterator[tuple[str, str]]:
     if evidence is not None:
         versions = evidence.versions.items()
         yield "Versions", ", ".join(f"{name} {version}" for name, version in versions)
+    if answer.trained_on is not None:
+        has_both = len(answer.models) > 1
+        yield (
+            "Models",
+            f"{'model.json, the ranker on the features to keep, and ' if has_both else ''}"
+            f"model-all.json, the ranker on all features, trained on {answer.trained_on.in_words}. "
+            "ranksieve check ranks new queries with them.",
+        )
     yield (
         "In the same directory",
-        "recommendation.json has the answer, evidence.json what it rests on, tables/ all tables, "
-        "model.json the ranker on the features to keep. ranksieve check tests them on new data.",
+        "recommendation.json has the answer, evidence.json what it rests on, tables/ all tables.",
     )
 
 

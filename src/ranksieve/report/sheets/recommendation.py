@@ -13,6 +13,7 @@ import numpy as np
 from ranksieve.recommendation.answer import DroppedFeature, FrontPoint, KeptFeature, Recommendation
 from ranksieve.recommendation.checking import Check, Drift, Helpful
 from ranksieve.recommendation.evidence import Alone, Evidence, Spent
+from ranksieve.recommendation.verdict import confidence
 from ranksieve.report.sheets.sheet import (
     Column,
     Entry,
@@ -111,7 +112,7 @@ def front_sheet(answer: Recommendation) -> Sheet:
         Column("front", align="left"): lambda point: Entry("*" if point.is_front else ""),
     }
     notes = [
-        f"change, bound: relative to all features; one-sided {claim.level:.0%} lower bound "
+        f"change, bound: relative to all features; one-sided {confidence(claim.level)} lower bound "
         "of the candidate alone.",
         "front: no candidate that costs no more is better.",
     ]
