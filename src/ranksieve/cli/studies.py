@@ -106,7 +106,8 @@ class Comparing:
         "once, on all training queries.",
         min=2,
     ),
-    plan="FILE: TOML file with a study's settings; options take precedence. Default: none.",
+    plan="FILE: TOML file with a study's settings; options take precedence. The classes and objects "
+    "of your own code that it names are imported and called. Default: none.",
     out="DIR: Directory for the tables, the figures and the ledger of finished work.",
 )
 def compare(
@@ -148,6 +149,7 @@ def report(directory: Path) -> None:
     """Write the report of a study or a recommendation again.
 
     Tables, figures and the page are written from the files in the directory, without the data.
+    Nothing that these files name is imported or called, so they may come from somebody else.
     """
     from ranksieve.recommendation.files import ANSWER
 
@@ -218,10 +220,8 @@ def _add_from_files(wanted: dict[str, Any], files: list[Path]) -> None:
     from ranksieve.rankers.parameter_files import parameters_from
     from ranksieve.rankers.registry import RANKERS
     from ranksieve.study.plan import Plan, find_methods
-    from ranksieve.study.settings import reimport_estimators
 
-    own = reimport_estimators(wanted).get("own", {})
-    rankers = find_methods(wanted.get("rankers", Plan.rankers), RANKERS, own)
+    rankers = find_methods(wanted.get("rankers", Plan.rankers), RANKERS, wanted.get("own", {}))
     given = wanted.setdefault("parameters", {})
     for file in files:
         for name, found in parameters_from(file, rankers).items():
