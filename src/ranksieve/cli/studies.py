@@ -106,8 +106,8 @@ class Comparing:
         "once, on all training queries.",
         min=2,
     ),
-    plan="FILE: TOML file with a study's settings; options take precedence. The classes and objects "
-    "of your own code that it names are imported and called. Default: none.",
+    plan="FILE: TOML file with a study's settings; options take precedence. Classes and objects of "
+    "your own code that it names are imported and called. Default: none.",
     out="DIR: Directory for the tables, the figures and the ledger of finished work.",
 )
 def compare(
