@@ -180,6 +180,7 @@ def _compare(
     no_figures: bool,
     cluster: Cluster,
 ) -> None:
+    from ranksieve.report.place import check_place
     from ranksieve.report.study import (
         show_report,
         write_data_facts,
@@ -187,7 +188,10 @@ def _compare(
         write_report,
     )
     from ranksieve.study import Study
+    from ranksieve.study.files import LEDGER, PLAN
+    from ranksieve.study.first_fold import FIRST_FOLD
 
+    check_place(out, [LEDGER], [PLAN, FIRST_FOLD])
     with resumable(out, cluster) as client:
         study = Study(source, out=out, **wanted)
         result = study.run(client)
