@@ -125,7 +125,7 @@ OWN = """
 class = "{path}"
 {version}
 [own.x.parameters]
-args = ["touch", "x"]
+args = ["true"]
 """
 PART = '{class = "canary:Ranker", parameters = {}, version = "1"}'
 STUDIES = {

@@ -121,7 +121,8 @@ def _discard_output() -> None:
 
 def _fail(message: str, given: list[str]) -> NoReturn:
     """Print the error that is handled and exit; further lines of the message are indented."""
-    if "--debug" in takewhile(_is_option, given) or os.environ.get("RANKSIEVE_DEBUG", "0") != "0":
+    is_set = os.environ.get("RANKSIEVE_DEBUG", "") not in ("", "0")
+    if is_set or "--debug" in takewhile(_is_option, given):
         _show_traceback(sys.exception())
     sys.exit("error: " + printable(message).replace("\n", "\n  "))
 
