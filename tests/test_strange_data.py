@@ -8,6 +8,7 @@ from scipy import sparse
 
 from ranksieve import RankingData
 from ranksieve.data import DataError
+from ranksieve.rankers import RankSVM
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.selectors.registry import SELECTORS
 from tests.every_method import make_quick
@@ -112,3 +113,41 @@ class TestEveryMethod:
                 fitted(name, X, y, alone)
         some = np.where(qid < 3, 1000 + alone, qid)  # beside others that tell something
         assert np.isfinite(told(fitted(name, X, y, some), X)).all()
+
+
+class Failing(RankSVM):
+    """A ranker whose training fails."""
+
+    def _train(self, source, validation):
+        raise self.failure
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        KeyError("information"),
+        IndexError("index 0 is out of bounds"),
+        ValueError("the parameter is not finite: inf, nan"),
+        ValueError("operands could not be broadcast together"),
+        TypeError("float"),
+    ],
+    ids=repr,
+)
+def test_errors_of_a_program_are_not_blamed_on_the_data(rows, failure):
+    X, y, qid = rows
+    ranker = Failing()
+    ranker.failure = failure
+    with pytest.raises(type(failure)) as raised:
+        ranker.fit(1e200 * X, y, qid)
+    assert raised.value is failure
+
+
+@pytest.mark.parametrize("kind", [FloatingPointError, OverflowError, np.linalg.LinAlgError])
+def test_errors_of_arithmetic_are_explained_by_sizes(rows, kind):
+    X, y, qid = rows
+    ranker = Failing()
+    ranker.failure = kind("no convergence")
+    with pytest.raises(DataError, match="failed .no convergence.: feature '1' has values as large"):
+        ranker.fit(1e200 * X, y, qid)
+    with pytest.raises(kind, match="no convergence"):  # the data has nothing to do with it
+        ranker.fit(X, y, qid)

@@ -171,7 +171,7 @@ class TestFiles:
         grids = {"gas-e": {"importance.both_directions": [False]}, "rankrls": {"lam": [1.0]}}
         study = Study(data, out=tmp_path, parameters={"gas-e": own}, grids=grids, **plan)
         study.run()
-        assert read_plan(tmp_path)[0] == study.plan
+        assert read_plan(tmp_path)[0].as_dict() == study.plan.as_dict()
         found = [run.chosen.selections for run in load_study(tmp_path).runs.values()]
         importance = Importance("mrr", ties="stable", both_directions=False)
         selector = make_selector("gas-e", 2, importance=importance)

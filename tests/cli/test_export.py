@@ -83,9 +83,74 @@ def test_nothing_of_the_user_is_overwritten(run, saved, tmp_path):
     error = refused(run, *command, "elasticsearch-ltr", "--feature-set", chosen)
     assert f"{chosen}: is an input, and would be overwritten" in error
     error = refused(run, *command, "c")
-    assert f"{readme}: was not written by an export, and would be overwritten" in error
+    assert f"{tmp_path}: is neither empty nor an earlier export" in error
+    assert "use --overwrite to replace model.c, README.md" in error
     other.rename(model)
     assert {path: path.read_bytes() for path in before} == before
+
+
+class TestDirectory:
+    """An export writes to an empty directory, to an earlier export, or where it is told to."""
+
+    @pytest.fixture
+    def command(self, saved, tmp_path):
+        return ["export", saved[0], "--out", tmp_path / "out", "--to", "python"]
+
+    @pytest.fixture
+    def out(self, tmp_path):
+        (tmp_path / "out").mkdir()
+        return tmp_path / "out"
+
+    def test_files_of_a_project_stay(self, run, command, out):
+        (out / "model.py").write_text("mine = 1\n")
+        assert "is neither empty nor an earlier export" in refused(run, *command)
+        assert [(path.name, path.read_text()) for path in out.iterdir()] == [
+            ("model.py", "mine = 1\n")
+        ]
+        assert run(*command, "--overwrite")[0] == 0
+        assert "def score" in (out / "model.py").read_text()
+
+    def test_files_that_were_changed_stay(self, run, command, out):
+        assert run(*command)[0] == 0
+        changed = (out / "README.md").read_text() + "Ours since May.\n"
+        (out / "README.md").write_text(changed)
+        (out / "notes.txt").write_text("mine")  # of another name: nothing happens to it
+        error = refused(run, *command)
+        assert f"{out / 'README.md'}: was changed after its export, and would be replaced" in error
+        assert (out / "README.md").read_text() == changed
+        assert run(*command, "--overwrite")[0] == 0
+        assert run(*command)[0] == 0
+        assert (out / "notes.txt").read_text() == "mine"
+
+    def test_files_that_came_later_stay(self, run, command, out):
+        assert run(*command)[0] == 0
+        (out / "model.c").write_text("int mine;\n")
+        error = refused(run, *command[:-1], "c")
+        assert f"{out / 'model.c'}: was not written by an export, and would be replaced" in error
+
+    @pytest.mark.parametrize("options", [[], ["--overwrite"]])
+    def test_links_are_not_followed(self, run, command, out, tmp_path, options):
+        precious = tmp_path / "precious.py"
+        precious.write_text("mine = 1\n")
+        assert run(*command)[0] == 0
+        (out / "model.py").unlink()
+        (out / "model.py").symlink_to(precious)
+        assert f"{out / 'model.py'}: is a symbolic link" in refused(run, *command, *options)
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        (out / "models").symlink_to(elsewhere)
+        error = refused(run, *command[:-1], "vespa", *options)
+        assert f"{out / 'models'}: is a symbolic link" in error
+        assert precious.read_text() == "mine = 1\n"
+        assert not list(elsewhere.iterdir())
+
+    def test_a_list_of_files_that_is_damaged(self, run, command, out):
+        assert run(*command)[0] == 0
+        path = out / "ranksieve-export.json"
+        path.write_text(path.read_text().replace("model.py", "model.PY"))
+        assert f"{path}: it is damaged" in refused(run, *command)
+        assert run(*command, "--overwrite")[0] == 0
+        assert run(*command)[0] == 0
 
 
 @pytest.mark.parametrize("target", sorted(TARGETS.keys() - {"xgboost", "catboost"}))

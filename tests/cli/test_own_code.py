@@ -10,8 +10,10 @@ import pytest
 import xgboost
 
 from ranksieve import DataError, load_model, make_ranking, read_letor, write_letor
+from ranksieve.io.records import checksum_of
 from ranksieve.rankers import LambdaMART, as_ranker
-from ranksieve.rankers.parameter_files import read_parameters
+from ranksieve.rankers.parameter_files import parameters_from, read_parameters
+from ranksieve.rankers.registry import RANKERS
 from ranksieve.study import load_study
 from tests.cli.test_data_commands import runner
 
@@ -265,6 +267,23 @@ class TestModels:
         LambdaMART(2, num_leaves=3).fit(data).save_model(tmp_path / "l.json")
         kind, found = read_parameters(tmp_path / "l.json")
         assert (kind, found["n_estimators"], found["num_leaves"]) == ("LambdaMART", 2, 3)
+
+    def test_files_and_machines_of_a_model_are_left_out(self, tmp_path, data):
+        """They are of the training that made it; another training must not write or call there."""
+        path = tmp_path / "model.json"
+        ranker = as_ranker(lightgbm.LGBMRanker(n_estimators=2, num_leaves=3)).fit(data)
+        for kind, method, hostile in (
+            ("lightgbm.LGBMRanker", "lightgbm", {"workers": "evil:1", "model_output": "x"}),
+            ("catboost.CatBoostRanker", "catboost", {"train_dir": "x", "save_snapshot": True}),
+        ):
+            ranker.save_model(path)
+            record = json.loads(path.read_text())
+            estimator = {"class": kind, "parameters": {"random_state": 3, **hostile}}
+            record["parameters"]["estimator"] = estimator
+            del record["checksum"]
+            path.write_text(json.dumps(record | {"checksum": checksum_of(record)}))
+            found = parameters_from(path, {method: RANKERS[method]})
+            assert found == {method: {"random_state": 3}}
 
     @pytest.mark.parametrize(
         ("change", "message"),

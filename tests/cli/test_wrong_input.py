@@ -234,3 +234,41 @@ def test_numbers_too_large_to_multiply_are_told_in_one_line(run, folder, method)
     assert "scale the features first" in error
     assert "\n" not in error.rstrip()
     assert not [one for one in warned if issubclass(one.category, RuntimeWarning)]
+
+
+class TestDebug:
+    """One way to see where an error comes from, and what it was before it was told in one line."""
+
+    @pytest.fixture
+    def told(self, run, folder, monkeypatch):
+        def show(*options, **environment):
+            for name, value in environment.items():
+                monkeypatch.setenv(name, value)
+            status, output, error = run(*options, "evaluate", "a.txt", "odd.txt")
+            assert status != 0
+            assert output == ""
+            return error
+
+        return show
+
+    def test_one_line(self, told):
+        assert told() == told(RANKSIEVE_DEBUG="0")
+        assert told().count("\n") <= 1
+
+    def test_option(self, told):
+        error = told("--debug")
+        assert error.startswith("Traceback")
+        assert "in read_scores" in error
+        assert error.rstrip().endswith(told().rstrip())
+
+    def test_environment(self, told):
+        assert told(RANKSIEVE_DEBUG="1") == told("--debug", RANKSIEVE_DEBUG="0")
+
+    def test_errors_that_another_one_replaced(self, run, folder):
+        Path("bad.json").write_text("{")
+        error = run("--debug", "predict", "bad.json", "a.txt")[2]
+        assert "JSONDecodeError: Expecting property name" in error
+        assert "During handling of the above exception, another exception occurred" in error
+
+    def test_of_the_command_it_is_no_option(self, run, folder):
+        assert "No such option: --debug" in run("evaluate", "a.txt", "odd.txt", "--debug")[2]

@@ -128,14 +128,15 @@ class TestExports:
         path = store(
             tmp_path, {"featureset": {"name": "all", "features": list(map(template, names))}}
         )
+        out = tmp_path / "out"
         made = export_model(
-            ranker_of("ranksvm"), "elasticsearch-ltr", tmp_path, feature_set=path, costs={"y": 2.5}
+            ranker_of("ranksvm"), "elasticsearch-ltr", out, feature_set=path, costs={"y": 2.5}
         )
         assert made.switched_off == {"x": None, "y": 2.5}
         assert made.saved == 2.5
-        written = json.loads((tmp_path / "featureset.json").read_text())["featureset"]["features"]
+        written = json.loads((out / "featureset.json").read_text())["featureset"]["features"]
         assert written == [template(name) for name in NAMES[::-1]]
-        assert "/_ltr/_featureset/all_pruned\n" in (tmp_path / "README.md").read_text()
+        assert "/_ltr/_featureset/all_pruned\n" in (out / "README.md").read_text()
 
     def test_costs_that_cannot_be_read(self, tmp_path):
         out = tmp_path / "out"
@@ -158,9 +159,10 @@ class TestExports:
             {"store": "s", "name": name, "class": "x", "params": {"q": name}} for name in NAMES
         ]
         path = store(tmp_path, features)
-        export_model(ranker_of("ranksvm"), "solr", tmp_path, feature_set=path)
-        assert json.loads((tmp_path / "features.json").read_text()) == features
-        assert json.loads((tmp_path / "model.json").read_text())["store"] == "s"
+        out = tmp_path / "out"
+        export_model(ranker_of("ranksvm"), "solr", out, feature_set=path)
+        assert json.loads((out / "features.json").read_text()) == features
+        assert json.loads((out / "model.json").read_text())["store"] == "s"
 
     def test_elasticsearch_knows_fields_and_queries(self, tmp_path):
         """Extracted features are float32, fields are float64, and both are verified as such."""
@@ -168,14 +170,14 @@ class TestExports:
             {"query_extractor": {"feature_name": name, "query": {}, "default_score": 7}}
             for name in NAMES[:2]
         ]
-        path = store(tmp_path, extractors)
+        path, out = store(tmp_path, extractors), tmp_path / "out"
         ranker = ranker_of("lightgbm", gaps=True)
         data = rows_for(ranker, gaps=True)
         for rule, expected in (("zero", 0.0), ("nan", None)):
             made = export_model(
-                ranker, "elasticsearch", tmp_path, missing=rule, feature_set=path, verify=data
+                ranker, "elasticsearch", out, missing=rule, feature_set=path, verify=data
             )
-            model = json.loads((tmp_path / "model.json").read_text())
+            model = json.loads((out / "model.json").read_text())
             config = model["inference_config"]["learning_to_rank"]["feature_extractors"]
             assert [e["query_extractor"].get("default_score") for e in config] == [expected] * 2
             assert made.verification.n_changed == 0

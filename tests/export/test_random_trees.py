@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ranksieve.data import DataError
 from ranksieve.export import TARGETS
-from ranksieve.export.exporting import _write
+from ranksieve.export.directory import write_files
 from ranksieve.export.forms import TreeBuilder
 from ranksieve.export.reading import Trained
 from ranksieve.export.single_precision import next_above, round_down
@@ -74,6 +74,6 @@ def check(target, trees, seed, rule):
     trained = Trained(None, "", trees, NAMES, True)
     job = Job(trained, model, NAMES, "model", rule)
     with tempfile.TemporaryDirectory() as directory:
-        _write(TARGETS[target].write(job), Path(directory))
+        write_files(Path(directory), TARGETS[target].write(job).files)
         found = TARGETS[target].scores(Path(directory), X, NAMES)
     np.testing.assert_array_equal(found, trees.scores(served))

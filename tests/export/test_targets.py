@@ -7,6 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from markdown_it import MarkdownIt
 
 from ranksieve.data import DataError
 from ranksieve.export import TARGETS, export_model
@@ -175,3 +176,21 @@ def test_every_target_says_how_it_is_used(tmp_path, target):
     text = (tmp_path / "README.md").read_text()
     assert text.startswith("# A ")
     assert "bm25 title" in text or "bm25_title" in text or target == "c"
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_instructions_have_no_markup_of_names(tmp_path, target):
+    need(target)
+    kinds = {"xgboost": "xgboost", "catboost": "catboost", "solr": "ranksvm"}
+    ranker = ranker_of(kinds.get(target, "lightgbm"))
+    name = "\"}`<b>'[a](u)\n# H\n\n<i>$(x)\u202e\x1b"
+    export_model(ranker, target, tmp_path, missing="zero", name=name)
+    text = (tmp_path / "README.md").read_text()
+    assert text.replace("\n", "").isprintable()
+    tokens = MarkdownIt("commonmark").parse(text)
+    inner = [child for token in tokens for child in token.children or ()]
+    kinds = [token.type for token in (*tokens, *inner)]
+    assert not {kind for kind in kinds if kind.startswith(("html", "link", "image", "em"))}
+    assert kinds.count("heading_open") == 1
+    if target == "solr":
+        assert f"rq={{!ltr model={json.dumps(name)} reRankDocs=100" in text

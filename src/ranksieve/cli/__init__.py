@@ -9,11 +9,13 @@ import gc
 import logging
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from io import TextIOWrapper
+from itertools import takewhile
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -43,7 +45,11 @@ for _command in (
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; report errors of the input without a traceback."""
+    """Run the command line; report errors of the input without a traceback.
+
+    ``--debug`` before the command, or RANKSIEVE_DEBUG=1, shows the traceback of each error.
+    """
+    given = sys.argv[1:] if arguments is None else arguments
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  it may be closed
     if isinstance(sys.stdout, TextIOWrapper):  # escape characters that its encoding lacks
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -54,15 +60,14 @@ def main(arguments: list[str] | None = None) -> None:
         with _show_notes_on_stderr(), warnings.catch_warnings():
             # Methods check their results; NumPy's warnings would show lines of source code.
             warnings.filterwarnings("ignore", ".* encountered in ", RuntimeWarning)
-            given = sys.argv[1:] if arguments is None else arguments
             try:
                 _program()(given, prog_name="ranksieve", obj=["ranksieve", *given])
             finally:
                 sys.stdout.flush()  # report errors here, not when the interpreter ends
     except ValueError as error:  # bad data, or an unknown measure, convention or method
-        _fail(str(error))
+        _fail(str(error), given)
     except MemoryError as error:
-        _fail(f"not enough memory: {error}")
+        _fail(f"not enough memory: {error}", given)
     except BrokenPipeError:  # the reader of the output has closed it
         _discard_output()
         sys.exit(1)
@@ -71,8 +76,8 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         if error.filename is None:
             _discard_output()
-            _fail(error.strerror)
-        _fail(f"{os.fsdecode(error.filename)}: {error.strerror}")
+            _fail(error.strerror, given)
+        _fail(f"{os.fsdecode(error.filename)}: {error.strerror}", given)
 
 
 class _Notes(logging.Handler):
@@ -124,9 +129,25 @@ def _discard_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _fail(message: str) -> NoReturn:
-    """Print an error and exit; further lines of the message are indented."""
+def _fail(message: str, given: list[str]) -> NoReturn:
+    """Print the error that is handled and exit; further lines of the message are indented."""
+    is_set = os.environ.get("RANKSIEVE_DEBUG", "") not in ("", "0")
+    if is_set or "--debug" in takewhile(_is_option, given):
+        _show_traceback(sys.exception())
     sys.exit("error: " + printable(message).replace("\n", "\n  "))
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-")
+
+
+def _show_traceback(error: BaseException | None) -> None:
+    """Print the traceback of an error, and of all errors that it has replaced."""
+    replaced = error
+    while replaced is not None:
+        replaced.__suppress_context__ = False
+        replaced = replaced.__cause__ or replaced.__context__
+    typer.echo(printable("".join(traceback.format_exception(error))), err=True)
 
 
 def _show_version(wanted: bool) -> None:
@@ -142,6 +163,13 @@ def _options(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
+    ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug",
+            help="Show the traceback of an error, as RANKSIEVE_DEBUG=1 does. Default: one line.",
+        ),
     ] = False,
 ) -> None:
     pass

@@ -20,7 +20,10 @@ from ranksieve.report.formats import FormatName
         "XGBoost (JSON) or CatBoost (cbm)."
     ),
     to="TARGET: Where the model will run; --targets lists the targets. Required.",
-    out="DIR: Directory for the files; created if it does not exist. Required.",
+    out="DIR: Directory for the files; created if it does not exist. It must be empty, or have an "
+    "earlier export, whose files are replaced unless they were changed. Required.",
+    overwrite="Replace files in --out that have the names of exported ones, whatever they are. "
+    "Default: replace only files of an earlier export.",
     missing="RULE: What the target gets for a missing value: nan (no value) or zero. Required for "
     "search engines if the model was, or may have been, trained on missing values. Default: nan "
     "for libraries and programs, zero for linear models and engines.",
@@ -47,6 +50,7 @@ def export(
     verify: list[Path] | None = None,
     tolerate: bool = False,
     name: str | None = None,
+    overwrite: bool = False,
     costs: Path | None = None,
     group_costs: Path | None = None,
     reading: ReadingRows = ReadingRows(),
@@ -90,5 +94,6 @@ def export(
             name=name or model.name.partition(".")[0],
             costs=priced,
             inputs=[model, *(path for path in (costs, group_costs) if path is not None)],
+            overwrite=overwrite,
         )
     show_sheets(export_sheets(exported), form)

@@ -110,9 +110,13 @@ def recommend(
 
     from ranksieve.cli.settings import allow_own_code, choice_parameters, read_costs
     from ranksieve.datasets.demo import demo_costs
+    from ranksieve.recommendation import files
     from ranksieve.recommendation import recommend as run
+    from ranksieve.report.place import check_place
     from ranksieve.report.recommendation import show_recommendation, write_recommendation
 
+    others = [files.EVIDENCE, files.MODEL, files.MODEL_OF_ALL, files.SELECTION]
+    check_place(out, [files.LEDGER, files.ANSWER], others)
     allow_own_code(ranker, selectors)
     source, wanted, reading = _source(data, splitting, reading)
     listed = choice_parameters(keep, [*(exclude or []), *wanted.pop("drop")])

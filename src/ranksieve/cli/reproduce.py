@@ -56,6 +56,7 @@ def reproduce(
 
     from ranksieve import reproduction
     from ranksieve.progress import progress_bar
+    from ranksieve.report.place import check_place
     from ranksieve.report.sheets.reproduction import reproduction_sheets
 
     papers = reproduction.PAPERS
@@ -70,6 +71,8 @@ def reproduce(
     given = {name: value for name, value in options.items() if value is not None}
     _check_options(papers, what, given)
     chosen = {_arguments_of(papers[what])[name]: value for name, value in given.items()}
+    if out is not None:
+        check_place(out, ["results.json"])
     with progress_bar():
         result = reproduction.reproduce(what, data, convention=convention, out=out, **chosen)
         if out is not None:

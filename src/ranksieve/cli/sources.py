@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -53,7 +54,7 @@ def _check_shards(paths: list[Path] | None) -> None:
     if not are_shards(paths):
         raise DataError(
             f"{paths[0]}: a cluster works on shards; make them with: "
-            f"ranksieve convert {paths[0]} {paths[0].stem}.shards"
+            f"ranksieve convert {quote(str(paths[0]))} {quote(f'{paths[0].stem}.shards')}"
         )
 
 

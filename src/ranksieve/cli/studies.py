@@ -106,7 +106,8 @@ class Comparing:
         "once, on all training queries.",
         min=2,
     ),
-    plan="FILE: TOML file with a study's settings; options take precedence. Default: none.",
+    plan="FILE: TOML file with a study's settings; options take precedence. Classes and objects of "
+    "your own code that it names are imported and called. Default: none.",
     out="DIR: Directory for the tables, the figures and the ledger of finished work.",
 )
 def compare(
@@ -148,6 +149,7 @@ def report(directory: Path) -> None:
     """Write the report of a study or a recommendation again.
 
     Tables, figures and the page are written from the files in the directory, without the data.
+    Nothing that these files name is imported or called, so they may come from somebody else.
     """
     from ranksieve.io.model import ANSWER
     from ranksieve.io.together import file_of
@@ -179,6 +181,7 @@ def _compare(
     no_figures: bool,
     cluster: Cluster,
 ) -> None:
+    from ranksieve.report.place import check_place
     from ranksieve.report.study import (
         show_report,
         write_data_facts,
@@ -186,7 +189,10 @@ def _compare(
         write_report,
     )
     from ranksieve.study import Study
+    from ranksieve.study.files import LEDGER, PLAN
+    from ranksieve.study.first_fold import FIRST_FOLD
 
+    check_place(out, [LEDGER], [PLAN, FIRST_FOLD])
     with resumable(out, cluster) as client:
         study = Study(source, out=out, **wanted)
         result = study.run(client)
@@ -219,10 +225,8 @@ def _add_from_files(wanted: dict[str, Any], files: list[Path]) -> None:
     from ranksieve.rankers.parameter_files import parameters_from
     from ranksieve.rankers.registry import RANKERS
     from ranksieve.study.plan import Plan, find_methods
-    from ranksieve.study.settings import reimport_estimators
 
-    own = reimport_estimators(wanted).get("own", {})
-    rankers = find_methods(wanted.get("rankers", Plan.rankers), RANKERS, own)
+    rankers = find_methods(wanted.get("rankers", Plan.rankers), RANKERS, wanted.get("own", {}))
     given = wanted.setdefault("parameters", {})
     for file in files:
         for name, found in parameters_from(file, rankers).items():

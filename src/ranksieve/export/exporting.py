@@ -14,6 +14,7 @@ import numpy as np
 from ranksieve.costs import FeatureCosts
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import in_memory
+from ranksieve.export.directory import check_may_write, write_files, write_manifest
 from ranksieve.export.feature_sets import FeatureSet, read_feature_set
 from ranksieve.export.forms import LinearModel, TreeEnsemble
 from ranksieve.export.reading import Trained, read_trained
@@ -28,13 +29,11 @@ from ranksieve.export.verifying import (
     scores_of,
     verify_files,
 )
-from ranksieve.io.files import make_directory, replace_on_success
+from ranksieve.io.files import make_directory
 from ranksieve.io.records import PathLike
 from ranksieve.rankers.adapter import as_ranker
 from ranksieve.rankers.loading import load_model
 from ranksieve.text import quantity
-
-_HEADINGS = (b"# A model for ", b"# A ranking model in ")  # of README.md
 
 
 @dataclass(frozen=True)
@@ -80,6 +79,7 @@ def export_model(
     name: str | None = None,
     costs: FeatureCosts | Mapping[str, float] | PathLike | None = None,
     inputs: Iterable[PathLike] = (),
+    overwrite: bool = False,
 ) -> Export:
     """Write a trained model for a search engine, a library or a program.
 
@@ -92,7 +92,8 @@ def export_model(
         trees), ``"elasticsearch-ltr"``, ``"opensearch-ltr"``, ``"elasticsearch"``, ``"solr"``,
         ``"vespa"``, ``"onnx"``, ``"python"`` or ``"c"``.
     out : path
-        Directory of the files; created if necessary. Nothing is written if anything is wrong.
+        Directory of the files; created if necessary. It must be empty, or have an earlier export,
+        whose files are replaced unless they were changed. Nothing is written if anything is wrong.
     missing : {"nan", "zero"}, optional
         Value that the target gets for a missing value. Needed if a search engine is the target and
         the model was trained with missing values, or may have been.
@@ -110,6 +111,9 @@ def export_model(
     inputs : paths
         Other files that must not be overwritten. The files of ``model``, ``feature_set`` and
         ``costs`` never are.
+    overwrite : bool
+        Whether to replace files of any origin that have the names of the exported ones. Symbolic
+        links are never followed.
 
     Returns
     -------
@@ -159,8 +163,11 @@ def export_model(
     if verification is not None and verification.n_changed and not tolerate:
         raise DataError(_explain_refusal(verification, target, artifact))
     used = [Path(one) for one in (model, feature_set, costs) if isinstance(one, (str, os.PathLike))]
-    _check_nothing_is_lost(artifact, Path(out), [*used, *map(Path, inputs)])
-    files = _write(artifact, make_directory(Path(out)))
+    directory = Path(out)
+    _check_inputs_stay(artifact, directory, [*used, *map(Path, inputs)])
+    check_may_write(directory, artifact.files, overwrite=overwrite)
+    files = write_files(make_directory(directory), artifact.files)
+    write_manifest(directory, artifact.files)
     notes = [*_notes(job, target), *artifact.notes]
     return Export(target.name, files, job.names, rule, switched_off, saved, notes, verification)
 
@@ -267,7 +274,7 @@ def _notes(job: Job, target: Target) -> list[str]:
 def _verify(target: Target, artifact: Artifact, job: Job, rows: Rows) -> Verification:
     """Write the files to a temporary directory and verify them there."""
     with TemporaryDirectory() as directory:
-        _write(artifact, Path(directory))
+        write_files(Path(directory), artifact.files)
         return verify_files(target, Path(directory), job, rows)
 
 
@@ -283,27 +290,13 @@ def _explain_refusal(verification: Verification, target: Target, artifact: Artif
     )
 
 
-def _check_nothing_is_lost(artifact: Artifact, directory: Path, inputs: list[Path]) -> None:
-    """Raise a DataError if a file would replace an input, or a README.md of another project."""
+def _check_inputs_stay(artifact: Artifact, directory: Path, inputs: list[Path]) -> None:
+    """Raise a DataError if a file would replace an input."""
     for path in filter(Path.is_file, (directory / name for name in artifact.files)):
         if any(one.exists() and path.samefile(one) for one in inputs):
-            what = "is an input"
-        elif path.name == "README.md" and not path.read_bytes().startswith(_HEADINGS):
-            what = "was not written by an export"
-        else:
-            continue
-        raise DataError(f"{path}: {what}, and would be overwritten: choose another directory")
-
-
-def _write(artifact: Artifact, directory: Path) -> list[Path]:
-    paths = []
-    for name, content in artifact.files.items():
-        path = directory / name
-        make_directory(path.parent)
-        with replace_on_success(path) as temporary:
-            temporary.write_bytes(content)
-        paths.append(path)
-    return paths
+            raise DataError(
+                f"{path}: is an input, and would be overwritten: choose another directory"
+            )
 
 
 def _as_costs(given: Any) -> FeatureCosts:

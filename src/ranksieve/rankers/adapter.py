@@ -141,7 +141,7 @@ class RankerAdapter(Ranker):
         OwnMethod(
             name.lower(),
             f"{name}'s {kind}, with its own defaults",
-            recorded={"class": f"{name.lower()}:{kind}"},
+            declared={"class": f"{name.lower()}:{kind}"},
             trial=quick,
         )
         for name, kind, quick in (

@@ -94,7 +94,8 @@ def parameters_from(path: Path, rankers: Mapping[str, Method]) -> dict[str, dict
     """Read parameters for some of these rankers from a file; see :func:`read_parameters`.
 
     JSON may have parameters by name, for the one ranker that has them all, or such objects by the
-    names of rankers. Returns the parameters of each ranker, under the names of its class.
+    names of rankers. Returns the parameters of each ranker, under the names of its class. Those of
+    a model do not include files, machines and logs of the training that made it.
     """
     kind, found = read_parameters(path)
     if kind is None and found and all(isinstance(own, dict) for own in found.values()):
@@ -110,7 +111,8 @@ def parameters_from(path: Path, rankers: Mapping[str, Method]) -> dict[str, dict
             RANKERS.check_parameters(rankers[name], own)
     except ValueError as error:
         raise DataError(f"{path}: {error}") from None
-    return {name: rankers[name].translate(own) for name, own in by_name.items()}
+    translated = {name: rankers[name].translate(own) for name, own in by_name.items()}
+    return translated if kind is None else {n: _about_training(p) for n, p in translated.items()}
 
 
 def _ranker_for(
@@ -143,6 +145,7 @@ def _kinds(method: Method) -> list[str]:
 # Parameters about files, machines, threads and logs, which do not change the model.
 _NOT_ABOUT_TRAINING = frozenset(
     (
+        # LightGBM
         *("task", "data", "valid", "input_model", "output_model", "verbosity", "header"),
         *("label_column", "weight_column", "group_column", "ignore_column", "two_round"),
         *("pre_partition", "precise_float_parser", "parser_config_file", "num_threads"),
@@ -150,8 +153,16 @@ _NOT_ABOUT_TRAINING = frozenset(
         *("num_machines", "local_listen_port", "time_out", "machine_list_filename", "machines"),
         *("device_type", "tree_learner", "gpu_platform_id", "gpu_device_id", "gpu_device_id_list"),
         *("gpu_use_dp", "num_gpu"),
+        # CatBoost
+        *("verbose", "logging_level", "silent", "metric_period", "allow_writing_files"),
+        *("train_dir", "save_snapshot", "snapshot_file", "snapshot_interval"),
+        *("thread_count", "task_type", "devices"),
     )
 )
+
+
+def _about_training(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {n: value for n, value in parameters.items() if n not in _NOT_ABOUT_TRAINING}
 
 
 def _lightgbm_parameters(path: Path) -> dict[str, Any]:
@@ -166,9 +177,7 @@ def _lightgbm_parameters(path: Path) -> dict[str, Any]:
     if not found:
         raise DataError(f"{path}: this LightGBM model does not contain its parameters")
     changed = {
-        name: value
-        for name, value in found.items()
-        if name not in _NOT_ABOUT_TRAINING and value != defaults.get(name)
+        name: value for name, value in _about_training(found).items() if value != defaults.get(name)
     }
     if "seed" in changed:  # the other seeds are derived from it
         changed = {name: value for name, value in changed.items() if not name.endswith("_seed")}
@@ -216,14 +225,7 @@ def _catboost_parameters(params: Any, path: Path) -> dict[str, Any]:
     flat = params.get("flat_params") if isinstance(params, dict) else None
     if not isinstance(flat, dict):
         raise DataError(f"{path}: this CatBoost model does not contain its parameters")
-    return _without_logs(flat)
-
-
-def _without_logs(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters of CatBoost, except those about logs, files and machines."""
-    logs = ("verbose", "logging_level", "silent", "metric_period", "allow_writing_files")
-    others = ("train_dir", "thread_count", "task_type", "devices")
-    return {n: value for n, value in parameters.items() if n not in (*logs, *others)}
+    return _about_training(flat)
 
 
 _XGBOOST_PARTS = (

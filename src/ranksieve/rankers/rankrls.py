@@ -188,7 +188,12 @@ def as_lams(lams: Any) -> np.ndarray:
 
 
 def nearest_to_one(values: np.ndarray, lams: np.ndarray) -> int:
-    """Position of the largest value; ties go to lambda nearest to 1 in ratio, then the smaller."""
+    """Position of the largest value; ties go to lambda nearest to 1 in ratio, then the smaller.
+
+    Raises a FloatingPointError if a value is not a number.
+    """
+    if np.isnan(values).any():
+        raise FloatingPointError("the error with a lambda is not a number")
     tied = np.flatnonzero(equals_of_best(values, scale=abs(values.max())))
     distance = np.round(np.abs(np.log2(lams[tied])), 9)
     return int(tied[np.lexsort((lams[tied], distance))[0]])

@@ -1,6 +1,6 @@
 """Selectors and rankers by name: published ones, those of other packages, and users' own."""
 
-from ranksieve.registry.method import Method, OwnMethod
+from ranksieve.registry.method import Method, OwnMethod, RecordedMethod
 from ranksieve.registry.names import Registry
 
-__all__ = ["Method", "OwnMethod", "Registry"]
+__all__ = ["Method", "OwnMethod", "RecordedMethod", "Registry"]

@@ -180,26 +180,18 @@ class OwnMethod(Method):
     ``preset`` has the parameters that differ from the defaults of its class, as plain values.
     """
 
-    estimator: Any = None  # never changed or fitted; if None, it is made from ``recorded``
-    # Record in a plan file: ``class``, ``version``, ``parameters``, ``grid``, ``seeds`` and
-    # ``nested``. If it has a version, nothing is imported until an estimator is made.
-    recorded: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def is_recorded(self) -> bool:
-        """Whether the method comes from a record, and nothing has been imported for it."""
-        return self.estimator is None and "version" in self.recorded
+    estimator: Any = None  # never changed or fitted; if None, it is made from ``declared``
+    # ``class`` and ``parameters`` of the estimator, which is imported when it is first needed.
+    declared: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def prototype(self) -> Any:
         """The estimator that is copied."""
-        return make_from_record(self.recorded) if self.estimator is None else self.estimator
+        return make_from_record(self.declared) if self.estimator is None else self.estimator
 
     @cached_property
     def record(self) -> dict[str, Any]:
         """Record for a plan file: everything that results depend on, as JSON values."""
-        if self.is_recorded:
-            return dict(self.recorded)
         record = record_of(self.prototype)
         # The number of features to select is set for each run.
         record["parameters"].pop(self.kind.number_parameter(self.prototype), None)
@@ -302,6 +294,46 @@ class OwnMethod(Method):
         outer = {name: getattr(estimator, name) for name in self._outer}
         changed = {name: value for name, value in outer.items() if value != self._outer[name]}
         return changes(parameters_of(self.prototype), parameters_of(own)) | changed
+
+
+@dataclass(frozen=True)
+class RecordedMethod(Method):
+    """A method without a published name, as the files of a finished study record it.
+
+    It has what results need: names and settings, but no class. Nothing is imported for it, and it
+    makes no estimator.
+    """
+
+    # In a plan file: ``class``, ``version``, ``parameters``, ``grid``, ``seeds`` and ``nested``.
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, record: Mapping[str, Any]) -> RecordedMethod:
+        """Make it from its record; raise a ValueError if that is incomplete."""
+        if "version" not in record:
+            raise ValueError(f"own: {name} has no version, which a study records")
+        preset, grid = record.get("parameters", {}), record.get("grid", {})
+        return cls(name, record["class"], preset, grid, record=record)
+
+    @property
+    def key(self) -> str:
+        """Class and version, which identify the method in a ledger."""
+        return f"{self.record['class']}, {self.record['version']}"
+
+    @property
+    def seeds(self) -> list[str]:
+        """Parameters that take the seed of a run."""
+        return list(self.record.get("seeds", []))
+
+    @property
+    def is_ours(self) -> bool:
+        """False: its class is not known to this library."""
+        return False
+
+    @property
+    def family(self) -> str:
+        """Family of the method."""
+        return "own"
 
 
 def _has_own_seed(estimator: Any) -> bool:

@@ -35,7 +35,7 @@ class Registry(Mapping[str, Method]):
         self._adapter = adapter  # ``module:class``, for estimators of other packages
 
     @cached_property
-    def _built_in(self) -> dict[str, Method]:
+    def built_in(self) -> dict[str, Method]:
         """Methods of the package, found without importing other packages."""
         built_in: dict[str, Method] = {}
         for kind in sorted(_declaring_classes(import_module(self.package)), key=self._position):
@@ -45,7 +45,7 @@ class Registry(Mapping[str, Method]):
 
     @cached_property
     def _methods(self) -> dict[str, Method]:
-        known = dict(self._built_in)
+        known = dict(self.built_in)
         # Set before entry points are loaded, because other packages may look up our methods.
         self.__dict__["_methods"] = known
         for entry in entry_points(group=self.package):
@@ -102,7 +102,7 @@ class Registry(Mapping[str, Method]):
     @property
     def own_classes(self) -> dict[str, type[Any]]:
         """Classes of the package by class name, in the order of the methods."""
-        return {method.kind.__name__: method.kind for method in self._built_in.values()}
+        return {method.kind.__name__: method.kind for method in self.built_in.values()}
 
     @property
     def classes(self) -> dict[str, type[Any]]:
@@ -165,12 +165,8 @@ class Registry(Mapping[str, Method]):
             return method
         return replace(self._adopt(method.make(), method.grid, method.draws), name=method.name)
 
-    def recorded(self, name: str, record: Mapping[str, Any]) -> OwnMethod:
-        """Method recorded in a plan file; if the record has a version, nothing is imported."""
-        if "version" in record:
-            preset, grid = record.get("parameters", {}), record.get("grid", {})
-            own = OwnMethod(name, record["class"], preset, grid, recorded=record)
-            return replace(own, _kind=self.adapter)
+    def from_record(self, name: str, record: Mapping[str, Any]) -> OwnMethod:
+        """Method of a plan that is run; its class is imported, in the version that is installed."""
         return replace(self._adopt(make_from_record(record), record.get("grid")), name=name)
 
     @property

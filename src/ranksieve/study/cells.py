@@ -16,7 +16,7 @@ from ranksieve.data.missing import has_missing
 from ranksieve.engine.memo import Memo, sharing, work_seconds
 from ranksieve.metrics import evaluate
 from ranksieve.progress import listen
-from ranksieve.registry import Method, OwnMethod
+from ranksieve.registry import Method
 from ranksieve.significance.samples import Sample
 from ranksieve.study.files import Record
 from ranksieve.study.plan import Plan, make_study_selector
@@ -56,7 +56,7 @@ class SelectionCell:
         """Everything except the data that the result depends on."""
         parameters = dict(self.method.preset) | self.settings | self.parameters
         within = self.inside.get(parameters.get("ranker", "")) if self.method.is_ours else None
-        if isinstance(within, OwnMethod):
+        if within is not None and not within.is_ours:
             parameters["ranker"] = {"class": within.key, "parameters": dict(within.preset)}
         return {
             "fold": fold,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ from ranksieve.datasets.split_rules import SplitRule
 from ranksieve.io.files import read_file
 from ranksieve.io.record_log import RecordLog, checksum, key_of
 from ranksieve.io.records import check_kinds, write_text
-from ranksieve.study.plan import PLAN_SETTINGS, Plan
+from ranksieve.study.plan import PLAN_SETTINGS, Plan, RecordedPlan
 from ranksieve.study.settings import NULL, check_settings
 
 LEDGER, PLAN = "ledger.jsonl", "study.toml"
@@ -91,20 +92,20 @@ def write_plan(directory: Path, plan: Plan, others: Mapping[str, Any]) -> None:
     write_text(text + _MARK + checksum(text.encode()) + "\n", directory / PLAN)
 
 
-def read_plan(directory: Path) -> tuple[Plan, str]:
-    """Read the plan and title of a study that :func:`write_plan` wrote."""
+def read_plan(directory: Path) -> tuple[RecordedPlan, str]:
+    """Read the plan and title of a study that :func:`write_plan` wrote; nothing is imported."""
     path = directory / PLAN
     whole = _text_of(path)
     text, _, expected = whole.rpartition(_MARK)
     if expected != checksum(text.encode()) + "\n":
         raise DataError(
             f"{path}: the file was changed after the study ran; to run the changed plan: "
-            f"ranksieve compare --plan {path} --out {directory}"
+            f"ranksieve compare --plan {shlex.quote(str(path))} --out {shlex.quote(str(directory))}"
         )
     settings = _settings(text, path)
     others = {name: settings.pop(name) for name in _OTHER_KEYS if name in settings}
     try:
-        return Plan(**settings), others.get("title", directory.name)
+        return RecordedPlan(**settings), others.get("title", directory.name)
     except ValueError as error:
         raise DataError(f"{path}: {error}") from None
 

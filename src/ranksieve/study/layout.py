@@ -5,7 +5,7 @@ Results follow from the ledger alone: choose on validation queries, then take th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -15,13 +15,11 @@ from ranksieve.choosing import first_nearly_best
 from ranksieve.data import DataError
 from ranksieve.io.record_log import key_of
 from ranksieve.study.cells import Cell, SelectionCell, TrainingCell
-from ranksieve.study.files import Record
-from ranksieve.study.plan import Plan, Rule
+from ranksieve.study.files import Ledger
+from ranksieve.study.plan import Plan, PlanSettings, Rule
 from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run
 from ranksieve.text import quantity
 
-Results = Callable[[Record], Record]
-"""Maps the key of a cell to its result."""
 Best = dict[tuple[str, str, str, int | None, int], Outcome]
 """Fold, selector, ranker, seed and number of features -> choice on validation queries."""
 
@@ -41,7 +39,7 @@ class Attempt(NamedTuple):
 class Layout:
     """Cells of a plan; ``names`` are those of the features of the data."""
 
-    def __init__(self, plan: Plan, names: Sequence[str]) -> None:
+    def __init__(self, plan: PlanSettings, names: Sequence[str]) -> None:
         self.plan = plan
         listed = listed_features(plan.include, plan.exclude, plan.groups, names)
         # Features that all selectors start with, and that none selects.
@@ -53,7 +51,6 @@ class Layout:
         groups = [set(group) - set(self.exclude) for group in listed.groups or []]
         whole = sum(len(group) for group in groups if group & set(self.include))
         self._sizes = _sizes(plan.ks, self.n_features, max(1, whole, *map(len, groups)))
-        self._selections: dict[str, SelectionCell] = {}
         self._grids = {name: plan.grid(name) for name in (*plan.selectors, *plan.rankers)}
 
     def sizes_of(self, selector: str) -> list[int]:
@@ -72,25 +69,40 @@ class Layout:
                             yield Attempt(selector, ranker, seed, parameters, k)
 
     def selections(self) -> list[SelectionCell]:
-        """All selections on a fold, each once."""
-        return _distinct(
-            self._selection(attempt) for attempt in self.attempts() if attempt.k < self.n_features
-        )
+        """All selections on a fold, each once; only a plan that is run knows which are nested."""
+        plan = self.plan
+        assert isinstance(plan, Plan)
+        nested: dict[str, bool] = {}
+        cells = []
+        for attempt in self.attempts():
+            if attempt.k == self.n_features:
+                continue
+            known = key_of([attempt.selector, attempt.parameters, attempt.k])
+            if known not in nested:
+                nested[known] = plan.is_nested(attempt.selector, attempt.k, attempt.parameters)
+            cells.append(self._selection(attempt, self._largest if nested[known] else attempt.k))
+        return _distinct(cells)
 
-    def trainings(self, fold: str, results: Results) -> list[TrainingCell]:
+    def trainings(self, fold: str, ledger: Ledger) -> list[TrainingCell]:
         """All trainings on a fold, each once, given the results of the selections."""
         return _distinct(
-            self.training(attempt, self.features(fold, attempt, results)[0])
+            self.training(attempt, self.features(fold, attempt, ledger)[0])
             for attempt in self.attempts()
         )
 
     def features(
-        self, fold: str, attempt: Attempt, results: Results
+        self, fold: str, attempt: Attempt, ledger: Ledger
     ) -> tuple[tuple[int, ...], float]:
-        """Features in the order of selection, and the seconds of the selection."""
+        """Features in the order of selection, and the seconds of the selection.
+
+        A selector whose selections are nested ran once, for the largest number of features: the
+        first of these are what it selects for smaller numbers.
+        """
         if attempt.k == self.n_features:  # all features: there is no choice
             return self._every, 0.0
-        record = results(self._selection(attempt).key(fold))
+        record = ledger.get(self._selection(attempt, attempt.k).key(fold))
+        if record is None:
+            record = ledger[self._selection(attempt, self._largest).key(fold)]
         return tuple(record["features"][: attempt.k]), record["seconds"]
 
     def training(self, attempt: Attempt, features: tuple[int, ...]) -> TrainingCell:
@@ -107,24 +119,18 @@ class Layout:
             tuple(plan.measures),
         )
 
-    def _selection(self, attempt: Attempt) -> SelectionCell:
-        """Selection whose first ``k`` features are those of an attempt."""
-        plan, name, k = self.plan, attempt.selector, attempt.k
-        seed = attempt.seed if plan.method(name).is_seeded else None
-        known = key_of([name, attempt.parameters, seed, k])
-        if known not in self._selections:
-            if self._is_nested(attempt):
-                k = max(size for size in self._sizes if size < self.n_features)
-            self._selections[known] = SelectionCell(
-                plan.method(name), plan.settings(name), attempt.parameters, seed, k, plan.inside
-            )
-        return self._selections[known]
+    @property
+    def _largest(self) -> int:
+        """Largest number of features to select, which is not all of them."""
+        return max(size for size in self._sizes if size < self.n_features)
 
-    def _is_nested(self, attempt: Attempt) -> bool:
-        """Whether larger selections start with the smaller ones."""
-        if attempt.selector in self.plan.own:
-            return bool(self.plan.own[attempt.selector].get("nested", False))
-        return self.plan.make_selector(attempt.selector, attempt.k, attempt.parameters).is_nested
+    def _selection(self, attempt: Attempt, k: int) -> SelectionCell:
+        """Selection of ``k`` features by the selector of an attempt."""
+        plan, name = self.plan, attempt.selector
+        seed = attempt.seed if plan.method(name).is_seeded else None
+        return SelectionCell(
+            plan.method(name), plan.settings(name), attempt.parameters, seed, k, plan.inside
+        )
 
 
 def _sizes(ks: Sequence[int | str], n_features: int, least: int) -> list[int]:
@@ -148,10 +154,10 @@ def _distinct(cells: Iterable[C]) -> list[C]:
 
 
 def assemble(
-    layout: Layout, folds: Sequence[FoldSummary], results: Results
+    layout: Layout, folds: Sequence[FoldSummary], ledger: Ledger
 ) -> dict[tuple[str, str], Run]:
     """Assemble the results of every selector with every ranker."""
-    best = _best(layout, folds, results)
+    best = _best(layout, folds, ledger)
     return {
         (selector, ranker): _run(layout, folds, best, selector, ranker)
         for selector in layout.plan.selectors
@@ -172,21 +178,21 @@ def _run(
     return Run(selector, ranker, Outcomes(chosen, folds), by_k)
 
 
-def _best(layout: Layout, folds: Sequence[FoldSummary], results: Results) -> Best:
+def _best(layout: Layout, folds: Sequence[FoldSummary], ledger: Ledger) -> Best:
     """Best parameters by validation value for each number of features; the first if tied."""
     best: Best = {}
     for fold in folds:
         for attempt in layout.attempts():
-            outcome = _outcome(layout, fold.name, attempt, results)
+            outcome = _outcome(layout, fold.name, attempt, ledger)
             key = fold.name, attempt.selector, attempt.ranker, attempt.seed, attempt.k
             if key not in best or outcome.validation > best[key].validation:
                 best[key] = outcome
     return best
 
 
-def _outcome(layout: Layout, fold: str, attempt: Attempt, results: Results) -> Outcome:
-    features, seconds = layout.features(fold, attempt, results)
-    record = results(layout.training(attempt, features).key(fold))
+def _outcome(layout: Layout, fold: str, attempt: Attempt, ledger: Ledger) -> Outcome:
+    features, seconds = layout.features(fold, attempt, ledger)
+    record = ledger[layout.training(attempt, features).key(fold)]
     return Outcome(
         k=attempt.k,
         features=features,

@@ -12,7 +12,7 @@ from ranksieve.data.missing import Missing
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.preprocessing import SCALES
 from ranksieve.rankers.registry import RANKERS
-from ranksieve.registry import Method, OwnMethod, Registry
+from ranksieve.registry import Method, OwnMethod, RecordedMethod, Registry
 from ranksieve.selectors.registry import SELECTORS, make_method
 from ranksieve.study.results import BASE, RANDOM
 from ranksieve.study.settings import check_settings
@@ -36,7 +36,129 @@ def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[Parameters]:
 
 
 @dataclass(frozen=True)
-class Plan:
+class PlanSettings:
+    """The settings of a plan, and the methods that they name.
+
+    :class:`Plan` finds the methods to run them. :class:`RecordedPlan` reads the settings of a
+    finished study, and knows its methods only by what its files say about them.
+    """
+
+    selectors: Sequence[Any] = ("greedy-rankrls", "gas-e", "fs-scpr", "fs-ed")
+    rankers: Sequence[Any] = ("ranksvm", "lambdamart")
+    ks: Sequence[int | str] = (1, 2, 3, 5, 10, 20)
+    measures: Sequence[str] = ("map", "ndcg@10")
+    tune: str = "map"
+    convention: str = "standard"
+    scale: str = "none"
+    missing: str = "none"
+    seeds: int = 5
+    seed: int = 0
+    choose: Rule = "best"
+    baselines: bool = True
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    grids: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
+    include: Sequence[int | str] = ()
+    exclude: Sequence[int | str] = ()
+    groups: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
+    own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    inside: Mapping[str, Method] = field(init=False, repr=False, compare=False)
+    _methods: Mapping[str, Method] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name, value in check_settings(vars(self)).items():
+            self._set(name, value)
+        wanted = [*self.selectors, *((BASE, RANDOM) if self.baselines else ())]
+        selectors = self._find_methods(wanted, SELECTORS)
+        rankers = self._find_methods(self.rankers, RANKERS)
+        for name in selectors.keys() & rankers.keys():
+            raise ValueError(
+                f"a selector and a ranker are both called {name!r}: rename one of them"
+            )
+        self._set("_methods", selectors | rankers)
+        self._set("selectors", tuple(selectors))
+        self._set("rankers", tuple(rankers))
+        self._set("ks", tuple(sorted(set(self.ks), key=lambda k: (isinstance(k, str), k))))
+        self._set("measures", tuple(dict.fromkeys(_measure(name) for name in self.measures)))
+        self._set("tune", _measure(self.tune))
+        for name in (*self.measures, self.tune):
+            parse_measure(name).check_defined(get_convention(self.convention))
+        if self.missing != "none":
+            self._set("missing", Missing(self.missing).name)
+        for what in ("selectors", "rankers", "measures", "ks"):
+            if not getattr(self, what):
+                raise ValueError(f"a study needs {what}, but there are none")
+        for name, known in (("choose", get_args(Rule)), ("scale", SCALES)):
+            if getattr(self, name) not in known:
+                raise ValueError(
+                    f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}"
+                )
+        self._check_methods()
+        self._set("inside", self._find_inside())
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _find_methods(self, entries: Sequence[Any], registry: Registry) -> dict[str, Method]:
+        """Find the methods that entries of the plan mean, by name, in their order."""
+        return {entry: self._find_method(entry, registry) for entry in entries}
+
+    def _find_method(self, entry: Any, registry: Registry) -> Method:
+        """Find the method that one entry means."""
+        raise NotImplementedError
+
+    def _check_methods(self) -> None:
+        """Raise a ValueError if there are settings for methods that are not in the study."""
+        for name in (*self.parameters, *self.grids):
+            if name not in (*self.selectors, *self.rankers):
+                raise ValueError(f"there are parameters for {name!r}, which is not in the study")
+
+    def _find_inside(self) -> dict[str, Method]:
+        """Rankers that selectors train, which are given by name."""
+        found = {}
+        for selector in self.selectors:
+            if self.method(selector).is_ours:
+                given = [self.parameters.get(selector, {}), *self.grid(selector)]
+                for name in [own["ranker"] for own in given if "ranker" in own]:
+                    known = self._methods.get(name) if name in self.rankers else None
+                    found[name] = known or self._find_method(name, RANKERS)
+        return found
+
+    def method(self, name: str) -> Method:
+        """Selector or ranker with this name."""
+        return self._methods[name]
+
+    def seeds_of(self, selector: str, ranker: str) -> list[int | None]:
+        """Seeds of a selector with a ranker: several if one of them draws random numbers."""
+        if self.method(selector).is_seeded or self.method(ranker).is_seeded:
+            return list(range(self.seed, self.seed + self.seeds))
+        return [None]
+
+    def settings(self, name: str) -> Parameters:
+        """Parameters of a method or ranker that the plan fixes."""
+        choices = {what: getattr(self, what) for what in CHOICES if getattr(self, what)}
+        own = dict(self.parameters.get(name, {}))
+        return choices | own if name in self.selectors else own
+
+    def grid(self, name: str) -> list[Parameters]:
+        """Grid of a method or ranker, point by point; one empty point if there is no grid."""
+        return grid_points(self._grid_of(name))
+
+    def _grid_of(self, name: str) -> Mapping[str, Sequence[Any]]:
+        fixed, usual = self.parameters.get(name, {}), self.method(name).grid
+        kept = {key: values for key, values in usual.items() if key not in fixed}
+        return self.grids.get(name, kept)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plan as values that TOML and JSON can store."""
+        values = {name: getattr(self, name) for name in PLAN_SETTINGS}
+        return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
+
+
+PLAN_SETTINGS = tuple(setting.name for setting in fields(PlanSettings) if setting.init)
+
+
+@dataclass(frozen=True)
+class Plan(PlanSettings):
     """What to compare, and how.
 
     Parameters
@@ -87,78 +209,32 @@ class Plan:
     own : mapping of str to mapping
         Name of a selector or ranker -> its record: ``class`` (``module:object``), ``parameters``
         and more. Plans fill it in for all methods without a published name.
+
+    Notes
+    -----
+    A plan is code to run: classes and objects that it names are imported and called.
     """
 
-    selectors: Sequence[Any] = ("greedy-rankrls", "gas-e", "fs-scpr", "fs-ed")
-    rankers: Sequence[Any] = ("ranksvm", "lambdamart")
-    ks: Sequence[int | str] = (1, 2, 3, 5, 10, 20)
-    measures: Sequence[str] = ("map", "ndcg@10")
-    tune: str = "map"
-    convention: str = "standard"
-    scale: str = "none"
-    missing: str = "none"
-    seeds: int = 5
-    seed: int = 0
-    choose: Rule = "best"
-    baselines: bool = True
-    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    grids: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
-    include: Sequence[int | str] = ()
-    exclude: Sequence[int | str] = ()
-    groups: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
-    own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    inside: Mapping[str, Method] = field(init=False, repr=False, compare=False)
-    _methods: Mapping[str, Method] = field(init=False, repr=False, compare=False)
-
     def __post_init__(self) -> None:
-        for name, value in check_settings(vars(self)).items():
-            self._set(name, value)
-        wanted = [*self.selectors, *((BASE, RANDOM) if self.baselines else ())]
-        selectors = find_methods(wanted, SELECTORS, self.own)
-        rankers = find_methods(self.rankers, RANKERS, self.own)
-        for name in selectors.keys() & rankers.keys():
-            raise ValueError(
-                f"a selector and a ranker are both called {name!r}: rename one of them"
-            )
-        self._set("_methods", selectors | rankers)
-        self._set("selectors", tuple(selectors))
-        self._set("rankers", tuple(rankers))
-        self._set("ks", tuple(sorted(set(self.ks), key=lambda k: (isinstance(k, str), k))))
-        self._set("measures", tuple(dict.fromkeys(_measure(name) for name in self.measures)))
-        self._set("tune", _measure(self.tune))
-        for name in (*self.measures, self.tune):
-            parse_measure(name).check_defined(get_convention(self.convention))
-        if self.missing != "none":
-            self._set("missing", Missing(self.missing).name)
-        for what in ("selectors", "rankers", "measures", "ks"):
-            if not getattr(self, what):
-                raise ValueError(f"a study needs {what}, but there are none")
-        for name, known in (("choose", get_args(Rule)), ("scale", SCALES)):
-            if getattr(self, name) not in known:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}"
-                )
-        self._check_methods()
-        self._set("inside", self._find_inside())
+        super().__post_init__()
         everyone = {**self._methods, **self.inside}.items()
         own = {name: method for name, method in everyone if isinstance(method, OwnMethod)}
         self._set("own", {name: self._record(name, method) for name, method in own.items()})
 
-    def _set(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
+    def _find_methods(self, entries: Sequence[Any], registry: Registry) -> dict[str, Method]:
+        return find_methods(entries, registry, self.own)
+
+    def _find_method(self, entry: Any, registry: Registry) -> Method:
+        return find_method(entry, registry, self.own)
 
     def _check_methods(self) -> None:
-        for name in (*self.parameters, *self.grids):
-            if name not in (*self.selectors, *self.rankers):
-                raise ValueError(f"there are parameters for {name!r}, which is not in the study")
+        super()._check_methods()
         for names, registry in ((self.selectors, SELECTORS), (self.rankers, RANKERS)):
             for name in names:
                 self._check_parameters(name, registry)
 
     def _check_parameters(self, name: str, registry: Registry) -> None:
         method, own, grid = self.method(name), self.parameters.get(name, {}), self._grid_of(name)
-        if isinstance(method, OwnMethod) and method.is_recorded:
-            return  # it is finished, and its class may not be available
         registry.check_parameters(method, [*own, *grid])
         for what, given, why in (
             ("include", self.include, method.no_include),
@@ -170,21 +246,10 @@ class Plan:
             for value in values:
                 _check_value(method, parameter, value)
 
-    def _find_inside(self) -> dict[str, Method]:
-        """Rankers that selectors train, which are given by name."""
-        found = {}
-        for selector in self.selectors:
-            if self.method(selector).is_ours:
-                given = [self.parameters.get(selector, {}), *self.grid(selector)]
-                for name in [own["ranker"] for own in given if "ranker" in own]:
-                    known = self._methods.get(name) if name in self.rankers else None
-                    found[name] = known or find_method(name, RANKERS, self.own)
-        return found
-
     def _record(self, name: str, method: OwnMethod) -> dict[str, Any]:
         """Record of an estimator for the plan file."""
         record = dict(method.record)
-        if name in self.selectors and not method.is_recorded:
+        if name in self.selectors:
             selectors = [self.make_selector(name, None, point) for point in self.grid(name)]
             record["nested"] = all(selector.is_nested for selector in selectors)
         return record
@@ -196,38 +261,33 @@ class Plan:
         parameters = self.settings(name) | dict(point or {})
         return make_study_selector(self.method(name), k, parameters, self.inside)
 
-    def method(self, name: str) -> Method:
-        """Selector or ranker with this name."""
-        return self._methods[name]
-
-    def seeds_of(self, selector: str, ranker: str) -> list[int | None]:
-        """Seeds of a selector with a ranker: several if one of them draws random numbers."""
-        if self.method(selector).is_seeded or self.method(ranker).is_seeded:
-            return list(range(self.seed, self.seed + self.seeds))
-        return [None]
-
-    def settings(self, name: str) -> Parameters:
-        """Parameters of a method or ranker that the plan fixes."""
-        choices = {what: getattr(self, what) for what in CHOICES if getattr(self, what)}
-        own = dict(self.parameters.get(name, {}))
-        return choices | own if name in self.selectors else own
-
-    def grid(self, name: str) -> list[Parameters]:
-        """Grid of a method or ranker, point by point; one empty point if there is no grid."""
-        return grid_points(self._grid_of(name))
-
-    def _grid_of(self, name: str) -> Mapping[str, Sequence[Any]]:
-        fixed, usual = self.parameters.get(name, {}), self.method(name).grid
-        kept = {key: values for key, values in usual.items() if key not in fixed}
-        return self.grids.get(name, kept)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the plan as values that TOML and JSON can store."""
-        values = {name: getattr(self, name) for name in PLAN_SETTINGS}
-        return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
+    def is_nested(self, name: str, k: int, point: Mapping[str, Any]) -> bool:
+        """Whether larger selections of a selector start with the smaller ones."""
+        if name in self.own:
+            return bool(self.own[name]["nested"])
+        return bool(self.make_selector(name, k, point).is_nested)
 
 
-PLAN_SETTINGS = tuple(setting.name for setting in fields(Plan) if setting.init)
+@dataclass(frozen=True)
+class RecordedPlan(PlanSettings):
+    """The plan of a finished study, as its files record it, to show the results.
+
+    Files may come from anybody, so nothing that they name is imported, made or called: methods are
+    published ones of this version, or names with a record.
+    """
+
+    def _find_method(self, entry: Any, registry: Registry) -> Method:
+        if not isinstance(entry, str):
+            raise ValueError(f"expected the name of a {registry.what}, got {entry!r:.60}")
+        if entry in self.own:
+            return RecordedMethod.of(entry, self.own[entry])
+        published = registry.built_in.get(entry)
+        if published is None or not published.is_ours:
+            raise ValueError(
+                f"{entry!r:.80} is neither a {registry.what} of this version nor recorded under "
+                "'own': another version wrote the file, or another program"
+            )
+        return published
 
 
 def _check_value(method: Method, parameter: str, value: Any) -> None:
@@ -292,11 +352,11 @@ def find_method(
 ) -> Method:
     """Find the method of one entry; methods without published names have class and version."""
     if isinstance(entry, str) and entry in recorded:
-        return registry.recorded(entry, recorded[entry])
+        return registry.from_record(entry, recorded[entry])
     method = registry.find(entry)
     own = method if method.is_ours else registry.own_of(method)
-    is_new = isinstance(own, OwnMethod) and not own.is_recorded and registry is SELECTORS
-    if is_new and "n_features_to_select" not in own.defaults:
+    is_own_selector = isinstance(own, OwnMethod) and registry is SELECTORS
+    if is_own_selector and "n_features_to_select" not in own.defaults:
         raise ValueError(
             f"selector {own.name!r} takes no number of features, but a study compares subsets "
             "of given sizes: add a parameter n_features_to_select, k or max_features to it"

@@ -32,16 +32,6 @@ def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _KINDS[name](name, value) for name, value in settings.items()}
 
 
-def reimport_estimators(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a plan file for another run, in which estimators are imported again."""
-    records = check_settings({"own": settings.get("own", {})})["own"]
-    own = {
-        name: {key: record[key] for key in ("class", "parameters", "grid") if key in record}
-        for name, record in records.items()
-    }
-    return dict(settings) | ({"own": own} if own else {})
-
-
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{name} must be a string, got {value!r:.60}")

@@ -34,10 +34,9 @@ from ranksieve.progress import track
 from ranksieve.study.cells import Cell, check_takes_missing, run_on_cluster, run_on_threads
 from ranksieve.study.files import LEDGER, PLAN, Ledger, data_facts, read_plan, write_plan
 from ranksieve.study.layout import Layout, assemble
-from ranksieve.study.plan import Plan
+from ranksieve.study.plan import Plan, PlanSettings
 from ranksieve.study.protocols import FoldSource, Protocol, StudyFold
 from ranksieve.study.results import FoldSummary, StudyResult
-from ranksieve.study.settings import reimport_estimators
 from ranksieve.sums.file_order import order_values
 
 # Settings of a plan that all results of a ledger depend on.
@@ -124,7 +123,7 @@ class Study:
         train = data[0] if isinstance(data, tuple) and data else data
         if isinstance(train, (RankingData, Shards)) and train.missing is not None:
             settings.setdefault("missing", train.missing.name)
-        self.plan = Plan(**reimport_estimators(settings))
+        self.plan = Plan(**settings)
         options = {"columns": columns, **(read_options or {})}
         source = open_for_study(data, split=split, pool=pool, **options)
         self.title = title_of_data(data) if title is None else title
@@ -213,7 +212,7 @@ class Study:
 
     def _train(self, compute: Any, ledger: Ledger, layouts: list[Layout]) -> None:
         cells = [
-            layout.trainings(source.name, ledger.__getitem__)
+            layout.trainings(source.name, ledger)
             for source, layout in zip(self.folds, layouts, strict=True)
         ]
         advance = track("Trainings", sum(map(len, cells)))
@@ -226,6 +225,9 @@ class Study:
 
 def load_study(directory: str | os.PathLike[str]) -> StudyResult:
     """Load the results of a finished study from its directory; the data is not needed.
+
+    Only data is read: nothing that the files name is imported or called, so results may come from
+    somebody else.
 
     Raises
     ------
@@ -245,7 +247,7 @@ def load_study(directory: str | os.PathLike[str]) -> StudyResult:
     return _result(plan, ledger, title)
 
 
-def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
+def _result(plan: PlanSettings, ledger: Ledger, title: str) -> StudyResult:
     known = ledger.folds()
     folds = [FoldSummary.of(name, record) for name, record in known.items()]
     names = next(iter(known.values()))["features"]
@@ -259,7 +261,7 @@ def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
         measures=list(plan.measures),
         folds=folds,
         feature_names=names,
-        runs=assemble(layout, folds, ledger.__getitem__),
+        runs=assemble(layout, folds, ledger),
         included=layout.include,
         excluded=layout.exclude,
         settings={

@@ -111,23 +111,24 @@ def check_magnitudes(source: Source, what: str) -> None:
 def sound_numbers(source: Source, estimator: Any) -> Iterator[None]:
     """Context manager that explains failures of training by features of extreme size.
 
-    Checking all values takes a pass over the data, so it is done only after a failure.
+    Only errors of arithmetic can have that cause; any other is an error of a parameter or of a
+    program. Checking all values takes a pass over the data, so it is done only after a failure.
     """
     try:
         yield
-    except (ArithmeticError, LookupError, np.linalg.LinAlgError, ValueError) as error:
-        if not isinstance(error, DataError) and _is_about_numbers(error):
-            check_magnitudes(source, f"the computation failed ({error})")
+    except (ArithmeticError, np.linalg.LinAlgError) as error:
+        check_magnitudes(source, f"the computation failed ({error})")
         raise
     learned = [value for name, value in vars(estimator).items() if name.endswith("_")]
     if not _all_finite(learned):
         check_magnitudes(source, "training gave values that are not finite")
 
 
-def _is_about_numbers(error: Exception) -> bool:
-    """Whether an error comes from a computation, not from a parameter."""
-    message = str(error).lower()
-    return type(error) is not ValueError or any(word in message for word in ("inf", "nan"))
+def finite(values: np.ndarray) -> np.ndarray:
+    """The values; raises a FloatingPointError unless all of them are finite."""
+    if not np.isfinite(values).all():
+        raise FloatingPointError("a product of features is too large")
+    return values
 
 
 def _all_finite(values: Iterable[Any]) -> bool:

@@ -6,6 +6,7 @@ The number written must give the intended threshold after that; near 0, there ma
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from ranksieve.export.single_precision import (
     weighted_sums,
 )
 from ranksieve.export.targets.target import Artifact, Job, Target, listed, read_json
-from ranksieve.text import on_one_line
 
 SLACK = np.float32(1e-6)
 _PACKAGE = "org.apache.solr.ltr.model"
@@ -85,7 +85,7 @@ class Solr(Target):
         files |= {
             "model.json": model,
             "README.md": _README.format(
-                name=on_one_line(job.name),
+                name=json.dumps(job.name),  # quoted as in Solr's local parameters
                 features_call="" if job.feature_set is None else _FEATURES_CALL,
                 where=", which must be in a feature store" if job.feature_set is None else "",
                 missing=rule,

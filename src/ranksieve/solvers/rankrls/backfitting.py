@@ -23,6 +23,7 @@ from ranksieve._kernels.backfitting import (
 from ranksieve.data import Block
 from ranksieve.engine import Workers
 from ranksieve.solvers.rankrls.centered_rows import error_sums
+from ranksieve.sums.checks import finite
 from ranksieve.sums.chunks import row_weights_of, weights_of
 
 _AT_A_TIME = 4096  # candidates whose products are transposed at a time
@@ -272,7 +273,7 @@ class BackfittedModel:
         inner[-1, :-1] = inner[:-1, -1] = known[MODEL:]
         inner[-1, -1] = known[OWN] + self.lam
         self._inner, self._xy = inner, np.append(self._xy, known[LABELS])
-        self.coefficients = cho_solve(cho_factor(inner), self._xy)
+        self.coefficients = cho_solve(cho_factor(finite(inner)), self._xy)
         self.features.append(feature)
         alone = self.n_varying[self.features] == 1
         self.error, self.square = self.workers.sum(

@@ -30,6 +30,7 @@ from ranksieve._kernels.group_errors import Groups, add_group_errors
 from ranksieve.data import Block
 from ranksieve.engine import Workers
 from ranksieve.solvers.rankrls.centered_rows import CenteredRows, error_sums
+from ranksieve.sums.checks import finite
 from ranksieve.sums.chunks import Chunk
 
 
@@ -221,7 +222,7 @@ class GroupModel:
             [np.empty((0, len(known.xy))), *(known.with_all(g) for g in groups)]
         )
         inner = with_all[:, columns] + self.lam * np.eye(len(columns))
-        factor = cholesky(inner, lower=True) if len(inner) else inner
+        factor = cholesky(finite(inner), lower=True) if len(inner) else inner
         products = np.column_stack([with_all, known.xy[columns]])
         root = solve_triangular(factor, np.eye(len(columns)), lower=True).T
         return Fitted(columns, root, solve_triangular(factor, products, lower=True))

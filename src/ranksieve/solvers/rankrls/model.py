@@ -10,6 +10,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from ranksieve.engine import Workers
 from ranksieve.solvers.rankrls.residuals import Change
+from ranksieve.sums.checks import finite
 
 
 class Products(NamedTuple):
@@ -189,4 +190,4 @@ def _regularize(xx: np.ndarray, features: list[int], lam: float) -> np.ndarray:
 
 def _factor(inner: np.ndarray) -> np.ndarray:
     """Lower Cholesky factor."""
-    return cholesky(inner, lower=True) if len(inner) else inner
+    return cholesky(finite(inner), lower=True) if len(inner) else inner
