@@ -34,7 +34,7 @@ from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV, Importance
 from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilter
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study import Plan, Study, StudyFold, StudyResult
-from ranksieve.study.comparison import MARGIN
+from ranksieve.study.comparison import MARGIN, describe_enough
 from ranksieve.study.first_fold import describe_first_fold, read_first_fold, write_first_fold
 from ranksieve.study.results import BASE, RANDOM
 
@@ -153,9 +153,11 @@ def show_report(result: StudyResult, directory: Path, *, figures: bool = True) -
     for ranker, sheet in zip(result.rankers, sheets, strict=True):
         own = [note for note in sheet.notes if note not in shared]
         if (BASE, ranker) in result.runs:
-            own.append(_describe_enough(result, ranker))
+            own.append(_list_enough(result, ranker))
         show(to_terminal(replace(sheet, notes=own)))
         show("")
+    if BASE in result.selectors and result.selecting:
+        shared.append(describe_enough(result, result.main_measure))
     for note in shared:
         show(note)
     show("")
@@ -163,12 +165,12 @@ def show_report(result: StudyResult, directory: Path, *, figures: bool = True) -
     show(f"{written} are in {directory}; open {directory / 'report.html'} first")
 
 
-def _describe_enough(result: StudyResult, ranker: str) -> str:
-    """Fewest features of each selector that are shown to lose less than 1 %."""
+def _list_enough(result: StudyResult, ranker: str) -> str:
+    """Fewest features of each selector that are shown to be enough."""
     found = enough_of(result, ranker, result.main_measure)
     shown = [f"{selector} {k}" for selector, k in found.items() if k is not None]
     others = [selector for selector, k in found.items() if k is None]
-    head = f"Enough features, shown to lose less than {MARGIN:.0%} of {result.main_measure}: "
+    head = f"Enough features (less than {MARGIN:.0%} of {result.main_measure} lost): "
     if others:
         shown.append(f"not shown for {', '.join(others)}")
     return head + ("; ".join(shown) or "no selector to test")

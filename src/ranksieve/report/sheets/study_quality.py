@@ -42,6 +42,9 @@ def setting_of(result: StudyResult) -> str:
         f"{result.tune} on validation queries.",
         f"Protocol: {result.protocol.strip().rstrip('.')}.",
     ]
+    if len(result.folds) > 1:
+        folds = "resamples" if are_resamples(result.folds) else "folds"
+        sentences.append(f"Means are over {folds} and seeds, tests and intervals over queries.")
     if result.missing != "none":
         sentences.append(f"Missing values: {result.missing}.")
     fixed = [
@@ -230,8 +233,7 @@ def _mark(versus: Versus) -> str:
         if versus.difference > 0:
             return "+"
         worse = "-"
-    is_shown = versus.not_worse is not None and versus.not_worse.non_inferior
-    return worse + ("=" if is_shown else "")
+    return worse + ("=" if versus.is_not_worse else "")
 
 
 def _comparison_notes(
@@ -246,7 +248,7 @@ def _comparison_notes(
         )
         yield (
             f"=: shown to lose less than {MARGIN:.0%} of the mean of all features (non-inferiority "
-            f"test at the {1 - LEVEL:.0%} level, not corrected for the number of tests)."
+            "test over queries, with the same level and correction)."
         )
     else:
         yield f"Nothing is marked as better or worse: {BASE!r} is not in the study."

@@ -17,10 +17,11 @@ from ranksieve.report.sheets.sheet import (
 from ranksieve.report.sheets.study_quality import SELECTOR, setting_of, stem
 from ranksieve.study.comparison import (
     LEVEL,
-    MARGIN,
+    describe_enough,
     enough_features,
     share_of_random_below,
     stability_of,
+    tested_selectors,
 )
 from ranksieve.study.first_fold import FirstFold, count_taken, rank_features
 from ranksieve.study.results import BASE, RANDOM, Outcome, Outcomes, Run, StudyResult, are_resamples
@@ -121,8 +122,9 @@ def _stability_row(result: StudyResult, run: Run, measure: str) -> Row:
     n_features = len(result.feature_names)
     stability = None if is_order else stability_of(run.chosen, n_features, fixed)
     index = None if stability is None else stability.nogueira
-    has_base = (BASE, run.ranker) in result.runs
-    enough = enough_features(result, run.selector, run.ranker, measure) if has_base else None
+    enough = None
+    if (run.selector, run.ranker) in tested_selectors(result):
+        enough = enough_features(result, run.selector, run.ranker, measure)
     return [
         Entry(run.selector),
         Entry(run.chosen.n_features, ".1f"),
@@ -152,10 +154,7 @@ def _stability_notes(result: StudyResult, ranker: str, measure: str) -> Iterator
     else:
         yield f"random below: unknown, as {RANDOM!r} is not in the study."
     if (BASE, ranker) in result.runs:
-        yield (
-            f"enough features: fewest that are shown to lose less than {MARGIN:.0%} of the mean "
-            f"{measure} of all features, as are all larger numbers tried; - if none is."
-        )
+        yield f"{describe_enough(result, measure)} - if none is, and for the baselines."
     else:
         yield f"enough features: unknown, as {BASE!r} is not in the study."
 

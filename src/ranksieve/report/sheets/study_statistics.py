@@ -93,16 +93,14 @@ def _statistics_fields(one_measure: bool, one_ranker: bool) -> Fields[Versus]:
         Column("effect", group="size"): lambda v: Entry(v.effect, "+z.2f"),
         **_QUERIES,
         Column("bound %", group="not worse"): lambda v: _bound(v.not_worse),
-        Column("not worse", align="left", group="not worse"): lambda v: _verdict(v.not_worse),
+        Column("not worse", align="left", group="not worse"): lambda v: Entry.yes_or_no(
+            v.is_not_worse
+        ),
     }
 
 
 def _bound(shown: NonInferiority | None) -> Entry:
     return Entry(None if shown is None else 100 * shown.lower, "+z.2f")
-
-
-def _verdict(shown: NonInferiority | None) -> Entry:
-    return Entry.yes_or_no(None if shown is None else shown.non_inferior)
 
 
 def _format_p_value(value: float) -> Entry:
@@ -126,7 +124,7 @@ def _statistics_notes(base: str, n_comparisons: int) -> Iterator[str]:
         "won, tied, lost: queries."
     )
     yield (
-        f"not worse: whether the selector is shown to lose less than {MARGIN:.0%}; bound: largest "
-        f"loss that remains possible, the lower {LEVEL:.0%} bound of the change; both are not "
-        "corrected for the number of tests."
+        f"not worse: whether the selector is shown to lose less than {MARGIN:.0%} (Holm, as "
+        f"above); bound: largest loss that remains possible, the lower {LEVEL:.0%} bound of the "
+        "change, for this comparison alone."
     )
