@@ -63,6 +63,7 @@ def export(
     from ranksieve.rankers import load_model
     from ranksieve.report.formats.terminal import show_sheets
     from ranksieve.report.sheets.export import export_sheets, targets_sheet
+    from ranksieve.report.sheets.sheet import long_list
 
     if targets:
         show_sheets([targets_sheet(TARGETS)], form)
@@ -90,4 +91,5 @@ def export(
             costs=priced,
             inputs=[model, *(path for path in (costs, group_costs) if path is not None)],
         )
-    show_sheets(export_sheets(exported), form)
+    sheets = export_sheets(exported)
+    show_sheets(list(map(long_list, sheets)) if form == "terminal" else sheets, form)

@@ -12,7 +12,11 @@ from ranksieve.report.formats.plain_text import escape
 from ranksieve.report.formats.terminal import show, to_terminal, write_table
 from ranksieve.report.page.page import write_page
 from ranksieve.report.page.recommendation import recommendation_page
-from ranksieve.report.sheets.recommendation import evidence_sheets, recommendation_sheets
+from ranksieve.report.sheets.recommendation import (
+    evidence_sheets,
+    recommendation_sheets,
+    shown_sheets,
+)
 
 
 def write_recommendation(answer: Recommendation, directory: Path, *, figures: bool = True) -> None:
@@ -33,8 +37,8 @@ def show_recommendation(answer: Recommendation, directory: Path) -> None:
     """Print the answer: features to keep and to drop, the claim, and cost against quality."""
     for text in (answer.sentence, *answer.notes, ""):
         show(text)
-    for sheet in recommendation_sheets(answer):
-        show(to_terminal(sheet))
+    for sheet in shown_sheets(answer, directory):
+        show(to_terminal(sheet, directory))
         show("")
     show(answer.protocol)
     show(f"All of this is in {directory}; open {directory / 'report.html'} first")

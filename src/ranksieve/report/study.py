@@ -154,7 +154,7 @@ def show_report(result: StudyResult, directory: Path, *, figures: bool = True) -
         own = [note for note in sheet.notes if note not in shared]
         if (BASE, ranker) in result.runs:
             own.append(_list_enough(result, ranker))
-        show(to_terminal(replace(sheet, notes=own)))
+        show(to_terminal(replace(sheet, notes=own), directory))
         show("")
     if BASE in result.selectors and result.selecting:
         shared.append(describe_enough(result, result.main_measure))

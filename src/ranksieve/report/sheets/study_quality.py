@@ -95,7 +95,7 @@ def comparison_sheet(result: StudyResult, ranker: str) -> Sheet:
     columns, cells = [SELECTOR], [[Entry(run.selector) for run in runs]]
     for measure in result.measures:
         means = rank_cells([run.chosen.mean(measure) for run in runs], with_ranks=True)
-        columns.append(Column(measure, group=measure))
+        columns.append(Column(measure, group=measure, importance=_importance(result, measure)))
         cells.append(
             [
                 replace(cell, mark=marks.get((run.selector, measure), ""))
@@ -103,9 +103,10 @@ def comparison_sheet(result: StudyResult, ranker: str) -> Sheet:
             ]
         )
         if with_spread:
-            columns.append(Column(f"{measure} sd", "sd", group=measure))
+            columns.append(Column(f"{measure} sd", "sd", group=measure, importance=0))
             cells.append([Entry(run.chosen.spread(measure), ".4f") for run in runs])
-    columns += [Column("features", group="all"), Column("unified rank", group="all")]
+    columns.append(Column("features", group="all", importance=2))
+    columns.append(Column("unified rank", group="all", importance=0))
     cells.append([Entry(run.chosen.n_features, ".1f") for run in runs])
     unified = unified_ranks(result, ranker)
     cells.append([Entry(unified[run.selector], ".2f") for run in runs])
@@ -120,6 +121,10 @@ def comparison_sheet(result: StudyResult, ranker: str) -> Sheet:
     )
 
 
+def _importance(result: StudyResult, measure: str) -> int:
+    return 3 if measure == result.main_measure else 1
+
+
 def folds_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
     """One measure on the test queries of each fold, and the average of the folds.
 
@@ -130,12 +135,12 @@ def folds_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
     _check_measure(result, measure)
     on_folds = zip(*(run.chosen.on_folds(measure).tolist() for run in runs), strict=True)
     average = [run.chosen.mean(measure) for run in runs]
-    names = [*_distinct([fold.name for fold in result.folds]), "average"]
+    names = _distinct([fold.name for fold in result.folds])
     return Sheet(
         stem("folds", ranker, measure),
         f"{measure} of selectors with {ranker} on each fold of {result.title}",
         setting_of(result),
-        [SELECTOR, *map(Column, names)],
+        [SELECTOR, *map(Column, names), Column("average", importance=2)],
         [_rows(runs, [*map(rank_cells, on_folds), rank_cells(average)])],
         ["Bold: the best of a fold, and on average."],
     )
@@ -159,7 +164,7 @@ def curves_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
         stem("curves", ranker, measure),
         f"{measure} by number of features with {ranker} on {result.title}",
         setting_of(result),
-        [SELECTOR, Column("chosen"), *(Column(str(k)) for k in numbers)],
+        [SELECTOR, Column("chosen", importance=2), *(Column(str(k)) for k in numbers)],
         [_rows(runs, [chosen, *curves])],
         [
             "chosen: with the number of features that validation queries chose on each fold; other "

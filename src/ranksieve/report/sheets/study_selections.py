@@ -50,8 +50,9 @@ def selected_sheet(result: StudyResult, ranker: str) -> Sheet:
             "parameters",
             wraps=any(len(text) > _WIDE for text in parameters),
             only_csv=not any(parameters),
+            importance=0,
         ),
-        text_column("features in order"),
+        text_column("features in order", importance=2),
     ]
     names = [str(name) for name in result.feature_names]
     whose = runs[0].selector if len(runs) == 1 else "selectors"
@@ -99,11 +100,11 @@ def stability_sheet(result: StudyResult, ranker: str) -> Sheet:
         SELECTOR,
         Column("features"),
         Column("Nogueira", group="Nogueira"),
-        Column("from", group="Nogueira"),
-        Column("to", group="Nogueira"),
-        Column("Jaccard"),
+        Column("from", group="Nogueira", importance=0),
+        Column("to", group="Nogueira", importance=0),
+        Column("Jaccard", importance=0),
         Column("random below"),
-        Column("enough features"),
+        Column("enough features", importance=2),
     ]
     return Sheet(
         stem("stability", ranker),
