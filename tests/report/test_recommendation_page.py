@@ -20,7 +20,7 @@ from ranksieve.recommendation.verdict import Verdict
 from ranksieve.report.page.inspection import inspection_page
 from ranksieve.report.page.page import Chart, render, write_page
 from ranksieve.report.page.recommendation import recommendation_page
-from ranksieve.report.recommendation import show_recommendation
+from ranksieve.report.recommendation import show_recommendation, write_recommendation
 from ranksieve.report.sheets.recommendation import recommendation_sheets
 from ranksieve.sums.inspection import inspect
 from tests.report.browser import HOSTILE, assert_quiet, opened
@@ -385,3 +385,15 @@ class TestOnATerminal:
         front = recommendation_sheets(answer)[-1]
         assert len(list(front.rows)) == 43
         assert {"bound", "front", "chosen"} <= {column.name for column in front.columns}
+
+
+def test_files_of_an_earlier_recommendation_are_removed(tmp_path):
+    answer = made()
+    write_recommendation(answer, tmp_path)
+    assert (tmp_path / "figures" / "front.svg").exists()
+    assert (tmp_path / "tables" / "alone.csv").exists()
+    (tmp_path / "tables" / "mine.csv").write_text("of somebody else")
+    write_recommendation(replace(answer, evidence=None), tmp_path, figures=False)
+    assert not list((tmp_path / "figures").iterdir())
+    stems = {path.stem for path in (tmp_path / "tables").iterdir()}
+    assert stems == {"kept", "dropped", "front", "mine"}

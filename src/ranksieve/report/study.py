@@ -16,9 +16,10 @@ from ranksieve.io.records import write_text
 from ranksieve.metrics import get_convention
 from ranksieve.report import figures as draw
 from ranksieve.report.figures.study import enough_of
-from ranksieve.report.figures.style import Drawing, embed, write_drawing
+from ranksieve.report.figures.style import Drawing, embed
+from ranksieve.report.files import ReportFiles, names_written
 from ranksieve.report.formats.plain_text import escape
-from ranksieve.report.formats.terminal import show, to_terminal, write_table
+from ranksieve.report.formats.terminal import show, to_terminal
 from ranksieve.report.page.page import write_page
 from ranksieve.report.page.study import study_page
 from ranksieve.report.sheets.sheet import Sheet
@@ -35,29 +36,43 @@ from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilte
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study import Plan, Study, StudyFold, StudyResult
 from ranksieve.study.comparison import MARGIN, describe_enough
-from ranksieve.study.first_fold import describe_first_fold, read_first_fold, write_first_fold
+from ranksieve.study.first_fold import (
+    FIRST_FOLD,
+    describe_first_fold,
+    read_first_fold,
+    write_first_fold,
+)
 from ranksieve.study.results import BASE, RANDOM
+
+_OF_DATA = "figures of the data"  # part of a report that only a run with the data can write
 
 
 def write_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
     """Write all tables (Markdown, LaTeX, CSV, JSON) and figures (SVG, PNG), and pages with them.
 
     ``tables/``, ``figures/``, ``report.html`` and ``report.md`` are created in the directory, or
-    replaced. Facts that :func:`write_data_facts` wrote there are also shown.
+    replaced; tables and figures of an earlier report are removed. What :func:`write_data_facts` and
+    :func:`write_data_figures` wrote there last is also shown.
     """
     seen = read_first_fold(directory, len(result.feature_names))
     write_page(study_page(result, seen), directory / "report.html")
     page = [f"# {escape(result.title)}"]
-    for ranker in result.rankers:
-        page.append(f"## {escape(ranker)}")
-        if figures:
-            page += [write_drawing(drawing, directory) for drawing in _figures_of(result, ranker)]
-        page += [write_table(sheet, directory) for sheet in _sheets_of(result, ranker)]
-    page.append("## All comparisons")
-    page += [write_table(sheet, directory) for sheet in _statistics(result)]
-    write_table(features_sheet(result, seen), directory)
-    drawn = _selectors_of_figures(result.selectors)
-    of_data = [name for name in drawn if (directory / "figures" / f"{name}.txt").exists()]
+    with ReportFiles(directory) as files:
+        for ranker in result.rankers:
+            page.append(f"## {escape(ranker)}")
+            if figures:
+                page += map(files.write_drawing, _figures_of(result, ranker))
+            page += map(files.write_table, _sheets_of(result, ranker))
+        page.append("## All comparisons")
+        page += map(files.write_table, _statistics(result))
+        files.write_table(features_sheet(result, seen))
+    written = names_written(directory, _OF_DATA)
+    captions = {name: f"figures/{name}.txt" for name in _selectors_of_figures(result.selectors)}
+    of_data = [
+        name
+        for name, caption in captions.items()
+        if caption in written and (directory / caption).exists()
+    ]
     if of_data:
         page.append("## What the selectors saw on the first fold")
         page += [embed(name, directory) for name in of_data]
@@ -67,29 +82,36 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
 def write_data_facts(study: Study, result: StudyResult, directory: Path) -> None:
     """Write the facts about the data that the page shows, so that reports need no data.
 
-    Facts that cannot be computed, such as the similarity of missing values, are left out.
+    Facts that cannot be computed, such as the similarity of missing values, are left out; those of
+    an earlier study in the directory are removed.
     """
+    (directory / FIRST_FOLD).unlink(missing_ok=True)
     with suppress(DataError):
         write_first_fold(describe_first_fold(study, result), directory)
 
 
-def write_data_figures(study: Study, directory: Path) -> list[str]:
+def write_data_figures(study: Study | None, directory: Path) -> list[str]:
     """Draw the data as selectors use it, to ``figures/``, and return the names of the figures.
+
+    Those of an earlier study in the directory are removed; without a study, nothing is drawn.
 
     They show importance, similarity, densities and validation curves, each for the first selector
     of the plan that uses such a quantity. Those that cannot be computed, such as densities of
     missing values, are left out. The training queries of the first fold are drawn, and its
     validation queries in the curves; test queries are not used.
     """
-    fold = study.load(study.folds[0])
-    drawn = []
-    for name, selector in _selectors_of_figures(study.plan.selectors).items():
-        draw_figure = _DATA_FIGURES[name][1]
-        with sharing(fold.memo), suppress(DataError):  # such as missing values
-            ax, caption = draw_figure(fold, study.plan, selector)
-            caption = f"{caption} Training queries of the first fold."
-            write_drawing(Drawing(ax, name, caption), directory)
-            drawn.append(name)
+    drawn: list[str] = []
+    with ReportFiles(directory, _OF_DATA) as files:
+        if study is None:
+            return drawn
+        fold = study.load(study.folds[0])
+        for name, selector in _selectors_of_figures(study.plan.selectors).items():
+            draw_figure = _DATA_FIGURES[name][1]
+            with sharing(fold.memo), suppress(DataError):  # such as missing values
+                ax, caption = draw_figure(fold, study.plan, selector)
+                caption = f"{caption} Training queries of the first fold."
+                files.write_drawing(Drawing(ax, name, caption))
+                drawn.append(name)
     return drawn
 
 

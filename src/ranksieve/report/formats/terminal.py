@@ -1,4 +1,4 @@
-"""Print tables on a terminal, or in any other format on standard output and to files."""
+"""Print tables on a terminal, or in any other format on standard output."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ranksieve.io.files import make_directory
-from ranksieve.io.records import write_text
 from ranksieve.report.formats import FormatName
 from ranksieve.report.formats.html import to_html
 from ranksieve.report.formats.latex import to_latex
@@ -30,24 +28,11 @@ _TEXT_FORMATS: dict[str, Callable[[Sheet], str]] = {
     "json": to_json,
 }
 """Functions that turn a sheet into text; the terminal's format depends on its width."""
-_SUFFIXES = {"markdown": ".md", "latex": ".tex", "csv": ".csv", "json": ".json"}  # of tables/
 _TEXT_WIDTH = 20  # minimum width of a column of wrapped text
 _NAME_WIDTH = 12  # to which names may be shortened so that more columns have room
 _HEADING_WIDTH = 16  # to which words of a heading may be shortened
 _MOST_TURNED = 3  # rows that may become columns
 _MOST_LISTED = 6  # columns that a note names
-
-
-def write_table(sheet: Sheet, directory: Path) -> str:
-    """Write a table in four formats to ``tables/``, and return it as Markdown."""
-    make_directory(directory / "tables")
-    for form, suffix in _SUFFIXES.items():
-        write_text(_TEXT_FORMATS[form](sheet), _path_of(sheet, directory, suffix))
-    return to_markdown(sheet)
-
-
-def _path_of(sheet: Sheet, directory: Path, suffix: str) -> Path:
-    return directory / "tables" / f"{file_stem(sheet.name)}{suffix}"
 
 
 def show_sheets(sheets: Sequence[Sheet], form: FormatName = "terminal") -> None:
@@ -87,7 +72,7 @@ def to_terminal(sheet: Sheet, directory: Path | None = None) -> RenderableType:
     """
     whole = "--format csv"
     if directory is not None:
-        whole = str(_path_of(sheet, directory, ".csv"))
+        whole = str(directory / "tables" / f"{file_stem(sheet.name)}.csv")
     return _OnTerminal(sheet.printed(), whole)
 
 
