@@ -191,7 +191,7 @@ def _adjust_not_worse(found: Sequence[Versus]) -> list[Versus]:
     ]
 
 
-def tested_selectors(result: StudyResult) -> list[tuple[str, str]]:
+def enough_candidates(result: StudyResult) -> list[tuple[str, str]]:
     """Selectors and rankers of which "enough features" is tested: all but the baselines."""
     return [
         (selector, ranker)
@@ -202,12 +202,12 @@ def tested_selectors(result: StudyResult) -> list[tuple[str, str]]:
 
 def corrected_level(result: StudyResult) -> float:
     """Level of each selector with each ranker, so that ``LEVEL`` holds for all together."""
-    return 1 - (1 - LEVEL) / max(1, len(tested_selectors(result)))
+    return 1 - (1 - LEVEL) / max(1, len(enough_candidates(result)))
 
 
 def describe_enough(result: StudyResult, measure: str) -> str:
     """What is meant by "enough features", wherever it is said."""
-    n_tested = quantity(len(tested_selectors(result)), "combination")
+    n_tested = quantity(len(enough_candidates(result)), "combination")
     return (
         f"Enough features: the fewest, but not all, that are shown to lose less than {MARGIN:.0%} "
         f"of the mean {measure} of all features, as are all larger numbers tried. Non-inferiority "

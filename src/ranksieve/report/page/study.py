@@ -22,8 +22,8 @@ from ranksieve.study.comparison import (
     claim_enough,
     compare_pairs,
     describe_enough,
+    enough_candidates,
     enough_features,
-    tested_selectors,
 )
 from ranksieve.study.first_fold import FirstFold
 from ranksieve.study.results import BASE, RANDOM, Outcomes, Run, StudyResult
@@ -65,7 +65,7 @@ def study_page(result: StudyResult, seen: FirstFold | None = None) -> Page:
 def find_enough(result: StudyResult) -> list[Enough]:
     """Selectors and rankers with enough features, those with the fewest first."""
     found = []
-    for selector, ranker in tested_selectors(result):
+    for selector, ranker in enough_candidates(result):
         k = enough_features(result, selector, ranker, result.main_measure)
         if k is not None:
             found.append(_tested(result, selector, ranker, k))
@@ -76,7 +76,7 @@ def _closest(result: StudyResult) -> Enough | None:
     """Selection with the largest lower bound, if nothing is shown."""
     tried = [
         _tested(result, selector, ranker, k)
-        for selector, ranker in tested_selectors(result)
+        for selector, ranker in enough_candidates(result)
         for k in result.run(selector, ranker).by_k
         if k < len(result.feature_names)
     ]
@@ -91,7 +91,7 @@ def _tested(result: StudyResult, selector: str, ranker: str, k: int) -> Enough:
 
 def _verdict(result: StudyResult, found: list[Enough]) -> MainResult:
     """Say which selector needs how few features, for which ranker; or that nothing is shown."""
-    if not tested_selectors(result):
+    if not enough_candidates(result):
         return MainResult(
             "Nothing can be shown: the study has no selector to compare with all features.",
             is_shown=False,

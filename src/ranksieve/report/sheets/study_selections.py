@@ -18,10 +18,10 @@ from ranksieve.report.sheets.study_quality import SELECTOR, setting_of, stem
 from ranksieve.study.comparison import (
     LEVEL,
     describe_enough,
+    enough_candidates,
     enough_features,
     share_of_random_below,
     stability_of,
-    tested_selectors,
 )
 from ranksieve.study.first_fold import FirstFold, count_taken, rank_features
 from ranksieve.study.results import BASE, RANDOM, Outcome, Outcomes, Run, StudyResult, are_resamples
@@ -124,7 +124,7 @@ def _stability_row(result: StudyResult, run: Run, measure: str) -> Row:
     stability = None if is_order else stability_of(run.chosen, n_features, fixed)
     index = None if stability is None else stability.nogueira
     enough = None
-    if (run.selector, run.ranker) in tested_selectors(result):
+    if (run.selector, run.ranker) in enough_candidates(result):
         enough = enough_features(result, run.selector, run.ranker, measure)
     return [
         Entry(run.selector),
