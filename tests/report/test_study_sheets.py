@@ -497,6 +497,13 @@ class TestCurves:
             assert [name for name, cell in cells.items() if cell.is_best] == ["gas-e"]
 
 
+def test_few_numbers_of_features_span_a_curve():
+    columns = study_quality._number_columns(range(1, 10))
+    order = sorted(range(9), key=lambda place: (columns[place].importance, -place))
+    left_out = [columns[place].name for place in order]
+    assert left_out == ["8", "6", "4", "2", "7", "3", "5", "9", "1"]
+
+
 def rendered(sheet, width=80):
     console = Console(width=width, highlight=False)
     with console.capture() as capture:

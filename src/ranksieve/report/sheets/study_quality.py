@@ -164,13 +164,26 @@ def curves_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
         stem("curves", ranker, measure),
         f"{measure} by number of features with {ranker} on {result.title}",
         setting_of(result),
-        [SELECTOR, Column("chosen", importance=2), *(Column(str(k)) for k in numbers)],
+        [SELECTOR, Column("chosen", importance=len(numbers) + 2), *_number_columns(numbers)],
         [_rows(runs, [chosen, *curves])],
         [
             "chosen: with the number of features that validation queries chose on each fold; other "
             "columns: with this number of features, all else tuned. Bold: the best of a column."
         ],
     )
+
+
+def _number_columns(numbers: Sequence[int]) -> list[Column]:
+    """Columns of numbers of features, of which few span the curve.
+
+    A narrow terminal leaves out every second one, then every second of the others, and so on, but
+    neither the first nor the last.
+    """
+    steps = [(index & -index).bit_length() for index in range(len(numbers))]  # 0, 1, 2, 1, 3, ...
+    steps[0] = steps[-1] = len(numbers) + 1
+    return [
+        Column(str(number), importance=step) for number, step in zip(numbers, steps, strict=True)
+    ]
 
 
 def queries_sheet(result: StudyResult, ranker: str) -> Sheet:
