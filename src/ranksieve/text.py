@@ -8,7 +8,7 @@ further characters that are special in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 
@@ -36,6 +36,29 @@ def on_one_line(text: str) -> str:
     'two lines'
     """
     return printable(" ".join(text.split()))
+
+
+def shorten(text: str, longest: int, width_of: Callable[[str], int] = len) -> str:
+    """The text with its middle left out if it is wider than ``longest``.
+
+    Examples
+    --------
+    >>> shorten("one_two_three_four", 11), shorten("short", 11)
+    ('one_...four', 'short')
+    """
+    if width_of(text) <= longest:
+        return text
+    half = (longest - 3) // 2
+    if half < 1:
+        return _start(text, longest, width_of)
+    return f"{_start(text, half, width_of)}...{_start(text[::-1], half, width_of)[::-1]}"
+
+
+def _start(text: str, longest: int, width_of: Callable[[str], int]) -> str:
+    """First characters of a text that fit; a character is at most two wide."""
+    while width_of(text) > longest:
+        text = text[: max(len(text) - (width_of(text) - longest + 1) // 2, 0)]
+    return text
 
 
 def file_stem(text: str) -> str:

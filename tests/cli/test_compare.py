@@ -1,6 +1,8 @@
 """ranksieve compare and report, as a user runs them."""
 
 import csv
+import hashlib
+import json
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -8,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ranksieve import make_ranking, write_letor
+from ranksieve import DataError, make_ranking, write_letor
 from ranksieve.cli import main
-from ranksieve.report.study import write_data_figures, write_report
+from ranksieve.report.files import ReportFiles
+from ranksieve.report.study import write_data_figures
 from ranksieve.study import Study, load_study
 from ranksieve.study.plan import Plan
 
@@ -43,7 +46,7 @@ def test_a_study_leaves_tables_figures_and_a_page(letor_file, tmp_path, capsys):
     for selector in ("gas-e", "fs-ed", "all", "random"):
         assert selector in told
     assert max(map(len, told.splitlines())) <= 80
-    assert told.replace("\n", "").endswith("report.html first")
+    assert "".join(told.split()).endswith("report.htmlfirst")
     assert '<section id="similar-features">' in (out / "report.html").read_text()
     page = (out / "report.md").read_text()
     for figure in (out / "figures").glob("*.svg"):
@@ -215,19 +218,68 @@ def test_figures_of_the_data_are_those_of_the_plan(letor_file, tmp_path, selecto
     assert {figure.stem for figure in tmp_path.glob("figures/*.svg")} == seen
 
 
-def test_a_report_shows_what_its_own_selectors_saw(letor_file, tmp_path, capsys):
+def files_in(out):
+    """Tables and figures, and those that the page refers to."""
+    page = (out / "report.md").read_text()
+    shown = {
+        f"{stem}{suffix}"
+        for stem in re.findall(r"\((figures/.*?)\.svg\)", page)
+        for suffix in (".svg", ".png", ".txt")
+    }
+    found = {f"{path.parent.name}/{path.name}" for path in out.glob("*/*.*")}
+    return found, shown
+
+
+def test_nothing_of_an_earlier_run_is_left_or_shown(letor_file, tmp_path, capsys):
+    out, new = tmp_path / "study", tmp_path / "new"
+    common = ("compare", letor_file, *OPTIONS)
+    run(*common, "--selectors", "gas-e,top", "--rankers", "rankrls,ranksvm", "--out", out)
+    earlier, shown = files_in(out)
+    assert {"figures/similarity.svg", "figures/importance.svg", "tables/pairs.csv"} <= earlier
+    assert {name for name in earlier if name.startswith("figures/")} == shown
+    others = {"figures/mine.txt", "tables/comparison-other.csv"}
+    for name in others:
+        (out / name).write_text("of somebody else")
+    # The report alone keeps what only the run with the data can draw.
+    run("report", out)
+    assert files_in(out) == (earlier | others, shown)
+    # Another plan leaves what it writes itself, and nothing else that we wrote, as we wrote it.
+    changed = out / "tables" / "curves-ranksvm-map.md"
+    changed.write_text("changed by somebody else")
+    for directory in (out, new):
+        run(*common, "--selectors", "top", "--no-figures", "--out", directory)
+    assert files_in(out)[0] == files_in(new)[0] | others | {"tables/curves-ranksvm-map.md"}
+    assert files_in(out)[1] == set()
+    assert changed.read_text() == "changed by somebody else"
+
+
+def test_facts_of_an_earlier_study_are_not_shown(letor_file, tmp_path, capsys, monkeypatch):
+    def refuse(*_):
+        raise DataError("not for this data")
+
     out = tmp_path / "study"
-    run("compare", letor_file, "--selectors", "top", *OPTIONS, "--no-figures", "--out", out)
-    (out / "figures").mkdir()
-    for name in ("importance", "similarity", "densities", "validation"):  # of earlier plans
-        (out / "figures" / f"{name}.svg").write_text("old")
-        (out / "figures" / f"{name}.txt").write_text(f"what {name} shows")
-    write_report(load_study(out), out, figures=False)
-    shown = (out / "report.md").read_text().partition("## What the selectors saw")[2]
-    assert [line for line in shown.splitlines() if "svg" in line] == [
-        "![importance](figures/importance.svg)"
-    ]
-    assert shown.strip().endswith("\n\nwhat importance shows")
+    common = ("compare", letor_file, "--selectors", "top", *OPTIONS, "--no-figures", "--out", out)
+    run(*common)
+    assert '<section id="similar-features">' in (out / "report.html").read_text()
+    monkeypatch.setattr("ranksieve.report.study.describe_first_fold", refuse)
+    run(*common)
+    assert '<section id="similar-features">' not in (out / "report.html").read_text()
+
+
+@pytest.mark.parametrize("name", ["../mine.md", "tables/../../mine.md", "{}/mine.md", "mine.md"])
+def test_a_record_cannot_name_files_of_others(tmp_path, name):
+    out = tmp_path / "study"
+    (out / "tables").mkdir(parents=True)
+    name = name.format(tmp_path)
+    (out / name).write_text("mine")
+    files = {name: hashlib.sha256(b"mine").hexdigest(), "tables": "", "tables/none.md": ""}
+    (out / "report-files.json").write_text(json.dumps({"parts": {"report": files}}))
+    with ReportFiles(out):
+        pass
+    assert (out / name).read_text() == "mine"
+    (out / "report-files.json").write_text('{"parts": [1')  # damaged: nothing is known
+    with ReportFiles(out):
+        pass
 
 
 def test_lack_of_memory_is_told_and_what_is_finished_is_kept(letor_file, tmp_path, capsys):

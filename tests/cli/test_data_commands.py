@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 import ranksieve
-from ranksieve import __version__, make_ranking, read_letor, read_parquet, write_letor
+from ranksieve import (
+    RankingData,
+    __version__,
+    make_ranking,
+    read_letor,
+    read_parquet,
+    write_letor,
+    write_parquet,
+)
 from ranksieve.cli import main
 from ranksieve.datasets.opening import title_of
 from ranksieve.io.shards import open_shards
@@ -478,3 +486,38 @@ def test_inspect_writes_a_page(run, tmp_path):
     text = page.read_text()
     assert "How well features rank alone" in text
     assert "inspect --demo --html" in text
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_tables_fit_the_terminal(run, tmp_path, monkeypatch, width):
+    """No line is wider, and no table is cut in two, with long names and many measures."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    plain, _ = make_ranking(20, n_noise=30, random_state=3)
+    names = [f"a_rather_long_name_of_a_feature_with_number_{n}" for n in range(plain.n_features)]
+    file, model, scores = (tmp_path / name for name in ("data.parquet", "model.json", "scores.txt"))
+    write_parquet(RankingData(plain.X, plain.y, plain.qid, feature_names=names), file)
+    costs = tmp_path / "costs.csv"
+    costs.write_text("feature,cost\n" + "".join(f"{name},{len(name) / 7}\n" for name in names))
+    measures = ",".join(f"ndcg@{k}" for k in range(1, 13))
+    select = ["select", file, "--method", "greedy-rankrls", "-k", "5", "--costs", costs]
+    tables = {
+        "property": ["inspect", file],
+        "rank": select,
+        "method": ["select", "--methods"],
+        "ranker": ["train", "--rankers"],
+        "data": ["train", file, "--ranker", "rankrls", "--eval", file, "--out", model],
+        "target": ["export", "--targets"],
+        "what": ["export", model, "--to", "c", "--out", tmp_path / "c", "--verify", file],
+        "query": ["evaluate", file, scores, "--measures", measures, "--per-query"],
+    }
+    for first, command in tables.items():
+        if first == "query":
+            assert run("predict", model, file, "--out", scores)[0] == 0
+        status, output, errors = run(*command)
+        assert status == 0, errors
+        lines = output.splitlines()
+        assert max(map(len, lines)) <= width
+        assert sum(line.split()[:1] == [first] for line in lines) == 1
+    told = " ".join(output.split())
+    assert f"To fit {width} columns, left out: NDCG@" in told
+    assert "the whole table: --format csv" in told

@@ -150,6 +150,13 @@ def test_types_are_kept_unless_another_is_asked_for(run, frame, tmp_path):
         assert opened.dtype == kind
 
 
+def test_a_cluster_does_not_silence_the_note_about_columns(run, table, scheduler, tmp_path):
+    command = ["compare", table, *QUICK, "--features", "f?", "--dask", scheduler]
+    status, _, errors = run(*command, "--out", tmp_path / "study")
+    note = NOTE + "5 features: f0, f1, f2, f3, f4; left out: shop_id, title, date, fold\n"
+    assert (status, errors) == (0, note)
+
+
 # Splits.
 
 

@@ -39,7 +39,8 @@ def test_curves_tell_what_is_enough_and_what_bands_are():
     told = describe_curves(study, RANKER)
     level = plain_mean(study.runs["all", RANKER].chosen, "MAP")
     assert f"The line of all features is at {level:.4f}; the strip below it is a loss of" in told
-    assert f"lose less than 1% with 95% confidence: ig with {plain_enough(study, 'ig')}." in told
+    assert f"Rings mark enough features: ig with {plain_enough(study, 'ig')}." in told
+    assert "Bonferroni's correction for 2 combinations of a selector and a ranker" in told
     assert "No number of features is shown to be enough for chi." in told
     assert "bands (ig and chi, the best on average) are 95% intervals of the difference" in told
     assert "random" not in told

@@ -214,12 +214,16 @@ def with_losses(losses):
 
 
 def plain_enough(study, selector, margin=0.01):
-    """Fewest features that a t-test shows to keep 99 % of the mean, and all larger numbers, too."""
+    """Fewest features that a t-test shows to keep 99 % of the mean, and all larger numbers, too.
+
+    Its level is divided by the number of selectors.
+    """
+    level = 0.05 / len({name for name, _ in study.runs} - {"all", "random"})
     base = joined(study.runs["all", RANKER].chosen, "MAP")
     found = None
     for k, tested in sorted(study.runs[selector, RANKER].by_k.items(), reverse=True):
         kept = joined(tested, "MAP") - (1 - margin) * base
-        if ttest_1samp(kept, 0, alternative="greater").pvalue >= 0.05:
+        if ttest_1samp(kept, 0, alternative="greater").pvalue >= level:
             break
         found = k
     return found

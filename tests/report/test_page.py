@@ -6,6 +6,7 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +14,12 @@ import pytest
 from ranksieve.report.formats.html import to_html
 from ranksieve.report.page.charts.svg import drawing, line
 from ranksieve.report.page.page import Chart, MainResult, Page, Section, Table, render, write_page
-from ranksieve.report.page.study import corrected_level, find_enough, study_page
+from ranksieve.report.page.study import find_enough, study_page
 from ranksieve.report.sheets.sheet import Column, Entry, Sheet
+from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet
+from ranksieve.report.sheets.study_selections import stability_sheet
+from ranksieve.report.study import show_report
+from ranksieve.study.comparison import corrected_level, describe_enough, enough_features
 from ranksieve.study.first_fold import FirstFold
 from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run, StudyResult
 from tests.report.browser import HOSTILE, assert_quiet, opened
@@ -319,6 +324,90 @@ class TestVerdict:
         runs = {("all", "ranksvm"): result.run("all", "ranksvm")}
         headings = [s.heading for s in study_page(replace(result, runs=runs)).sections]
         assert headings == ["Features", "Cost and time"]
+
+
+def with_unequal_folds(result):
+    """The study with fewer queries in each further fold, and better values there."""
+    folds = [
+        replace(fold, query_ids=fold.query_ids[: 40 - 8 * f]) for f, fold in enumerate(result.folds)
+    ]
+
+    def cut(tested):
+        outcomes = [
+            replace(outcome, per_query={"MAP": outcome.per_query["MAP"][: 40 - 8 * f] + f / 20})
+            for f, outcome in enumerate(tested.outcomes[0])
+        ]
+        return Outcomes([outcomes], folds)
+
+    runs = {
+        key: replace(run, chosen=cut(run.chosen), by_k={k: cut(o) for k, o in run.by_k.items()})
+        for key, run in result.runs.items()
+    }
+    return replace(result, folds=folds, runs=runs)
+
+
+@pytest.fixture(scope="module")
+def uneven():
+    """Of five selectors, the first is shown to be enough only without a correction."""
+    result = with_unequal_folds(planted(5, rankers=("ranksvm", "listnet")))
+    runs = dict(result.runs)
+    base, run = (runs[name, "ranksvm"] for name in ("all", "selector-0"))
+
+    def disturbed(tested):
+        outcomes = [
+            replace(one, per_query={"MAP": whole.per_query["MAP"] + np.resize([0.03, -0.03], n)})
+            for one, whole in zip(tested.outcomes[0], base.chosen.outcomes[0], strict=True)
+            for n in [len(whole.per_query["MAP"])]
+        ]
+        return Outcomes([outcomes], result.folds)
+
+    by_k = {k: disturbed(tested) for k, tested in run.by_k.items() if k > 1}
+    runs["selector-0", "ranksvm"] = replace(run, by_k=by_k, chosen=by_k[10])
+    return replace(result, runs=runs)
+
+
+class TestOneVerdict:
+    """Terminal, page, tables and figures say the same of a study with unequal folds."""
+
+    def test_verdicts(self, uneven, capsys):
+        plain = enough_features(uneven, "selector-0", "ranksvm", "MAP", 0.95)
+        assert plain is not None  # it would be shown without the correction
+        found = {(one.selector, one.ranker): one.k for one in find_enough(uneven)}
+        assert ("selector-0", "ranksvm") not in found
+        show_report(uneven, Path("out"), figures=False)
+        told = " ".join(capsys.readouterr().out.split())
+        for ranker in uneven.rankers:
+            shown = [f"{name} {k}" for (name, own), k in found.items() if own == ranker]
+            line = told.partition(f"with {ranker} on ")[2].partition("Enough features (")[2]
+            listed = re.split(r"Quality| \(1\)", line)[0]
+            assert all(text in listed for text in shown)
+            assert ("not shown for selector-0" in listed) == (ranker == "ranksvm")
+            sheet = stability_sheet(uneven, ranker)
+            in_table = {row[0].value: row[-1].value for row in sheet.rows}
+            assert in_table == {
+                name: found.get((name, ranker)) for name in [*uneven.selecting, "all", "random"]
+            }
+        caption = describe_enough(uneven, "MAP")
+        assert "Bonferroni's correction for 10 combinations" in caption
+        assert caption in told
+        page = render(study_page(uneven))
+        # In the verdict, and with each ranker below the curves and the table of stability.
+        assert page.count(caption.replace("'", "&#39;")) == 5
+        ringed = re.findall(r"(selector-\d), (\d+) features[^<]*fewest", page)
+        assert sorted(ringed) == sorted((name, str(k)) for (name, _), k in found.items())
+
+    def test_means(self, uneven):
+        best, facts = find_enough(uneven)[0], dict(study_page(uneven).verdict.facts)
+        curves = curves_sheet(uneven, best.ranker, "MAP")
+        at = [column.name for column in curves.columns].index(str(best.k))
+        table = {row[0].value: row for row in curves.rows}
+        compared = {row[0].value: row[1] for row in comparison_sheet(uneven, best.ranker).rows}
+        assert facts["MAP with them, mean over folds"] == table[best.selector][at].text
+        assert facts["MAP with all, mean over folds"] == compared["all"].text
+        assert f"{best.claim.base:.4f}" != compared["all"].text  # the mean over queries
+        for caption in (curves.caption, comparison_sheet(uneven, best.ranker).caption):
+            assert "Means are over folds and seeds, tests and intervals over queries." in caption
+        assert {"change, over queries", "lower bound, over queries"} <= set(facts)
 
 
 def test_a_table_in_html():

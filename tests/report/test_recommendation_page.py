@@ -1,6 +1,8 @@
 """The pages of a recommendation and of an inspection, in a real browser."""
 
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +20,8 @@ from ranksieve.recommendation.verdict import Verdict
 from ranksieve.report.page.inspection import inspection_page
 from ranksieve.report.page.page import Chart, render, write_page
 from ranksieve.report.page.recommendation import recommendation_page
+from ranksieve.report.recommendation import show_recommendation, write_recommendation
+from ranksieve.report.sheets.recommendation import recommendation_sheets
 from ranksieve.sums.inspection import inspect
 from tests.report.browser import HOSTILE, assert_quiet, opened
 
@@ -324,3 +328,72 @@ class TestInspection:
         assert len(by_name) == 9
         assert all(one.value >= one.reverse for one in by_name.values())
         assert sum(one.queries for one in inspected.lengths) == 40
+
+
+def front_of(n_sizes):
+    """Candidates of three selectors at many sizes; the first has all of the front but one."""
+    points = [
+        FrontPoint(name, size, size + 0.5 * place, 0.5, -0.1, -0.2, None, place == 0 and size != 9)
+        for size in range(1, n_sizes + 1)
+        for place, name in enumerate(("greedy-rankrls, by cost", "cegb, by cost", "sized-trees"))
+    ]
+    return [*points, FrontPoint("all", 700, 700.0, 0.55, 0.0, 0.0, True, True)]
+
+
+@pytest.mark.parametrize("width", [60, 80])
+class TestOnATerminal:
+    def lines_of(self, answer, width, capsys, monkeypatch):
+        monkeypatch.setenv("COLUMNS", str(width))
+        show_recommendation(answer, Path("out"))
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) <= width
+        return lines
+
+    def test_tables_are_whole(self, width, capsys, monkeypatch):
+        """Each table is one, even if names are long and a text wraps."""
+        names = [f"a_rather_long_name_of_a_feature_with_number_{n}" for n in range(12)]
+        answer = made(names, selector="greedy-rankrls, by cost")
+        lines = self.lines_of(answer, width, capsys, monkeypatch)
+        for first in (["rank", "feature"], ["feature", "cost"], ["selector", "features"]):
+            assert sum(line.split()[:2] == first for line in lines) == 1
+        text = " ".join(" ".join(lines).split())
+        assert "left out: " in text
+        assert "names are shortened; the whole table: out/tables/kept.csv" in text
+        for number in range(4):
+            rows = [line for line in lines if re.match(rf" +{number + 1}  a_ra\S*_{number} ", line)]
+            assert len(rows) == 1
+
+    def test_long_lists_show_what_matters(self, width, capsys, monkeypatch):
+        names = [f"feature {number}" for number in range(700)]
+        answer = made(names, 40, selector="greedy-rankrls, by cost", size=9, front=front_of(14))
+        costly = [one._replace(cost=float(one.feature)) for one in answer.dropped]
+        answer = replace(answer, dropped=costly)
+        lines = self.lines_of(answer, width, capsys, monkeypatch)
+        text = " ".join(" ".join(lines).split())
+        assert len(lines) < 150  # of 750 rows
+        assert "20 rows left out; out/tables/kept.csv has them all." in text
+        assert "640 rows left out; out/tables/dropped.csv has them all." in text
+        assert sum(line.startswith("feature 6") for line in lines) == 20  # 699 to 680
+        # The front, of which size 9 is not, and the neighborhood of size 9, which is chosen.
+        assert "choice: 15 of 43 candidates; out/tables/front.csv has them all." in text
+        rows = [line.split() for line in lines if re.match("greedy-rankrls, by cost  ", line)]
+        assert [row[3] for row in rows] == [f"{n}*" if n != 9 else "9<" for n in range(1, 15)]
+        assert not [line for line in lines if line.startswith(("cegb", "sized"))]
+
+    def test_files_have_all_rows_and_columns(self, width):
+        answer = made(front=front_of(14))
+        front = recommendation_sheets(answer)[-1]
+        assert len(list(front.rows)) == 43
+        assert {"bound", "front", "chosen"} <= {column.name for column in front.columns}
+
+
+def test_files_of_an_earlier_recommendation_are_removed(tmp_path):
+    answer = made()
+    write_recommendation(answer, tmp_path)
+    assert (tmp_path / "figures" / "front.svg").exists()
+    assert (tmp_path / "tables" / "alone.csv").exists()
+    (tmp_path / "tables" / "mine.csv").write_text("of somebody else")
+    write_recommendation(replace(answer, evidence=None), tmp_path, figures=False)
+    assert not list((tmp_path / "figures").iterdir())
+    stems = {path.stem for path in (tmp_path / "tables").iterdir()}
+    assert stems == {"kept", "dropped", "front", "mine"}

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from io import StringIO
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -129,34 +130,101 @@ class TestTerminal:
         assert re.findall("\x1b\\[1m(0.*?)\x1b\\[0m", capture.get()) == ["0.4767"]
 
     @pytest.mark.parametrize("width", [40, 80, 120])
-    def test_a_wide_sheet_is_folded(self, width):
-        columns = [f"NDCG@{k}" for k in range(1, 21)]
+    def test_a_wide_sheet_leaves_out_its_least_important_columns(self, width):
+        columns = [Column(f"NDCG@{k}", importance=0 if k < 10 else 1) for k in range(1, 21)]
         names = ["all", "x" * 50, "[red]"]
         rows = [
             [Entry(name), *(Entry((i + 1) / 1000, ".4f", rank=i + 1, mark="+") for i in range(20))]
             for name in names
         ]
-        sheet = Sheet(
-            "a", "t" * 90, "s" * 90, [SELECTOR, *map(Column, columns)], [rows], ["n" * 90]
-        )
+        sheet = Sheet("a", "t" * 90, "s" * 90, [SELECTOR, *columns], [[*rows, rows[0]]], ["n" * 90])
         lines = printed(sheet, width)
         text = "\n".join(lines)
         assert max(map(len, lines)) <= width
-        assert "\N{HORIZONTAL ELLIPSIS}" not in text
-        for i, name in enumerate(columns):
-            assert len(re.findall(rf"{name}(?!\d)", text)) == 1
-            assert len(re.findall(rf"{(i + 1) / 1000:.4f} \({i + 1}\) ?\+", text)) == 3
-        blocks = text.count("selector")
-        assert text.count("[red]") == blocks
-        assert text.count("x") == 50 * blocks
+        assert text.count("selector") == text.count("[red]") == 1
+        assert re.search(r"^x+(\.\.\.)?x+ ", text, re.MULTILINE)
+        table, _, notes = text.partition("To fit")
+        shown = [
+            place
+            for place, column in enumerate(columns)
+            if f" {column.name} " in f"{table} ".replace("\n", " ")
+        ]
+        assert shown == list(range(9, 9 + len(shown)))  # the first of the more important ones
+        for place in shown:
+            numbers = re.findall(rf"{(place + 1) / 1000:.4f} \({place + 1}\) ?\+", table)
+            assert len(numbers) == len(rows) + 1
+        told = " ".join(notes.split())
+        assert told.startswith(
+            f"{width} columns, left out: NDCG@1, NDCG@2, NDCG@3, NDCG@4, NDCG@5,"
+        )
+        n_more = len(columns) - len(shown) - 6
+        assert f"NDCG@6, {n_more} more columns; " in told
+        assert "the whole table: --format csv" in told
         assert all(text.count(letter) >= 90 for letter in "tsn")
 
-    def test_nothing_is_lost_on_a_narrow_terminal(self):
+    def test_columns_that_belong_together_are_left_out_together(self):
+        interval = [Column(name, group="interval", importance=0) for name in ("from", "to")]
+        columns = [SELECTOR, Column("MAP"), *interval, Column("queries")]
+        rows = [[Entry("all"), *(Entry(0.5, ".4f") for _ in columns[1:])] for _ in range(4)]
+        lines = printed(Sheet("a", "t", "", columns, [rows]), 30)
+        assert lines[2].split() == ["selector", "MAP", "queries"]
+        assert " ".join(lines[8:]) == (
+            "To fit 30 columns, left out: from, to; the whole table: --format csv"
+        )
+
+    def test_the_note_names_the_file(self):
+        sheet = sheet_of(["all"] * 4, [f"NDCG@{k}" for k in range(9)])
+        console = Console(width=40, highlight=False)
+        with console.capture() as capture:
+            console.print(to_terminal(sheet, Path("study")))
+        told = " ".join(capture.get().split())
+        assert "left out: NDCG@4, NDCG@5, NDCG@6, NDCG@7, NDCG@8" in told
+        assert told.endswith("the whole table: study/tables/example.csv")
+
+    def test_a_few_rows_become_columns(self):
+        """Of measures that were asked for, none is left out."""
+        lines = printed(sheet_of(["mean of 7 queries"], [f"NDCG@{k}" for k in range(1, 21)]))
+        assert " ".join(" ".join(lines[3:-20]).split()) == "mean of 7 queries"
+        assert [line.split() for line in lines[-20:]] == [
+            [f"NDCG@{k}", "0.5000"] for k in range(1, 21)
+        ]
+
+    def test_names_give_way_on_a_narrow_terminal(self):
         lines = printed(sheet_of(["greedy-rankrls"]), width=12)
-        squeezed = "".join(lines).replace(" ", "")
         assert max(map(len, lines)) <= 12
-        assert "\N{HORIZONTAL ELLIPSIS}" not in squeezed
-        assert sum(map(str.isdigit, squeezed)) == 5
+        assert "gree  0.5000" in lines
+
+    @given(
+        st.lists(st.integers(1, 60), min_size=1, max_size=3),
+        st.lists(st.tuples(st.integers(1, 30), st.integers(0, 2), st.sampled_from(["", "a"]))),
+        st.integers(0, 80),
+        st.integers(24, 120),
+    )
+    def test_every_row_is_one_row_of_one_table(self, names, numbers, text, width):
+        columns = [
+            *(Column(f"n{i}", align="left", is_name=True) for i in range(len(names))),
+            *(
+                Column(f"c{i}", importance=importance, group=group)
+                for i, (_, importance, group) in enumerate(numbers)
+            ),
+            Column("text", align="left", wraps=True),
+        ]
+        rows = [
+            [
+                *(Entry(f"{row}{'x' * size}{row}") for size in names),
+                *(Entry("7" * size) for size, _, _ in numbers),
+                Entry("word " * (text // 5)),
+            ]
+            for row in range(5)
+        ]
+        lines = printed(Sheet("a", "t", "", columns, [rows]), width)
+        assert max(map(len, lines)) <= width
+        assert sum(line.split()[:1] == ["n0"] for line in lines) == 1
+        table = lines[2 : lines.index("", 2) if "" in lines[2:] else None]
+        started = [line for line in table if re.match(r"[0-4](x|\.)", line)]
+        assert [line[0] for line in started] == list("01234")
+        others = [line for line in table if line not in started]
+        assert all(re.fullmatch(r"[nc0-9 ]*(text)?|( *word)+", line) for line in others)
 
     def test_names_are_no_markup(self):
         assert any(

@@ -181,7 +181,7 @@ class TestCommand:
         assert (status, errors) == (0, "")
         expected = [FORMATS[form](sheet) for sheet in reproduction_sheets(result)]
         assert output == "\n".join(expected)
-        assert len({sheet.name for sheet in reproduction_sheets(result)}) == len(expected) == 3
+        assert len({sheet.name for sheet in reproduction_sheets(result)}) == len(expected) == 4
 
     def test_methods_that_are_only_printed_are_explained(self, run, result):
         _, output, _ = run("reproduce", "greedy-rankrls", "--data", "anywhere")
@@ -281,6 +281,19 @@ class TestCommand:
         folds = greedy["values"]["MAP"]["folds"]
         assert {fold["published"] for fold in folds} == {None}
         assert 0.3 < np.mean([fold["ours"] for fold in folds]) < 1
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_it_is_readable_on_a_terminal(width):
+    lines = shown(published("MQ2007"), width)
+    assert max(map(len, lines)) <= width
+    for number, choice in enumerate(CHOICES["MQ2007"], start=1):
+        features = " ".join(map(str, choice["features"]))
+        row = next(line for line in lines if f"fold {number}  paper  " in line)
+        assert features in row
+    titles = [sheet.title for sheet in reproduction_sheets(published("MQ2007"))]
+    heads = [line for line in lines if line.split()[:1] in (["measure"], ["method"])]
+    assert len(heads) == len(titles)
 
 
 def test_mq2007_has_tables_of_its_own():

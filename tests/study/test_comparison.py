@@ -163,7 +163,33 @@ def test_enough_features_stop_at_the_first_failure_from_above(result):
     assert verdicts == {1: False, 2: True, 4: True}
     assert comparison.enough_features(result, "good", "ranksvm", "MAP") == 2
     assert comparison.enough_features(result, "random", "ranksvm", "MAP") is None
-    assert comparison.enough_features(result, "all", "ranksvm", "MAP") == N_FEATURES
+    assert comparison.enough_features(result, "all", "ranksvm", "MAP") is None  # nothing is saved
+
+
+def test_the_level_of_enough_features_is_corrected_for_all_selectors_and_rankers(result):
+    good = result.run("good", "ranksvm")
+    runs = {**result.runs, **{(f"s{i}", "ranksvm"): good for i in range(4)}}
+    five = replace(result, runs=runs)
+    assert comparison.corrected_level(result) == pytest.approx(0.95)
+    assert comparison.corrected_level(five) == pytest.approx(0.99)
+    b = result.run("all", "ranksvm").chosen.per_query("MAP")
+    for study, level in ((result, 0.95), (five, 0.99)):
+        claims = stats.claim_sequence(
+            [good.by_k[k].per_query("MAP") for k in (4, 2, 1)], b, MARGIN, level
+        )
+        shown = [k for k, claim in zip((4, 2, 1), claims, strict=True) if claim.shown]
+        assert comparison.enough_features(study, "good", "ranksvm", "MAP") == min(shown)
+        assert comparison.claim_enough(study, good.by_k[2], "ranksvm", "MAP").level == (
+            pytest.approx(level)
+        )
+    assert "correction for 5 combinations" in comparison.describe_enough(five, "MAP")
+
+
+def test_not_worse_is_corrected_like_better_and_worse(result):
+    found = comparison.compare_with(result)
+    adjusted = stats.holm([versus.not_worse.p_value for versus in found])
+    assert [versus.not_worse_adjusted for versus in found] == adjusted.tolist()
+    assert [versus.is_not_worse for versus in found] == (adjusted < 0.05).tolist()
 
 
 def test_stability_is_over_folds_and_averaged_over_seeds(result):

@@ -68,6 +68,7 @@ def export(
     from ranksieve.rankers import load_model
     from ranksieve.report.formats.terminal import show_sheets
     from ranksieve.report.sheets.export import export_sheets, targets_sheet
+    from ranksieve.report.sheets.sheet import long_list
 
     if targets:
         show_sheets([targets_sheet(TARGETS)], form)
@@ -96,4 +97,5 @@ def export(
             inputs=[model, *(path for path in (costs, group_costs) if path is not None)],
             overwrite=overwrite,
         )
-    show_sheets(export_sheets(exported), form)
+    sheets = export_sheets(exported)
+    show_sheets(list(map(long_list, sheets)) if form == "terminal" else sheets, form)

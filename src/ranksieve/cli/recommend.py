@@ -180,16 +180,19 @@ def check(
     from ranksieve.recommendation import check as run
     from ranksieve.report.formats.terminal import show
     from ranksieve.report.sheets.recommendation import check_sheets
+    from ranksieve.report.sheets.sheet import long_list
     from ranksieve.selectors import GreedyRankRLS
     from ranksieve.sums.importance import Importance
 
     # What the check needs last, in reverse, while this process reads and ranks the new queries.
     rehearse(lambda few: (GreedyRankRLS(2).fit(few), Importance("ndcg@10")(few)))
     result = run(directory, data, **reading.read_options)
+    sheets = check_sheets(result)
     if form == "terminal":
         show(result.sentence)
         show("")
-    show_result(check_sheets(result), form, json.dumps(result.to_record(), indent=2))
+        sheets = list(map(long_list, sheets))
+    show_result(sheets, form, json.dumps(result.to_record(), indent=2))
     if result.is_broken:
         raise typer.Exit(1)
 

@@ -58,6 +58,7 @@ def reproduce(
     from ranksieve.progress import progress_bar
     from ranksieve.report.place import check_place
     from ranksieve.report.sheets.reproduction import reproduction_sheets
+    from ranksieve.reproduction.ledger import METHODS
 
     papers = reproduction.PAPERS
     if what not in papers:
@@ -71,8 +72,8 @@ def reproduce(
     given = {name: value for name, value in options.items() if value is not None}
     _check_options(papers, what, given)
     chosen = {_arguments_of(papers[what])[name]: value for name, value in given.items()}
-    if out is not None:
-        check_place(out, ["results.json"])
+    if out is not None:  # a run that was killed has left its studies or its ledger
+        check_place(out, ["results.json", METHODS, "study"])
     with progress_bar():
         result = reproduction.reproduce(what, data, convention=convention, out=out, **chosen)
         if out is not None:

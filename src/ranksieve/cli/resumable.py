@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,6 +18,8 @@ from ranksieve.text import on_one_line
 
 if TYPE_CHECKING:
     from ranksieve.cli.options import Cluster, Reading, Splitting
+
+_CLUSTER = ("asyncio", "bokeh", "distributed", "tornado")  # whose logs a cluster writes
 
 
 def take_source(
@@ -61,12 +63,11 @@ def resumable(out: Path, cluster: Cluster) -> Iterator[Any]:
 
     try:
         with _sigterm_as_interrupt(), progress_bar():
-            if cluster.is_named:
-                logging.disable(logging.CRITICAL)  # of broken connections; errors are still raised
-            with cluster.connect() as client:
-                yield client
-            if cluster.is_named:
-                logging.disable(logging.NOTSET)  # not after an error, because some logs come late
+            if not cluster.is_named:
+                yield None
+            else:
+                with _without_cluster_logs(), cluster.connect() as client:
+                    yield client
     except KeyboardInterrupt as stopped:
         is_sigterm = signal.SIGTERM in stopped.args
         _exit_with_resume_message(out, signal.SIGTERM if is_sigterm else signal.SIGINT)
@@ -77,6 +78,24 @@ def resumable(out: Path, cluster: Cluster) -> Iterator[Any]:
             f"out of memory ({error or 'no more is available'}); finished work is kept in {out}: "
             "run the same command again to resume it, with more memory or fewer cores"
         ) from None
+
+
+@contextmanager
+def _without_cluster_logs() -> Iterator[None]:
+    """Context manager in which Dask logs nothing, such as broken connections; it still raises.
+
+    After an error, it stays silent, because some logs come late.
+    """
+    with suppress(ImportError):  # connecting says that it is not installed
+        import distributed  # noqa: F401  sets the levels of its loggers
+    names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in _CLUSTER]
+    loggers = [logging.getLogger(name) for name in names]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    yield
+    for logger, level in zip(loggers, before, strict=True):
+        logger.setLevel(level)
 
 
 @contextmanager

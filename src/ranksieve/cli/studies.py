@@ -197,8 +197,7 @@ def _compare(
         study = Study(source, out=out, **wanted)
         result = study.run(client)
         write_data_facts(study, result, out)
-        if not no_figures:
-            write_data_figures(study, out)
+        write_data_figures(None if no_figures else study, out)
         write_report(result, out, figures=not no_figures)
     show_report(result, out, figures=not no_figures)
 

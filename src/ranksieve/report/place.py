@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ranksieve.data import DataError
 
-_PAGES = ("report.html", "report.md")
+RECORD = "report-files.json"  # of the tables and figures that a report has written
+_PAGES = ("report.html", "report.md", RECORD)
 _FOLDERS = ("tables", "figures")
 
 

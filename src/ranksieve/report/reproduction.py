@@ -10,9 +10,9 @@ import numpy as np
 
 from ranksieve.io.records import write_text
 from ranksieve.report.figures import describe_path_scores, plot_mean_paths, plot_path_scores
-from ranksieve.report.figures.style import Drawing, embed, write_drawing
+from ranksieve.report.figures.style import Drawing, embed
+from ranksieve.report.files import ReportFiles
 from ranksieve.report.formats.plain_text import escape
-from ranksieve.report.formats.terminal import write_table
 from ranksieve.report.place import check_no_links
 from ranksieve.report.sheets.reproduction import further_sheets, reproduction_sheets
 from ranksieve.report.study import draw_curves, write_data_figures
@@ -23,23 +23,24 @@ from ranksieve.reproduction.training import PATH_MEASURES, PATH_PARTS, FoldPaths
 def write_reproduction(result: Reproduction, directory: Path) -> None:
     """Write all tables (Markdown, LaTeX, CSV, JSON) and figures (SVG, PNG), and a page with them.
 
-    ``tables/``, ``figures/``, ``report.md`` and ``results.json`` of the directory are replaced.
+    ``report.md`` and ``results.json`` of the directory are replaced, and in ``tables/`` and
+    ``figures/`` the files of an earlier report.
     """
     check_no_links(directory, ["results.json"])
     paper = result.paper
     page = [f"# {escape(f'{paper.title} on {result.facts.title}: paper and ours')}"]
     page += [escape(paragraph) for paragraph in paper.paragraphs]
-    page += ["## Tables", *(write_table(sheet, directory) for sheet in reproduction_sheets(result))]
-    drawn = [write_drawing(drawing, directory) for drawing in _figures(result)]
-    if result.planned is not None:
-        names = write_data_figures(result.planned, directory)
-        drawn += [embed(name, directory) for name in names]
+    links = []
+    with ReportFiles(directory) as files:
+        page += ["## Tables", *map(files.write_table, reproduction_sheets(result))]
+        drawn = [files.write_drawing(drawing) for drawing in _figures(result)]
+        for sheet in further_sheets(result):
+            files.write_table(sheet)
+            links.append(f"- [{escape(sheet.title)}](tables/{sheet.name}.md)")
+    names = write_data_figures(result.planned, directory)
+    drawn += [embed(name, directory) for name in names]
     if drawn:
         page += ["## Figures", *filter(None, [escape(paper.figures)]), *drawn]
-    links = []
-    for sheet in further_sheets(result):
-        write_table(sheet, directory)
-        links.append(f"- [{escape(sheet.title)}](tables/{sheet.name}.md)")
     if links:
         page += ["## Further tables", "\n".join(links)]
     write_text("\n\n".join(page) + "\n", directory / "report.md")

@@ -16,9 +16,10 @@ from ranksieve.io.records import write_text
 from ranksieve.metrics import get_convention
 from ranksieve.report import figures as draw
 from ranksieve.report.figures.study import enough_of
-from ranksieve.report.figures.style import Drawing, embed, write_drawing
+from ranksieve.report.figures.style import Drawing, embed
+from ranksieve.report.files import ReportFiles, names_written
 from ranksieve.report.formats.plain_text import escape
-from ranksieve.report.formats.terminal import show, to_terminal, write_table
+from ranksieve.report.formats.terminal import show, to_terminal
 from ranksieve.report.page.page import write_page
 from ranksieve.report.page.study import study_page
 from ranksieve.report.place import check_no_links
@@ -35,31 +36,45 @@ from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV, Importance
 from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilter
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study import Plan, Study, StudyFold, StudyResult
-from ranksieve.study.comparison import MARGIN
-from ranksieve.study.first_fold import describe_first_fold, read_first_fold, write_first_fold
+from ranksieve.study.comparison import MARGIN, describe_enough
+from ranksieve.study.first_fold import (
+    FIRST_FOLD,
+    describe_first_fold,
+    read_first_fold,
+    write_first_fold,
+)
 from ranksieve.study.results import BASE, RANDOM
+
+_OF_DATA = "figures of the data"  # part of a report that only a run with the data can write
 
 
 def write_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
     """Write all tables (Markdown, LaTeX, CSV, JSON) and figures (SVG, PNG), and pages with them.
 
     ``tables/``, ``figures/``, ``report.html`` and ``report.md`` are created in the directory, or
-    replaced. Facts that :func:`write_data_facts` wrote there are also shown.
+    replaced; tables and figures of an earlier report are removed. What :func:`write_data_facts` and
+    :func:`write_data_figures` wrote there last is also shown.
     """
     check_no_links(directory)
     seen = read_first_fold(directory, len(result.feature_names))
     write_page(study_page(result, seen), directory / "report.html")
     page = [f"# {escape(result.title)}"]
-    for ranker in result.rankers:
-        page.append(f"## {escape(ranker)}")
-        if figures:
-            page += [write_drawing(drawing, directory) for drawing in _figures_of(result, ranker)]
-        page += [write_table(sheet, directory) for sheet in _sheets_of(result, ranker)]
-    page.append("## All comparisons")
-    page += [write_table(sheet, directory) for sheet in _statistics(result)]
-    write_table(features_sheet(result, seen), directory)
-    drawn = _selectors_of_figures(result.selectors)
-    of_data = [name for name in drawn if (directory / "figures" / f"{name}.txt").exists()]
+    with ReportFiles(directory) as files:
+        for ranker in result.rankers:
+            page.append(f"## {escape(ranker)}")
+            if figures:
+                page += map(files.write_drawing, _figures_of(result, ranker))
+            page += map(files.write_table, _sheets_of(result, ranker))
+        page.append("## All comparisons")
+        page += map(files.write_table, _statistics(result))
+        files.write_table(features_sheet(result, seen))
+    written = names_written(directory, _OF_DATA)
+    captions = {name: f"figures/{name}.txt" for name in _selectors_of_figures(result.selectors)}
+    of_data = [
+        name
+        for name, caption in captions.items()
+        if caption in written and (directory / caption).exists()
+    ]
     if of_data:
         page.append("## What the selectors saw on the first fold")
         page += [embed(name, directory) for name in of_data]
@@ -69,29 +84,36 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
 def write_data_facts(study: Study, result: StudyResult, directory: Path) -> None:
     """Write the facts about the data that the page shows, so that reports need no data.
 
-    Facts that cannot be computed, such as the similarity of missing values, are left out.
+    Facts that cannot be computed, such as the similarity of missing values, are left out; those of
+    an earlier study in the directory are removed.
     """
+    (directory / FIRST_FOLD).unlink(missing_ok=True)
     with suppress(DataError):
         write_first_fold(describe_first_fold(study, result), directory)
 
 
-def write_data_figures(study: Study, directory: Path) -> list[str]:
+def write_data_figures(study: Study | None, directory: Path) -> list[str]:
     """Draw the data as selectors use it, to ``figures/``, and return the names of the figures.
+
+    Those of an earlier study in the directory are removed; without a study, nothing is drawn.
 
     They show importance, similarity, densities and validation curves, each for the first selector
     of the plan that uses such a quantity. Those that cannot be computed, such as densities of
     missing values, are left out. The training queries of the first fold are drawn, and its
     validation queries in the curves; test queries are not used.
     """
-    fold = study.load(study.folds[0])
-    drawn = []
-    for name, selector in _selectors_of_figures(study.plan.selectors).items():
-        draw_figure = _DATA_FIGURES[name][1]
-        with sharing(fold.memo), suppress(DataError):  # such as missing values
-            ax, caption = draw_figure(fold, study.plan, selector)
-            caption = f"{caption} Training queries of the first fold."
-            write_drawing(Drawing(ax, name, caption), directory)
-            drawn.append(name)
+    drawn: list[str] = []
+    with ReportFiles(directory, _OF_DATA) as files:
+        if study is None:
+            return drawn
+        fold = study.load(study.folds[0])
+        for name, selector in _selectors_of_figures(study.plan.selectors).items():
+            draw_figure = _DATA_FIGURES[name][1]
+            with sharing(fold.memo), suppress(DataError):  # such as missing values
+                ax, caption = draw_figure(fold, study.plan, selector)
+                caption = f"{caption} Training queries of the first fold."
+                files.write_drawing(Drawing(ax, name, caption))
+                drawn.append(name)
     return drawn
 
 
@@ -155,9 +177,11 @@ def show_report(result: StudyResult, directory: Path, *, figures: bool = True) -
     for ranker, sheet in zip(result.rankers, sheets, strict=True):
         own = [note for note in sheet.notes if note not in shared]
         if (BASE, ranker) in result.runs:
-            own.append(_describe_enough(result, ranker))
-        show(to_terminal(replace(sheet, notes=own)))
+            own.append(_list_enough(result, ranker))
+        show(to_terminal(replace(sheet, notes=own), directory))
         show("")
+    if BASE in result.selectors and result.selecting:
+        shared.append(describe_enough(result, result.main_measure))
     for note in shared:
         show(note)
     show("")
@@ -165,12 +189,12 @@ def show_report(result: StudyResult, directory: Path, *, figures: bool = True) -
     show(f"{written} are in {directory}; open {directory / 'report.html'} first")
 
 
-def _describe_enough(result: StudyResult, ranker: str) -> str:
-    """Fewest features of each selector that are shown to lose less than 1 %."""
+def _list_enough(result: StudyResult, ranker: str) -> str:
+    """Fewest features of each selector that are shown to be enough."""
     found = enough_of(result, ranker, result.main_measure)
     shown = [f"{selector} {k}" for selector, k in found.items() if k is not None]
     others = [selector for selector, k in found.items() if k is None]
-    head = f"Enough features, shown to lose less than {MARGIN:.0%} of {result.main_measure}: "
+    head = f"Enough features (less than {MARGIN:.0%} of {result.main_measure} lost): "
     if others:
         shown.append(f"not shown for {', '.join(others)}")
     return head + ("; ".join(shown) or "no selector to test")

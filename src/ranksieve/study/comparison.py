@@ -33,6 +33,7 @@ from ranksieve.significance import (
     win_tie_loss,
 )
 from ranksieve.study.results import BASE, RANDOM, Outcomes, Run, StudyResult
+from ranksieve.text import quantity
 
 MARGIN = 0.01  # largest loss of a selection, relative to the mean of all features
 LEVEL = 0.95
@@ -72,7 +73,10 @@ class Versus(Pair):
     improvement : float or None
         Improvement of the mean in percent; None if the base has a mean of zero.
     not_worse : NonInferiority or None
-        Test of whether the mean is less than ``MARGIN`` (relative) below that of the base.
+        Test of whether the mean is less than ``MARGIN`` (relative) below that of the base, for
+        this comparison alone.
+    not_worse_adjusted : float or None
+        Its p-value after Holm's correction for all comparisons made together.
     """
 
     randomization_p: float
@@ -80,6 +84,12 @@ class Versus(Pair):
     effect: float
     improvement: float | None
     not_worse: NonInferiority | None
+    not_worse_adjusted: float | None = None
+
+    @property
+    def is_not_worse(self) -> bool | None:
+        """Whether it is shown to lose less than ``MARGIN``, corrected; None if not tested."""
+        return None if self.not_worse_adjusted is None else self.not_worse_adjusted < 1 - LEVEL
 
 
 P = TypeVar("P", bound=Pair)
@@ -90,7 +100,8 @@ def compare_with(
 ) -> list[Versus]:
     """Compare all selectors with one of them, ranker by ranker and measure by measure.
 
-    The p-values of the paired t-tests are adjusted for all of these comparisons together.
+    The p-values of the paired t-tests are adjusted for all of these comparisons together, and so
+    are those of the non-inferiority tests.
 
     Parameters
     ----------
@@ -112,7 +123,7 @@ def _compare(result: StudyResult, base: str, measures: tuple[str, ...]) -> tuple
         for run in result.of_ranker(ranker)
         if run.selector != base
     ]
-    return tuple(_adjust(found))
+    return tuple(_adjust_not_worse(_adjust(found)))
 
 
 def compare_pairs(
@@ -170,28 +181,65 @@ def _adjust(pairs: Sequence[P]) -> list[P]:
     return [replace(pair, adjusted=p) for pair, p in zip(pairs, adjusted, strict=True)]
 
 
+def _adjust_not_worse(found: Sequence[Versus]) -> list[Versus]:
+    """Comparisons with p-values of non-inferiority after Holm's correction for all of them."""
+    tested = [versus.not_worse.p_value for versus in found if versus.not_worse is not None]
+    adjusted = iter(holm(tested).tolist() if tested else [])
+    return [
+        versus if versus.not_worse is None else replace(versus, not_worse_adjusted=next(adjusted))
+        for versus in found
+    ]
+
+
+def enough_candidates(result: StudyResult) -> list[tuple[str, str]]:
+    """Selectors and rankers of which "enough features" is tested: all but the baselines."""
+    return [
+        (selector, ranker)
+        for selector, ranker in result.runs
+        if selector in result.selecting and (BASE, ranker) in result.runs
+    ]
+
+
+def corrected_level(result: StudyResult) -> float:
+    """Level of each selector with each ranker, so that ``LEVEL`` holds for all together."""
+    return 1 - (1 - LEVEL) / max(1, len(enough_candidates(result)))
+
+
+def describe_enough(result: StudyResult, measure: str) -> str:
+    """What is meant by "enough features", wherever it is said."""
+    n_tested = quantity(len(enough_candidates(result)), "combination")
+    return (
+        f"Enough features: the fewest, but not all, that are shown to lose less than {MARGIN:.0%} "
+        f"of the mean {measure} of all features, as are all larger numbers tried. Non-inferiority "
+        f"tests over queries, at the {1 - LEVEL:.0%} level after Bonferroni's correction for "
+        f"{n_tested} of a selector and a ranker."
+    )
+
+
 def enough_features(
-    result: StudyResult, selector: str, ranker: str, measure: str, level: float = LEVEL
+    result: StudyResult, selector: str, ranker: str, measure: str, level: float | None = None
 ) -> int | None:
     """Find the fewest features that are shown to lose less than ``MARGIN`` against all features.
 
     Numbers of features are tested from the largest down, each at the full level, until one is
     not shown to be as good. Since the order is fixed beforehand, the level holds for all of them
-    together. Returns None if the largest number fails.
+    together. By default it is corrected for the number of selectors and rankers of the study
+    (Bonferroni), because the best of them are reported. Returns None if the largest number fails,
+    or if nothing less than all features is shown.
     """
+    level = corrected_level(result) if level is None else level
     base = result.run(BASE, ranker).chosen
     b, weights = base.per_query(measure), base.query_weights
     tested = sorted(result.run(selector, ranker).by_k.items(), reverse=True)
     values = [tested_k.per_query(measure) for _, tested_k in tested]
     claims = claim_sequence(values, b, MARGIN, level, weights)
     shown = [k for (k, _), claim in zip(tested, claims, strict=True) if claim.shown]
-    return min(shown, default=None)
+    return min((k for k in shown if k < len(result.feature_names)), default=None)
 
 
-def claim_enough(
-    result: StudyResult, tested: Outcomes, ranker: str, measure: str, level: float = LEVEL
-) -> Claim:
-    """Test the claim that some features lose less than ``MARGIN`` against all features."""
+def claim_enough(result: StudyResult, tested: Outcomes, ranker: str, measure: str) -> Claim:
+    """Test that some features lose less than ``MARGIN``, at the level of ``enough_features``."""
+    level = corrected_level(result)
     base = result.run(BASE, ranker).chosen.per_query(measure)
     weights = tested.query_weights
     return claim_non_inferiority(tested.per_query(measure), base, MARGIN, level, weights)

@@ -11,7 +11,7 @@ from ranksieve.data import DataError
 from ranksieve.report.figures import style
 from ranksieve.report.figures.study import base_of, enough_of, measure_of, runs_of, style_of
 from ranksieve.significance import bootstrap_interval
-from ranksieve.study.comparison import LEVEL, MARGIN
+from ranksieve.study.comparison import LEVEL, MARGIN, describe_enough
 from ranksieve.study.results import RANDOM, Outcomes, Run, StudyResult
 from ranksieve.text import every
 
@@ -108,7 +108,9 @@ def describe_curves(result: StudyResult, ranker: str, measure: str | None = None
             f"The line of all features is at {base.mean(name):.4f}; the strip below it is a loss "
             f"of up to {MARGIN:.0%}."
         )
-        sentences += _describe_enough(enough_of(result, ranker, name))
+        sentences += _list_enough(enough_of(result, ranker, name))
+        if result.selecting:
+            sentences.append(describe_enough(result, name))
         best = _best(runs, name)
         if best:
             sentences.append(
@@ -125,15 +127,12 @@ def describe_curves(result: StudyResult, ranker: str, measure: str | None = None
     return " ".join(sentences)
 
 
-def _describe_enough(enough: Mapping[str, int | None]) -> Iterator[str]:
+def _list_enough(enough: Mapping[str, int | None]) -> Iterator[str]:
     """Sentences on how many features are enough for each selector."""
     shown = [f"{name} with {k}" for name, k in enough.items() if k is not None]
     others = [name for name, k in enough.items() if k is None]
     if shown:
-        yield (
-            f"Rings mark the fewest features that are enough, shown to lose less than {MARGIN:.0%} "
-            f"with {LEVEL:.0%} confidence: {', '.join(shown)}."
-        )
+        yield f"Rings mark enough features: {', '.join(shown)}."
     if others:
         yield f"No number of features is shown to be enough for {', '.join(others)}."
 

@@ -19,7 +19,7 @@ from ranksieve.data import DataError
 from ranksieve.io.files import make_directory, replace_on_success
 from ranksieve.io.records import write_text
 from ranksieve.report.formats.plain_text import escape
-from ranksieve.text import file_stem, on_one_line
+from ranksieve.text import file_stem, on_one_line, shorten
 
 WIDTH, HEIGHT = 3.5, 2.6  # inches: one column of a two-column page
 LABEL_SIZE, SMALL_SIZE = 8.0, 7.0  # points: of axis labels, and the smallest text there is
@@ -54,7 +54,7 @@ def format_name(name: str, longest: int = LONGEST) -> str:
     >>> format_name("one_two_three_four", 11)
     'one_...four'
     """
-    return _shorten(on_one_line(name), longest).replace("$", r"\$")
+    return shorten(on_one_line(name), longest, width_of).replace("$", r"\$")
 
 
 def names_of(names: Sequence[str] | None, n_features: int, longest: int = LONGEST) -> list[str]:
@@ -76,20 +76,6 @@ def width_of(name: str) -> int:
     """Width of a drawn name in characters; wide ones, as of East Asian scripts, count twice."""
     seen = name.replace(r"\$", "$")
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in seen)
-
-
-def _shorten(name: str, longest: int) -> str:
-    if width_of(name) <= longest:
-        return name
-    half = (longest - 3) // 2
-    return f"{_start(name, half)}...{_start(name[::-1], half)[::-1]}"
-
-
-def _start(name: str, longest: int) -> str:
-    """First characters of a name that fit."""
-    while width_of(name) > longest:
-        name = name[: max(len(name) - (width_of(name) - longest + 1) // 2, 0)]
-    return name
 
 
 def line_style(index: int) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from ranksieve.report.page.page import (
     Page,
     Section,
     Table,
-    first_rows,
 )
 from ranksieve.report.sheets import inspection as sheets
+from ranksieve.report.sheets.sheet import first_rows
 from ranksieve.report.similarity import similar_sheet
 from ranksieve.study.first_fold import installed_versions
 from ranksieve.sums.inspection import Correlation, Inspection

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from markupsafe import Markup
 from ranksieve.io.records import PathLike, write_text
 from ranksieve.report.formats.html import notes_of, table_of
 from ranksieve.report.sheets.sheet import Sheet
-from ranksieve.text import file_stem, printable, quantity
+from ranksieve.text import file_stem, printable
 
 MOST_FEATURES = 60
 """Maximum number of features in a chart or open table; CSV files have all of them."""
@@ -40,19 +40,6 @@ class Table:
     def notes(self) -> Markup:
         """The notes, as a list."""
         return notes_of(self.sheet)
-
-
-def first_rows(sheet: Sheet, most: int, rest: str = "") -> Sheet:
-    """Return the first rows of a sheet with one group, with a note on the rows left out.
-
-    ``rest`` says where all rows are; by default in the sheet's CSV file.
-    """
-    rows = list(sheet.rows)
-    if len(rows) <= most:
-        return sheet
-    rest = rest or f"tables/{sheet.name}.csv has them all"
-    note = f"{quantity(len(rows) - most, 'row')} left out; {rest}."
-    return replace(sheet, groups=[rows[:most]], notes=[note, *sheet.notes])
 
 
 @dataclass(frozen=True)

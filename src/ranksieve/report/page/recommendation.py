@@ -24,10 +24,10 @@ from ranksieve.report.page.page import (
     Page,
     Section,
     Table,
-    first_rows,
 )
 from ranksieve.report.page.recommendation_evidence import evidence_sections
 from ranksieve.report.sheets import recommendation as sheets
+from ranksieve.report.sheets.sheet import first_rows
 from ranksieve.text import quantity
 
 _MARGINS = 8  # margins below all features at which lines are cut off

@@ -8,8 +8,9 @@ from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.evidence import Evidence
 from ranksieve.report.page.charts.cells import Taken, draw_heat_map, draw_selections
 from ranksieve.report.page.charts.curves import Bar, draw_bars, draw_gains
-from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
+from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table
 from ranksieve.report.sheets import recommendation as sheets
+from ranksieve.report.sheets.sheet import first_rows
 from ranksieve.report.similarity import order_by_similarity, similar_sheet
 from ranksieve.text import quantity
 

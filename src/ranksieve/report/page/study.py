@@ -21,6 +21,8 @@ from ranksieve.study.comparison import (
     Pair,
     claim_enough,
     compare_pairs,
+    describe_enough,
+    enough_candidates,
     enough_features,
 )
 from ranksieve.study.first_fold import FirstFold
@@ -60,56 +62,36 @@ def study_page(result: StudyResult, seen: FirstFold | None = None) -> Page:
     return Page(result.title, _verdict(result, found), kept, provenance)
 
 
-def corrected_level(result: StudyResult) -> float:
-    """Level of each selector with each ranker, so that ``LEVEL`` holds for all together."""
-    return 1 - (1 - LEVEL) / max(1, len(_candidates(result)))
-
-
 def find_enough(result: StudyResult) -> list[Enough]:
-    """For each selector and ranker the fewest features that are shown to be enough, fewest first.
-
-    Every number of features is tested at a level corrected for the number of selectors and
-    rankers (Bonferroni), because the best one is reported; sizes are tested from the largest
-    down.
-    """
-    level = corrected_level(result)
+    """Selectors and rankers with enough features, those with the fewest first."""
     found = []
-    for selector, ranker in _candidates(result):
-        k = enough_features(result, selector, ranker, result.main_measure, level)
-        if k is not None and k < len(result.feature_names):
-            found.append(_tested(result, selector, ranker, k, level))
+    for selector, ranker in enough_candidates(result):
+        k = enough_features(result, selector, ranker, result.main_measure)
+        if k is not None:
+            found.append(_tested(result, selector, ranker, k))
     return sorted(found, key=lambda one: (one.k, -one.claim.change))
 
 
 def _closest(result: StudyResult) -> Enough | None:
     """Selection with the largest lower bound, if nothing is shown."""
-    level = corrected_level(result)
     tried = [
-        _tested(result, selector, ranker, k, level)
-        for selector, ranker in _candidates(result)
+        _tested(result, selector, ranker, k)
+        for selector, ranker in enough_candidates(result)
         for k in result.run(selector, ranker).by_k
         if k < len(result.feature_names)
     ]
     return max(tried, key=lambda one: one.claim.lower, default=None)
 
 
-def _candidates(result: StudyResult) -> list[tuple[str, str]]:
-    return [
-        (selector, ranker)
-        for selector, ranker in result.runs
-        if selector in result.selecting and (BASE, ranker) in result.runs
-    ]
-
-
-def _tested(result: StudyResult, selector: str, ranker: str, k: int, level: float) -> Enough:
+def _tested(result: StudyResult, selector: str, ranker: str, k: int) -> Enough:
     tested = result.run(selector, ranker).by_k[k]
-    claim = claim_enough(result, tested, ranker, result.main_measure, level)
+    claim = claim_enough(result, tested, ranker, result.main_measure)
     return Enough(selector, ranker, k, tested, claim)
 
 
 def _verdict(result: StudyResult, found: list[Enough]) -> MainResult:
     """Say which selector needs how few features, for which ranker; or that nothing is shown."""
-    if not _candidates(result):
+    if not enough_candidates(result):
         return MainResult(
             "Nothing can be shown: the study has no selector to compare with all features.",
             is_shown=False,
@@ -137,17 +119,21 @@ def _verdict(result: StudyResult, found: list[Enough]) -> MainResult:
                 "mean that quality is lost: with more test queries, smaller losses can be ruled "
                 "out."
             )
-    facts = [] if best is None else _facts(best, result.main_measure, len(result.feature_names))
+    facts = [] if best is None else _facts(result, best)
     return MainResult(sentence, bool(found), facts, [*notes, _describe_tests(result)])
 
 
-def _facts(one: Enough, measure: str, n_features: int) -> list[tuple[str, str]]:
+def _facts(result: StudyResult, one: Enough) -> list[tuple[str, str]]:
+    """Means are those of the tables, over folds; the change is that of the test, over queries."""
+    measure, whole = result.main_measure, result.run(BASE, one.ranker).chosen
+    is_one = len(result.folds) == 1
+    by_fold, by_query = ("", "") if is_one else (", mean over folds", ", over queries")
     return [
-        ("features", f"{one.k} of {n_features:,}"),
-        (f"{measure} with them", f"{one.claim.value:.4f}"),
-        (f"{measure} with all", f"{one.claim.base:.4f}"),
-        ("change", f"{one.claim.change:+.1%}"),
-        ("lower bound", f"{one.claim.lower:+.1%}"),
+        ("features", f"{one.k} of {len(result.feature_names):,}"),
+        (f"{measure} with them{by_fold}", f"{one.tested.mean(measure):.4f}"),
+        (f"{measure} with all{by_fold}", f"{whole.mean(measure):.4f}"),
+        (f"change{by_query}", f"{one.claim.change:+.1%}"),
+        (f"lower bound{by_query}", f"{one.claim.lower:+.1%}"),
     ]
 
 
@@ -161,11 +147,9 @@ def _other_rankers(result: StudyResult, found: list[Enough]) -> Iterator[str]:
 
 def _describe_tests(result: StudyResult) -> str:
     n_queries = quantity(result.n_queries, "test query", "test queries")
-    combinations = quantity(len(_candidates(result)), "combination")
     return (
-        f"Non-inferiority tests on {n_queries}, at the {1 - LEVEL:.0%} level after Bonferroni's "
-        f"correction for {combinations} of a selector and a ranker. To choose features for "
-        "production by a single decision, which is tested once, use ranksieve recommend."
+        f"{describe_enough(result, result.main_measure)} There are {n_queries}. To choose features "
+        "for production by a single decision, which is tested once, use ranksieve recommend."
     )
 
 
@@ -232,9 +216,8 @@ def _curves(result: StudyResult, ranker: str) -> Chart:
     if base is not None:
         caption += (
             f" The dashed line is all {quantity(len(result.feature_names), 'feature')}, and the "
-            f"band below it the {MARGIN:.0%} that a selection may lose. A ring is the fewest "
-            f"features that are shown to lose less, at the {1 - LEVEL:.0%} level for each selector "
-            "alone."
+            f"band below it the {MARGIN:.0%} that a selection may lose. A ring is around enough "
+            f"features. {describe_enough(result, measure)}"
         )
     if any(run.selector == RANDOM for run in runs):
         caption += " Dotted: random orders."
@@ -246,8 +229,6 @@ def _curve(result: StudyResult, run: Run, has_base: bool, css: str) -> Curve:
     enough = None
     if has_base and run.selector != RANDOM:
         enough = enough_features(result, run.selector, run.ranker, measure)
-    if enough == len(result.feature_names):  # not informative
-        enough = None
     return Curve(
         run.selector,
         sizes,
@@ -263,11 +244,14 @@ def _tip(result: StudyResult, run: Run, k: int, has_base: bool, is_enough: bool)
     measure, tested = result.main_measure, run.by_k[k]
     lines = [
         f"{run.selector}, {quantity(k, 'feature')}",
-        f"{measure} {tested.mean(measure):.4f}",
+        f"{measure} {tested.mean(measure):.4f}, mean over folds",
     ]
     if has_base:
         claim = claim_enough(result, tested, run.ranker, measure)
-        lines.append(f"{claim.change:+.1%} against all features (lower bound {claim.lower:+.1%})")
+        lines.append(
+            f"{claim.change:+.1%} against all features, over queries "
+            f"(lower bound {claim.lower:+.1%})"
+        )
     if is_enough:
         lines.append("fewest shown to be enough")
     return "\n".join(lines)
@@ -281,7 +265,7 @@ def _pairs_section(result: StudyResult) -> Section | None:
     blocks = [_matrix(result, ranker, pairs) for ranker in result.rankers]
     lead = (
         f"Every selector against every other, with the number of features that validation queries "
-        f"chose: difference of the mean {result.main_measure}."
+        f"chose: difference of the mean {result.main_measure} over queries."
     )
     return Section("Who is better than whom", lead, blocks)
 

@@ -9,8 +9,8 @@ import numpy as np
 from ranksieve.report.page.charts.cells import Taken, draw_heat_map, draw_selections
 from ranksieve.report.page.charts.curves import Bar, draw_bars, draw_gains
 from ranksieve.report.page.charts.svg import color_class
-from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
-from ranksieve.report.sheets.sheet import Entry, Sheet
+from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table
+from ranksieve.report.sheets.sheet import Entry, Sheet, first_rows
 from ranksieve.report.sheets.study_quality import queries_sheet
 from ranksieve.report.sheets.study_selections import (
     cost_sheet,

@@ -78,6 +78,7 @@ def _switched_off(export: Export) -> Sheet:
     if export.saved is not None:
         setting += f" Together they cost {export.saved:g}."
     columns = [name_column("feature"), Column("cost")]
-    rows = [[Entry(name), Entry(cost, "g")] for name, cost in costs.items()]
+    costly_first = sorted(costs.items(), key=lambda item: -(item[1] or 0.0))
+    rows = [[Entry(name), Entry(cost, "g")] for name, cost in costly_first]
     title = f"{quantity(len(costs), 'feature')} to switch off"
     return Sheet("switched-off", title, setting, columns, [rows])

@@ -6,7 +6,9 @@ The evidence is about parts of the queries, single queries, features alone, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from math import isfinite
+from pathlib import Path
 
 import numpy as np
 
@@ -15,14 +17,18 @@ from ranksieve.recommendation.checking import Check, Drift, Helpful
 from ranksieve.recommendation.evidence import Alone, Evidence, Spent
 from ranksieve.recommendation.verdict import confidence
 from ranksieve.report.sheets.sheet import (
+    LONG,
+    SHOWN,
     Column,
     Entry,
     Fields,
     Sheet,
+    long_list,
     losses_and_gains,
     name_column,
     text_column,
 )
+from ranksieve.study.results import BASE
 from ranksieve.text import quantity
 
 _SUBSTITUTES = 3  # most substitutes to name
@@ -47,9 +53,9 @@ def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
     }
     notes = []
     if answer.has_costs:
-        fields[Column("cost")] = lambda kept: Entry(kept.cost, ".4g")
+        fields[Column("cost", importance=3)] = lambda kept: Entry(kept.cost, ".4g")
     if any(kept.loss is not None for kept in answer.kept):
-        fields[Column("loss without it")] = lambda kept: _percent(kept.loss)
+        fields[Column("loss without it", importance=3)] = lambda kept: _percent(kept.loss)
         fields[Column("interval", align="left")] = _interval
         notes.append(
             f"loss without it: of {answer.claim.measure}, relative to all features, with its 95% "
@@ -57,18 +63,22 @@ def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
             + _who_judges(answer)
         )
     if any(kept.stability is not None for kept in answer.kept):
-        fields[Column("stability")] = lambda kept: Entry(kept.stability, ".2f")
-        fields[Column("with copies")] = lambda kept: Entry(kept.cluster_stability, ".2f")
+        fields[Column("stability", importance=0)] = lambda kept: Entry(kept.stability, ".2f")
+        fields[Column("with copies", importance=0)] = lambda kept: Entry(
+            kept.cluster_stability, ".2f"
+        )
         notes.append(
             "stability: share of random halves of the queries on which it is selected; with "
             "copies: on which it or one of its substitutes is."
         )
     if alone is not None:
         values = alone.values
-        fields[Column("alone")] = lambda kept: Entry(values[kept.feature], ".4f")
+        fields[Column("alone", importance=0)] = lambda kept: Entry(values[kept.feature], ".4f")
         notes.append(f"alone: {answer.claim.measure} if the feature alone ranks.")
     if any(kept.substitutes for kept in answer.kept):
-        fields[text_column("substitutes")] = lambda kept: Entry(substitutes_text(kept, answer))
+        fields[text_column("substitutes", importance=2)] = lambda kept: Entry(
+            substitutes_text(kept, answer)
+        )
         notes.append(
             "substitutes: features that order documents nearly the same (|tau_b| of at least 0.9)"
             + (", with their costs." if answer.has_costs else ".")
@@ -91,7 +101,7 @@ def dropped_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
         values = alone.values
         fields[Column("alone")] = lambda one: Entry(values[one.feature], ".4f")
         notes.append(f"alone: {answer.claim.measure} if the feature alone ranks.")
-    fields[text_column("reason")] = lambda one: Entry(one.reason)
+    fields[text_column("reason", importance=2)] = lambda one: Entry(one.reason)
     title = f"Features to drop: {len(answer.dropped)}"
     return Sheet.of_items("dropped", title, "", fields, [answer.dropped], notes)
 
@@ -99,22 +109,28 @@ def dropped_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
 def front_sheet(answer: Recommendation) -> Sheet:
     """Cost and quality of all candidates, with those of the Pareto front marked."""
     claim = answer.claim
+
+    def mark(point: FrontPoint) -> str:
+        return "*" * point.is_front + "<" * answer.is_recommended(point)
+
     fields: Fields[FrontPoint] = {
         name_column("selector"): lambda point: Entry(point.selector),
-        Column("features"): lambda point: Entry(point.size),
-        Column("cost"): lambda point: Entry(point.cost, ".4g"),
-        Column("measure", claim.measure): lambda point: Entry(point.value, ".4f"),
-        Column("change"): lambda point: _percent(point.change, "+.2f"),
+        Column("features", importance=2): lambda point: Entry(point.size, mark=mark(point)),
+        Column("cost", importance=2): lambda point: Entry(point.cost, ".4g"),
+        Column("measure", claim.measure, importance=0): lambda point: Entry(point.value, ".4f"),
+        Column("change", importance=2): lambda point: _percent(point.change, "+.2f"),
         Column("bound"): (
             lambda point: _percent(point.lower if point.lower > -1e300 else None, "+.2f")
         ),
         Column("shown", align="left"): lambda point: Entry.yes_or_no(point.is_shown),
-        Column("front", align="left"): lambda point: Entry("*" if point.is_front else ""),
+        Column("front", only_csv=True): lambda point: Entry.yes(point.is_front),
+        Column("chosen", only_csv=True): lambda point: Entry.yes(answer.is_recommended(point)),
     }
+    pruned = ", and then pruned by cost" if answer.is_pruned else ""
     notes = [
+        f"*: on the front: no candidate that costs no more is better. <: chosen{pruned}.",
         f"change, bound: relative to all features; one-sided {confidence(claim.level)} lower bound "
         "of the candidate alone.",
-        "front: no candidate that costs no more is better.",
     ]
     if any(point.is_shown is not None for point in answer.front):
         notes.append(
@@ -124,6 +140,37 @@ def front_sheet(answer: Recommendation) -> Sheet:
         )
     title = "Cost and quality of the candidates"
     return Sheet.of_items("front", title, "", fields, [answer.front], notes)
+
+
+def shown_sheets(answer: Recommendation, directory: Path) -> list[Sheet]:
+    """What a terminal shows of :func:`recommendation_sheets`: of long lists, what matters.
+
+    That is the first features to keep, the features whose absence saves most, the front, and the
+    neighborhood of the choice; notes name the files in the directory that have all rows.
+    """
+    tables = directory / "tables"
+    saving = sorted(answer.dropped, key=lambda one: -one.cost)
+    kept = [long_list(kept_sheet(answer), tables)] if answer.kept else []
+    dropped = replace(answer, dropped=saving) if len(saving) > LONG else answer
+    shown = [long_list(dropped_sheet(dropped), tables)] if answer.dropped else []
+    return [*kept, *shown, _notable_front_sheet(answer, tables)]
+
+
+def _notable_front_sheet(answer: Recommendation, tables: Path) -> Sheet:
+    """The front, the choice, and the next smaller and larger candidates of its selector."""
+    if len(answer.front) <= SHOWN:
+        return front_sheet(answer)
+    same = [point for point in answer.front if point.selector == answer.selector]
+    same.sort(key=lambda point: point.size)
+    at = [index for index, point in enumerate(same) if answer.is_recommended(point)]
+    near = [point for index in at for point in same[max(index - 1, 0) : index + 2]]
+    shown = [p for p in answer.front if p.is_front or p in near or p.selector == BASE]
+    sheet = front_sheet(replace(answer, front=shown))
+    note = (
+        f"The front and the neighborhood of the choice: {len(shown)} of {len(answer.front)} "
+        f"candidates; {tables / 'front.csv'} has them all."
+    )
+    return replace(sheet, notes=[note, *sheet.notes])
 
 
 def _percent(share: float | None, form: str = ".2f") -> Entry:
@@ -180,8 +227,8 @@ def parts_sheet(answer: Recommendation, evidence: Evidence) -> Sheet:
     chosen.sort(key=lambda feature: (-counts[feature], feature not in kept, feature))
     fields: Fields[int] = {
         name_column("feature"): lambda feature: Entry(answer.feature_names[feature]),
-        Column("recommended", align="left"): _is_among(kept),
-        Column("times"): lambda feature: Entry(counts[feature]),
+        Column("recommended", align="left", importance=2): _is_among(kept),
+        Column("times", importance=2): lambda feature: Entry(counts[feature]),
     }
     for outcome in evidence.outcomes:
         fields[Column(f"part {outcome.part}", align="left")] = _is_among(outcome.features)
@@ -272,16 +319,17 @@ def _drift_sheet(found: Check) -> Sheet:
         Column("shift"): (
             lambda one: Entry(one.shift if isfinite(one.shift) else "turned", "+.1f")
         ),
-        Column("missing before"): lambda one: Entry(f"{one.missing_before:.1%}"),
+        Column("missing before", importance=0): lambda one: Entry(f"{one.missing_before:.1%}"),
         Column("missing now"): lambda one: Entry(f"{one.missing_now:.1%}"),
-        Column("notable", align="left"): lambda one: Entry.yes(one.is_notable),
+        Column("notable", align="left", importance=2): lambda one: Entry.yes(one.is_notable),
     }
     notes = [
         f"before, now: {found.verdict.measure} if the feature alone ranks the documents of each "
         "query; shift: the difference in standard errors, or turned if the other direction is now "
         "the better one; notable from 3 standard errors or 5% of missing values on."
     ]
-    return Sheet.of_items("drift", "Features that are kept", "", fields, [found.drift], notes)
+    notable_first = sorted(found.drift, key=lambda one: not one.is_notable)
+    return Sheet.of_items("drift", "Features that are kept", "", fields, [notable_first], notes)
 
 
 def _helpful_sheet(found: Check) -> Sheet:

@@ -19,7 +19,6 @@ from ranksieve.reproduction.paper import FOUR_DIGITS
 _PARAMETERS = {
     "lam": "lambda",
     "n_features": "features",
-    "features": "in order",
     "n_rounds": "rounds",
     "best_round": "rounds",
     "best_epoch": "epochs",
@@ -27,6 +26,7 @@ _PARAMETERS = {
     "best_restart": "restart",
 }
 """Names of parameters in tables."""
+_IMPORTANCE = {"within tolerance": 3, "features": 1}
 
 
 def reproduction_sheets(result: Reproduction) -> list[Sheet]:
@@ -56,6 +56,7 @@ def _sheets(result: Reproduction) -> Iterator[Sheet]:
         yield numbers.improvements_sheet(result)
     yield _methods(result)
     yield _choices(result)
+    yield _orders(result)
     for table in paper.unified_ranks:
         yield _ranks(result, table)
     yield numbers.best_numbers_sheet(result)
@@ -101,7 +102,11 @@ def _methods(result: Reproduction) -> Sheet:
         f"{result.paper.name}-methods",
         f"How methods were run on {result.facts.title}, and whether they are as published",
         "",
-        [METHOD, *map(Column, shown), text_column("settings")],
+        [
+            METHOD,
+            *(Column(name, importance=_IMPORTANCE.get(name, 0)) for name in shown),
+            text_column("settings", importance=2),
+        ],
         [rows],
         [*_methods_notes(result, names)],
     )
@@ -182,22 +187,15 @@ def _limit(result: Reproduction, name: str, what: Literal["mean", "folds"]) -> s
 
 def _choices(result: Reproduction) -> Sheet:
     rows: list[Row] = []
-    notes = []
     chosen = {name: own.chosen for name, own in result.outcomes.items() if any(own.chosen)}
     for name, ours in chosen.items():
-        published = result.published_choices(name)
         for parameter in ours[0]:
+            if parameter == "features":  # see _orders
+                continue
             first = [Entry(result.label(name)), Entry(_PARAMETERS.get(parameter, parameter))]
-            for source, folds in (("paper", published), ("ours", ours)):
-                if folds is not None:
-                    texts = [_format_choice(own, parameter) for own in folds]
-                    rows.append([*first, Entry(source), *map(Entry, texts)])
-        same = result.same_features(name)
-        if same is not None:
-            notes.append(
-                f"The features of {sum(same)} of {len(same)} folds are those of the paper, in the "
-                "same order."
-            )
+            for source, folds in _sources(result, name):
+                texts = [_format_choice(own, parameter) for own in folds]
+                rows.append([*first, Entry(source), *map(Entry, texts)])
     n_folds = max((len(ours) for ours in chosen.values()), default=0)
     return Sheet(
         f"{result.paper.name}-choices",
@@ -210,8 +208,50 @@ def _choices(result: Reproduction) -> Sheet:
             *(Column(f"fold {number}") for number in range(1, n_folds + 1)),
         ],
         [rows],
+    )
+
+
+def _orders(result: Reproduction) -> Sheet:
+    """The features of each fold, which may be many, in the order of choice."""
+    groups, notes = [], []
+    for name, outcome in result.outcomes.items():
+        if not any("features" in own for own in outcome.chosen):
+            continue
+        folds = enumerate(zip(*(own for _, own in _sources(result, name)), strict=True), start=1)
+        sources = [source for source, _ in _sources(result, name)]
+        groups.append(
+            [
+                [
+                    Entry(result.label(name)),
+                    Entry(f"fold {number}"),
+                    Entry(source),
+                    Entry(_format_choice(own, "features")),
+                ]
+                for number, both in folds
+                for source, own in zip(sources, both, strict=True)
+            ]
+        )
+        same = result.same_features(name)
+        if same is not None:
+            notes.append(
+                f"The features of {sum(same)} of {len(same)} folds are those of the paper, in the "
+                "same order."
+            )
+    return Sheet(
+        f"{result.paper.name}-features",
+        f"Features in the order of choice on the folds of {result.facts.title}",
+        "",
+        [METHOD, name_column("fold"), SOURCE, text_column("features")],
+        groups,
         notes,
     )
+
+
+def _sources(result: Reproduction, name: str) -> list[tuple[str, Sequence[Any]]]:
+    """Choices of a method on the folds: those of the paper, if they are published, and ours."""
+    published = result.published_choices(name)
+    ours = ("ours", result.outcomes[name].chosen)
+    return [ours] if published is None else [("paper", published), ours]
 
 
 def _format_choice(chosen: Any, parameter: str) -> str:

@@ -26,7 +26,7 @@ def folds_sheet(result: Reproduction) -> Sheet:
     """Values on every fold, and their means."""
     measures = result.paper.fold_measures
     n_folds = max(len(result.on_folds(name, measures[0])) for name in result.shown)
-    columns = [*(f"fold {number}" for number in range(1, n_folds + 1)), "mean"]
+    columns = [Column(f"fold {number}") for number in range(1, n_folds + 1)]
     groups: list[list[Row]] = [[] for _ in measures]
     for measure, rows in zip(measures, groups, strict=True):
         for name in result.shown:
@@ -37,7 +37,7 @@ def folds_sheet(result: Reproduction) -> Sheet:
         f"{result.paper.name}-folds",
         f"{result.paper.title}: paper and ours on the folds of {result.facts.title}",
         _setting(result),
-        [name_column("measure"), METHOD, SOURCE, *map(Column, columns)],
+        [name_column("measure"), METHOD, SOURCE, *columns, Column("mean", importance=2)],
         groups,
         _notes(result),
     )
@@ -148,7 +148,7 @@ def best_numbers_sheet(result: Reproduction) -> Sheet:
             name_column("selector"),
             name_column("ranker"),
             name_column("best on"),
-            Column("features", "k"),
+            Column("features", "k", importance=2),
             Column(measure),
             Column("difference", "diff"),
             Column("p (t-test)", only_csv=True),
@@ -207,9 +207,9 @@ def printed_numbers_sheet(result: Reproduction) -> Sheet:
         [
             name_column("selector"),
             name_column("ranker"),
-            *(Column(name, group="paper") for name in collections),
-            Column("validation", group="ours"),
-            Column("test", group="ours"),
+            *map(Column, collections),
+            Column("validation", group="ours", importance=2),
+            Column("test", group="ours", importance=2),
         ],
         [rows] if ours else [],
     )
@@ -254,7 +254,7 @@ def statements_sheet(result: Reproduction) -> Sheet:
         f"{result.paper.name}-statements",
         f"What the {result.paper.title} paper says of {about}, and what is found on {title}",
         setting,
-        [text_column("paper"), text_column("ours"), Column("holds")],
+        [text_column("paper"), text_column("ours"), Column("holds", importance=2)],
         [rows],
         result.paper.notes,
     )

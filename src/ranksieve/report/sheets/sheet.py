@@ -1,4 +1,4 @@
-"""A table as a value, independent of the output format, and how a wide one is folded."""
+"""A table as a value, independent of the output format, and how LaTeX folds a wide one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from ranksieve.text import on_one_line
+from ranksieve.text import on_one_line, quantity
 
 GAP = 2  # characters between columns
+LONG, SHOWN = 30, 20  # rows from which a list is long on a terminal, and those shown of it
 _DIGITS = 12  # decimals to compare; later ones differ by rounding
 
 
@@ -56,12 +58,15 @@ class Column:
     name: str  # unique, as in CSV
     heading: str = ""  # as printed; by default the name
     align: Literal["left", "right"] = "right"
-    # Whether it identifies rows. Such columns come first, and are repeated where a wide sheet is
-    # folded; adjacent columns of the same group stay together there.
+    # Whether it identifies rows. Such columns come first, and are repeated where LaTeX folds a wide
+    # sheet; adjacent columns of the same group stay together there.
     is_name: bool = False
     wraps: bool = False  # whether it has text that may be broken over lines
     group: str = ""
     only_csv: bool = False  # whether it appears only in CSV
+    # A terminal that is too narrow leaves out the columns of the least importance; of equals, the
+    # last. Names are only shortened.
+    importance: int = 1
 
     @property
     def above(self) -> str:
@@ -177,6 +182,32 @@ def _without_repeats(rows: Sequence[Row], n_names: int) -> list[Row]:
             same += 1
         shown.append([Entry("")] * same + list(row[same:]))
     return shown
+
+
+def first_rows(sheet: Sheet, most: int, rest: str = "") -> Sheet:
+    """Return the first rows of a sheet with one group, with a note on the rows left out.
+
+    ``rest`` says where all rows are; by default in the sheet's CSV file.
+    """
+    rows = list(sheet.rows)
+    if len(rows) <= most:
+        return sheet
+    rest = rest or f"tables/{sheet.name}.csv has them all"
+    note = f"{quantity(len(rows) - most, 'row')} left out; {rest}."
+    return replace(sheet, groups=[rows[:most]], notes=[note, *sheet.notes])
+
+
+def long_list(sheet: Sheet, tables: Path | None = None) -> Sheet:
+    """Return what a terminal shows of a list: its first rows, if it is long.
+
+    ``tables`` is the directory with its CSV file; by default, ``--format csv`` prints all rows.
+    """
+    if len(list(sheet.rows)) <= LONG:
+        return sheet
+    rest = "--format csv prints them all"
+    if tables is not None:
+        rest = f"{tables / sheet.name}.csv has them all"
+    return first_rows(sheet, SHOWN, rest)
 
 
 def losses_and_gains(differences: Sequence[float], most: int) -> tuple[list[int], list[int]]:

@@ -42,6 +42,9 @@ def setting_of(result: StudyResult) -> str:
         f"{result.tune} on validation queries.",
         f"Protocol: {result.protocol.strip().rstrip('.')}.",
     ]
+    if len(result.folds) > 1:
+        folds = "resamples" if are_resamples(result.folds) else "folds"
+        sentences.append(f"Means are over {folds} and seeds, tests and intervals over queries.")
     if result.missing != "none":
         sentences.append(f"Missing values: {result.missing}.")
     fixed = [
@@ -92,7 +95,7 @@ def comparison_sheet(result: StudyResult, ranker: str) -> Sheet:
     columns, cells = [SELECTOR], [[Entry(run.selector) for run in runs]]
     for measure in result.measures:
         means = rank_cells([run.chosen.mean(measure) for run in runs], with_ranks=True)
-        columns.append(Column(measure, group=measure))
+        columns.append(Column(measure, group=measure, importance=_importance(result, measure)))
         cells.append(
             [
                 replace(cell, mark=marks.get((run.selector, measure), ""))
@@ -100,9 +103,10 @@ def comparison_sheet(result: StudyResult, ranker: str) -> Sheet:
             ]
         )
         if with_spread:
-            columns.append(Column(f"{measure} sd", "sd", group=measure))
+            columns.append(Column(f"{measure} sd", "sd", group=measure, importance=0))
             cells.append([Entry(run.chosen.spread(measure), ".4f") for run in runs])
-    columns += [Column("features", group="all"), Column("unified rank", group="all")]
+    columns.append(Column("features", group="all", importance=2))
+    columns.append(Column("unified rank", group="all", importance=0))
     cells.append([Entry(run.chosen.n_features, ".1f") for run in runs])
     unified = unified_ranks(result, ranker)
     cells.append([Entry(unified[run.selector], ".2f") for run in runs])
@@ -117,6 +121,10 @@ def comparison_sheet(result: StudyResult, ranker: str) -> Sheet:
     )
 
 
+def _importance(result: StudyResult, measure: str) -> int:
+    return 3 if measure == result.main_measure else 1
+
+
 def folds_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
     """One measure on the test queries of each fold, and the average of the folds.
 
@@ -127,12 +135,12 @@ def folds_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
     _check_measure(result, measure)
     on_folds = zip(*(run.chosen.on_folds(measure).tolist() for run in runs), strict=True)
     average = [run.chosen.mean(measure) for run in runs]
-    names = [*_distinct([fold.name for fold in result.folds]), "average"]
+    names = _distinct([fold.name for fold in result.folds])
     return Sheet(
         stem("folds", ranker, measure),
         f"{measure} of selectors with {ranker} on each fold of {result.title}",
         setting_of(result),
-        [SELECTOR, *map(Column, names)],
+        [SELECTOR, *map(Column, names), Column("average", importance=2)],
         [_rows(runs, [*map(rank_cells, on_folds), rank_cells(average)])],
         ["Bold: the best of a fold, and on average."],
     )
@@ -156,13 +164,26 @@ def curves_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
         stem("curves", ranker, measure),
         f"{measure} by number of features with {ranker} on {result.title}",
         setting_of(result),
-        [SELECTOR, Column("chosen"), *(Column(str(k)) for k in numbers)],
+        [SELECTOR, Column("chosen", importance=len(numbers) + 2), *_number_columns(numbers)],
         [_rows(runs, [chosen, *curves])],
         [
             "chosen: with the number of features that validation queries chose on each fold; other "
             "columns: with this number of features, all else tuned. Bold: the best of a column."
         ],
     )
+
+
+def _number_columns(numbers: Sequence[int]) -> list[Column]:
+    """Columns of numbers of features, of which few span the curve.
+
+    A narrow terminal leaves out every second one, then every second of the others, and so on, but
+    neither the first nor the last.
+    """
+    steps = [(index & -index).bit_length() for index in range(len(numbers))]  # 0, 1, 2, 1, 3, ...
+    steps[0] = steps[-1] = len(numbers) + 1
+    return [
+        Column(str(number), importance=step) for number, step in zip(numbers, steps, strict=True)
+    ]
 
 
 def queries_sheet(result: StudyResult, ranker: str) -> Sheet:
@@ -230,8 +251,7 @@ def _mark(versus: Versus) -> str:
         if versus.difference > 0:
             return "+"
         worse = "-"
-    is_shown = versus.not_worse is not None and versus.not_worse.non_inferior
-    return worse + ("=" if is_shown else "")
+    return worse + ("=" if versus.is_not_worse else "")
 
 
 def _comparison_notes(
@@ -246,7 +266,7 @@ def _comparison_notes(
         )
         yield (
             f"=: shown to lose less than {MARGIN:.0%} of the mean of all features (non-inferiority "
-            f"test at the {1 - LEVEL:.0%} level, not corrected for the number of tests)."
+            "test over queries, with the same level and correction)."
         )
     else:
         yield f"Nothing is marked as better or worse: {BASE!r} is not in the study."

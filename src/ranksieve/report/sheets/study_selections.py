@@ -17,7 +17,8 @@ from ranksieve.report.sheets.sheet import (
 from ranksieve.report.sheets.study_quality import SELECTOR, setting_of, stem
 from ranksieve.study.comparison import (
     LEVEL,
-    MARGIN,
+    describe_enough,
+    enough_candidates,
     enough_features,
     share_of_random_below,
     stability_of,
@@ -49,8 +50,9 @@ def selected_sheet(result: StudyResult, ranker: str) -> Sheet:
             "parameters",
             wraps=any(len(text) > _WIDE for text in parameters),
             only_csv=not any(parameters),
+            importance=0,
         ),
-        text_column("features in order"),
+        text_column("features in order", importance=2),
     ]
     names = [str(name) for name in result.feature_names]
     whose = runs[0].selector if len(runs) == 1 else "selectors"
@@ -98,11 +100,11 @@ def stability_sheet(result: StudyResult, ranker: str) -> Sheet:
         SELECTOR,
         Column("features"),
         Column("Nogueira", group="Nogueira"),
-        Column("from", group="Nogueira"),
-        Column("to", group="Nogueira"),
-        Column("Jaccard"),
+        Column("from", group="Nogueira", importance=0),
+        Column("to", group="Nogueira", importance=0),
+        Column("Jaccard", importance=0),
         Column("random below"),
-        Column("enough features"),
+        Column("enough features", importance=2),
     ]
     return Sheet(
         stem("stability", ranker),
@@ -121,8 +123,9 @@ def _stability_row(result: StudyResult, run: Run, measure: str) -> Row:
     n_features = len(result.feature_names)
     stability = None if is_order else stability_of(run.chosen, n_features, fixed)
     index = None if stability is None else stability.nogueira
-    has_base = (BASE, run.ranker) in result.runs
-    enough = enough_features(result, run.selector, run.ranker, measure) if has_base else None
+    enough = None
+    if (run.selector, run.ranker) in enough_candidates(result):
+        enough = enough_features(result, run.selector, run.ranker, measure)
     return [
         Entry(run.selector),
         Entry(run.chosen.n_features, ".1f"),
@@ -152,10 +155,7 @@ def _stability_notes(result: StudyResult, ranker: str, measure: str) -> Iterator
     else:
         yield f"random below: unknown, as {RANDOM!r} is not in the study."
     if (BASE, ranker) in result.runs:
-        yield (
-            f"enough features: fewest that are shown to lose less than {MARGIN:.0%} of the mean "
-            f"{measure} of all features, as are all larger numbers tried; - if none is."
-        )
+        yield f"{describe_enough(result, measure)} - if none is, and for the baselines."
     else:
         yield f"enough features: unknown, as {BASE!r} is not in the study."
 

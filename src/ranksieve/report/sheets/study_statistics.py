@@ -13,14 +13,16 @@ from ranksieve.study.results import BASE, StudyResult
 from ranksieve.text import every
 
 _DIFFERENCE: Fields[Pair] = {
-    Column("difference", group="difference"): lambda pair: Entry(pair.difference, "+z.4f"),
+    Column("difference", group="difference", importance=2): (
+        lambda pair: Entry(pair.difference, "+z.4f")
+    ),
     Column("from", group="difference"): lambda pair: Entry(pair.interval.lower, "+z.4f"),
     Column("to", group="difference"): lambda pair: Entry(pair.interval.upper, "+z.4f"),
 }
 _QUERIES: Fields[Pair] = {
-    Column("won", group="queries"): lambda pair: Entry(pair.counts.wins),
-    Column("tied", group="queries"): lambda pair: Entry(pair.counts.ties),
-    Column("lost", group="queries"): lambda pair: Entry(pair.counts.losses),
+    Column("won", group="queries", importance=0): lambda pair: Entry(pair.counts.wins),
+    Column("tied", group="queries", importance=0): lambda pair: Entry(pair.counts.ties),
+    Column("lost", group="queries", importance=0): lambda pair: Entry(pair.counts.losses),
 }
 
 
@@ -60,7 +62,7 @@ def pairs_sheet(
         name_column("against"): lambda pair: Entry(pair.base),
         **_DIFFERENCE,
         Column("p", group="tests"): lambda pair: _format_p_value(pair.p_value),
-        Column("Holm", group="tests"): lambda pair: _format_p_value(pair.adjusted),
+        Column("Holm", group="tests", importance=2): lambda pair: _format_p_value(pair.adjusted),
         **_QUERIES,
     }
     return Sheet.of_items(
@@ -85,24 +87,26 @@ def _statistics_fields(one_measure: bool, one_ranker: bool) -> Fields[Versus]:
         name_column("ranker", only_csv=one_ranker): lambda v: Entry(v.ranker),
         name_column("selector"): lambda v: Entry(v.selector),
         **_DIFFERENCE,
-        Column("change %", group="difference"): lambda v: Entry(v.improvement, "+z.2f"),
+        Column("change %", group="difference", importance=0): lambda v: Entry(
+            v.improvement, "+z.2f"
+        ),
         Column("p (t-test)", "p", group="tests"): lambda v: _format_p_value(v.p_value),
-        Column("p (Holm)", "Holm", group="tests"): lambda v: _format_p_value(v.adjusted),
+        Column("p (Holm)", "Holm", group="tests", importance=2): (
+            lambda v: _format_p_value(v.adjusted)
+        ),
         Column("p (randomization)", only_csv=True): lambda v: _format_p_value(v.randomization_p),
         Column("p (Wilcoxon)", only_csv=True): lambda v: _format_p_value(v.wilcoxon_p),
-        Column("effect", group="size"): lambda v: Entry(v.effect, "+z.2f"),
+        Column("effect", group="size", importance=0): lambda v: Entry(v.effect, "+z.2f"),
         **_QUERIES,
         Column("bound %", group="not worse"): lambda v: _bound(v.not_worse),
-        Column("not worse", align="left", group="not worse"): lambda v: _verdict(v.not_worse),
+        Column("not worse", align="left", group="not worse", importance=2): (
+            lambda v: Entry.yes_or_no(v.is_not_worse)
+        ),
     }
 
 
 def _bound(shown: NonInferiority | None) -> Entry:
     return Entry(None if shown is None else 100 * shown.lower, "+z.2f")
-
-
-def _verdict(shown: NonInferiority | None) -> Entry:
-    return Entry.yes_or_no(None if shown is None else shown.non_inferior)
 
 
 def _format_p_value(value: float) -> Entry:
@@ -126,7 +130,7 @@ def _statistics_notes(base: str, n_comparisons: int) -> Iterator[str]:
         "won, tied, lost: queries."
     )
     yield (
-        f"not worse: whether the selector is shown to lose less than {MARGIN:.0%}; bound: largest "
-        f"loss that remains possible, the lower {LEVEL:.0%} bound of the change; both are not "
-        "corrected for the number of tests."
+        f"not worse: whether the selector is shown to lose less than {MARGIN:.0%} (Holm, as "
+        f"above); bound: largest loss that remains possible, the lower {LEVEL:.0%} bound of the "
+        "change, for this comparison alone."
     )
