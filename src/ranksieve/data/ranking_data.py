@@ -321,9 +321,9 @@ def fingerprint(*sources: RankingData) -> str:
     digest = hashlib.sha256()
     for data in sources:
         parts = [data.X.data, data.X.indices, data.X.indptr] if data.is_sparse else [data.X]
-        weights = [] if data.query_weights is None else [data.query_weights]
-        for part in (*parts, data.y, data.query_ptr, *weights):
-            digest.update(np.ascontiguousarray(part).tobytes())
+        for part in (*parts, data.y, data.query_ptr):
+            digest.update(np.ascontiguousarray(part).data)
         if data.query_weights is not None:
-            digest.update(b"weights" + data.query_weights.tobytes())
+            digest.update(b"weights")
+            digest.update(data.query_weights.data)
     return digest.hexdigest()[:16]
