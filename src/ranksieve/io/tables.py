@@ -200,8 +200,9 @@ def _check_agreement(
             f"{_describe_roles(roles)}, but there {_describe_roles(expected)}"
         )
     for one, other, word in ((expected, roles, "lacks"), (roles, expected, "has, in addition,")):
+        known = set(other.features)
         for name in one.features:
-            if name not in other.features:
+            if name not in known:
                 raise DataError(
                     f"{file.path}: its columns are not those of {first.path}: it {word} {name!r}"
                 )
