@@ -57,6 +57,10 @@ class Columns:
     files is left out. With ``features``, columns that match no pattern are left out, whatever they
     contain.
 
+    White space around ids is ignored. Query ids of CSV files are integers if all of them are whole
+    numbers (``1`` and ``1.0`` are one query, ``007`` is no number), else text. In Parquet files and
+    frames, the type of the column counts; floats that are all whole become integers.
+
     Patterns are those of a shell: ``*`` any characters, ``?`` one, ``[ab]`` one of these.
 
     Examples
