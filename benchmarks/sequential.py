@@ -104,10 +104,7 @@ def scikit_learn(queries: int, documents: int, features: int, k: int, trees: int
     data = _data(queries, documents, features)
     codes = data.query_codes
     folds = [
-        (
-            np.flatnonzero(np.isin(data.qid, fold.train.qid)),
-            np.flatnonzero(np.isin(data.qid, fold.test.qid)),
-        )
+        tuple(np.flatnonzero(np.isin(codes, part.positions)) for part in fold)
         for fold in make_folds(data, 5, 0)
     ]
     n_jobs = thread_count()

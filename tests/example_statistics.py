@@ -4,6 +4,8 @@ import time
 
 import numpy as np
 
+from ranksieve.engine import changes_state, starts_over
+
 
 class Sizes:
     """Returns of every kind that may be added up."""
@@ -35,10 +37,19 @@ class Rounds:
         self.seconds = seconds
         self.state = np.zeros(len(block.y))
 
+    @changes_state
     def step(self, weights):
         time.sleep(self.seconds)
         self.state = np.tanh(self.state + self.block.X @ weights)
         return self.block.X.T @ self.state
+
+    @starts_over()
+    def begin(self, value):
+        self.state = np.full(len(self.block.y), value)
+
+    def products(self, weights):
+        """Nothing that later calls depend on."""
+        return self.state @ (self.block.X @ weights)
 
 
 class Awkward:

@@ -50,6 +50,22 @@ def test_patterns():
     assert resolve(names, Columns(features="*")).features == tuple(names[2:])
 
 
+@pytest.mark.parametrize("what", ["drop", "features"])
+def test_a_long_list_of_names_does_not_go_through_all_columns_for_each(what):
+    class Table(dict):
+        rounds = 0
+
+        def __iter__(self):
+            Table.rounds += 1
+            return super().__iter__()
+
+    names = [f"f{number}" for number in range(300)]
+    table = Table.fromkeys(["label", "qid", *names], "")
+    roles = Columns(**{what: names[::2]}).resolve(table, "clicks.csv")
+    assert roles.features == tuple(names[1::2] if what == "drop" else names[::2])
+    assert Table.rounds < 30
+
+
 @pytest.mark.parametrize(
     ("names", "columns", "message"),
     [

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from ranksieve import Columns, DataError, RankingData
+from ranksieve import Columns, DataError, RankingData, read_parquet, write_parquet
 
 TABLE = {
     "query_id": ["b", "a", "b"],
@@ -139,3 +140,25 @@ def test_what_the_columns_are_is_logged(caplog):
         "Columns: label = relevance, query = query_id, document = doc_id, weight = weight; "
         "2 features: bm25, clicks; left out: new"
     ]
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        ([1.0, 1.0, 2.0], [1, 1, 2]),
+        ([1.0, 1.5, 2.0], [1.0, 1.5, 2.0]),
+        ([2.0**60, 2.0**60, 1.0], [2.0**60, 2.0**60, 1.0]),  # not exact
+        ([" a", "a ", "a b"], ["a", "a", "a b"]),
+        (["1", "1.0", "01"], ["1", "1.0", "01"]),  # the column is text
+    ],
+)
+def test_ids_are_plain(make, ids, expected, tmp_path):
+    table = {"qid": ids, "label": [0, 1, 0], "doc_id": ids, "f": [1.0, 2.0, 3.0]}
+    pq.write_table(pa.table(table), tmp_path / "ids.parquet")
+    for data in (RankingData.from_frame(make(table)), read_parquet(tmp_path / "ids.parquet")):
+        for found in (data.qid, data.doc_ids):
+            assert [(type(one), one) for one in found.tolist()] == [(type(e), e) for e in expected]
+    data = RankingData(np.eye(3), [0, 1, 0], ids, doc_ids=ids)
+    write_parquet(data, tmp_path / "own.parquet")
+    assert read_parquet(tmp_path / "own.parquet").qid.tolist() == ids  # as they were

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from ranksieve import DataError, RankingData, concatenate, make_ranking
+from ranksieve.data.ranking_data import fingerprint
 from ranksieve.selectors import GAS, GreedyRankRLS, RankFilter
 from tests import oracles
 
@@ -378,3 +379,28 @@ class TestWeights:
     def test_wrong_ones_are_refused(self, weights, message):
         with pytest.raises(DataError, match=message):
             RankingData(self.X, self.y, self.qid, sample_weight=weights)
+
+
+def test_the_fingerprint_hashes_each_part_once(monkeypatch):
+    class Recorded:
+        def __init__(self):
+            self.parts = []
+            hashed.append(self.parts)
+
+        def update(self, part):
+            self.parts.append(bytes(part))
+
+        def hexdigest(self):
+            return "0" * 64
+
+    hashed = []
+    plain = RankingData(X, Y, QID)
+    weighted = plain.with_weights([0.25, 0.5, 3.0])
+    prints = {fingerprint(plain), fingerprint(weighted), fingerprint(plain.with_weights([1, 1, 1]))}
+    assert len(prints) == 3
+    monkeypatch.setattr("ranksieve.data.ranking_data.hashlib.sha256", Recorded)
+    fingerprint(weighted)
+    (parts,) = hashed
+    data = [weighted.X, weighted.y, weighted.query_ptr, weighted.query_weights]
+    assert sum(map(len, parts)) == sum(part.nbytes for part in data) + len("weights")
+    assert parts.count(weighted.query_weights.tobytes()) == 1

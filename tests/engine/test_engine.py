@@ -1,6 +1,7 @@
 """The engine: sums in block order, state beside blocks, the same bits everywhere."""
 
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -11,13 +12,17 @@ import pytest
 from scipy import sparse
 
 from ranksieve import DataError, RankingData, limit_threads, make_ranking
-from ranksieve.engine import engine_of
+from ranksieve.engine import engine_of, engines
 from ranksieve.engine.dask import connect
-from ranksieve.engine.engines import block_runs
+from ranksieve.engine.engines import LocalWorkers, block_runs
+from ranksieve.engine.state import StateCalls
 from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.progress import listen
+from ranksieve.rankers.registry import RANKERS
+from ranksieve.selectors.registry import SELECTORS
 from ranksieve.sums.gram import centered_gram
 from ranksieve.sums.importance import Importance, feature_importance
+from tests.every_method import make_quick
 from tests.example_statistics import Awkward, Rounds, Sizes
 from tests.processes import forked_workers
 
@@ -216,6 +221,62 @@ def test_killed_workers_are_replaced_without_changing_a_bit(shard_directory):
         client.close()
     assert not set(survivors) & set(pids)
     assert results.tobytes() == again.tobytes() == expected.tobytes()
+
+
+def test_only_calls_that_change_the_state_are_kept_for_a_lost_worker(shard_directory, client):
+    with open_shards(shard_directory, client=client) as shards:
+        weights = np.linspace(-1e-3, 1e-3, shards.n_features)
+        with engine_of(shards).start(Rounds) as workers:
+            workers.sum("step", weights)
+            for _ in range(20):
+                workers.sum("products", weights)
+            workers.sum("step", -weights)
+            assert [method for method, _ in workers._calls] == ["step", "step"]
+            workers.collect("begin", 0.5)  # whatever the state was
+            workers.sum("step", weights)
+            assert [method for method, _ in workers._calls] == ["begin", "step"]
+
+
+class ForgetfulWorkers(LocalWorkers):
+    """Workers that are lost before every call, and know only the calls that are kept for that."""
+
+    def __init__(self, blocks, statistic, parameters, check=None):
+        super().__init__(blocks, statistic, parameters, check)
+        self._new = lambda: [statistic(block(), *parameters) for block in blocks]
+        self._calls = StateCalls(statistic)
+
+    def _results(self, method, arguments):
+        self._instances = self._new()
+        for known, given in self._calls:
+            list(super()._results(known, given))
+        yield from super()._results(method, arguments)
+        self._calls.add(method, arguments)
+
+
+def _with_states():
+    """Methods that work beside their blocks, and ways of theirs that use other statistics."""
+    for method in (*SELECTORS.values(), *RANKERS.values()):
+        if method.works_on_shards:
+            yield method.name, {}
+    for parameters in (
+        {"fitting": "back", "kappa": 4},
+        {"memory": "low", "search": "floating"},
+        {"criterion": "map"},
+    ):
+        yield "greedy-rankrls", parameters
+
+
+@pytest.mark.parametrize(("name", "parameters"), list(_with_states()))
+def test_methods_name_all_calls_that_change_a_state(name, parameters, monkeypatch):
+    data, _ = make_ranking(12, docs_per_query=6, n_noise=2, n_grades=3, random_state=1)
+    stops_early = "early_stopping_rounds" in make_quick(name).get_params()
+    held_out = {"eval_set": data} if stops_early else {}
+    expected = vars(make_quick(name, **parameters).fit(data, **held_out))
+    monkeypatch.setattr(engines, "LocalWorkers", ForgetfulWorkers)
+    found = vars(make_quick(name, **parameters).fit(data, **held_out))
+    for attribute in ("coef_", "selected_", "scores_", "rounds_", "validation_"):
+        if attribute in expected:
+            assert pickle.dumps(found[attribute]) == pickle.dumps(expected[attribute]), attribute
 
 
 def test_closed_shards_are_refused(shard_directory, client):

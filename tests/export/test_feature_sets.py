@@ -1,13 +1,16 @@
 """Feature sets of engines, cut to what models use."""
 
 import json
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ranksieve.costs import FeatureCosts
 from ranksieve.data import DataError
 from ranksieve.export import export_model
-from ranksieve.export.feature_sets import read_feature_set
+from ranksieve.export.feature_sets import FeatureSet, read_feature_set
 from tests.export.trained import NAMES, ranker_of, rows_for
 
 
@@ -60,6 +63,30 @@ class TestPlugin:
         assert list(found.prune(["mean"])) == ["title", "body", "mean"]
         assert list(found.prune(["script"])) == ["title", "body", "mean", "script"]
         assert list(found.prune(["other"])) == ["other"]  # its words are fields, not features
+
+    def test_thousands_that_refer_to_each_other(self, tmp_path):
+        """Each name was searched for in each definition, which would take many minutes."""
+        features = [template("f0")] + [
+            template(f"f{n}", template_language="derived_expression", template=f"f{n - 1} * 1.5")
+            for n in range(1, 3000)
+        ]
+        found = read_feature_set(store(tmp_path, {"features": features}), "plugin")
+        assert list(found.prune(["f2999"]).values()) == features
+        assert list(found.prune(["f1"])) == ["f0", "f1"]
+
+    @given(
+        names=st.lists(st.text("ab_.-é ", max_size=4), min_size=1, max_size=8, unique=True),
+        text=st.text("ab_.-é ", max_size=12),
+    )
+    def test_names_stand_alone(self, names, text):
+        entry = {"template_language": "derived_expression", "template": text}
+        entries = {name: entry | {"name": name} for name in names}
+        found = FeatureSet("plugin", "set.json", "", entries)
+        refers = r"(?<![A-Za-z0-9_.]){}(?![A-Za-z0-9_])"
+        expected = [
+            n for n in names if n == names[0] or re.search(refers.format(re.escape(n)), text)
+        ]
+        assert list(found.prune(names[:1])) == expected
 
 
 def test_solr(tmp_path):

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import json
 import logging
 import os
 import time
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranksieve import Columns, DataError, read_csv, write_parquet
+from ranksieve import Columns, DataError, read_csv, read_feature_log, write_parquet
 from ranksieve.io import delimited, open_if_tables, read_data
 from ranksieve.io.shards import convert_to_shards, open_shards
 from tests.io.test_letor import assert_identical
@@ -24,7 +25,10 @@ VALUES = st.one_of(
     st.integers(-(10**18), 10**18).map(str),
     st.sampled_from(["", "NULL", "nan", "1e300", "-0", "0.1", "1E5", "+3"]),
 )
-IDS = st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), min_size=1, max_size=5)
+# Without points: 1 and 1.0 would be one query.
+IDS = st.text(
+    st.characters(codec="utf-8", exclude_characters="\r\0."), min_size=1, max_size=5
+).filter(str.strip)
 
 
 @pytest.fixture
@@ -68,13 +72,61 @@ def test_rows_are_those_of_pythons_reader(tmp_path_factory, rows, suffix, ends, 
         delimited._BLOCK = block
     order = data.row_order
     plain = list(csv.reader(io.StringIO(text.getvalue(), newline=""), delimiter=separator))[1:]
-    assert [str(query) for query in data.qid.tolist()] == [plain[row][0] for row in order]
+    assert [str(query) for query in data.qid.tolist()] == [plain[row][0].strip() for row in order]
     assert data.y.tolist() == [float(plain[row][1]) for row in order]
-    assert data.doc_ids.tolist() == [plain[row][2] for row in order]
+    assert data.doc_ids.tolist() == [plain[row][2].strip() for row in order]
     expected = [[as_number(value) for value in plain[row][3:]] for row in order]
     assert data.X.tobytes() == np.array(expected).tobytes() or np.array_equal(
         data.X, expected, equal_nan=True
     )
+
+
+LONG = "123456789012345678901"
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        ([" 1 ", " 1", "1", "1.0"], [1, 1, 1, 1]),
+        (["1.00", "-2.0", "0", "1"], [1, 1, -2, 0]),
+        (["1", "1.0", "x"], ["1", "1.0", "x"]),  # text as it is written
+        ([" a", "a ", "a b"], ["a", "a", "a b"]),
+        (["007", "7", "7.0"], ["007", "7", "7.0"]),
+        (["1.1", "1.10"], ["1.1", "1.10"]),  # parts of something, perhaps
+        ([LONG, LONG[:-1] + "2", f"{LONG}.0"], [LONG, LONG, LONG[:-1] + "2"]),
+        (["1e3", "1000"], ["1e3", "1000"]),
+    ],
+)
+def test_the_type_of_query_ids_is_decided_once_for_the_column(write, ids, expected):
+    path = write("qid,label,f\n" + "".join(f"{query},1,{n}\n" for n, query in enumerate(ids)))
+    assert read_csv(path).qid.tolist() == expected
+    log = [
+        {"qid": query, "docs": [{"id": f" {n}", "[features]": f"f={n}"}]}
+        for n, query in enumerate(ids)
+    ]
+    judgments = {query: {f"{n}.0": 1} for n, query in enumerate(ids)}
+    path = write("".join(json.dumps(response) + "\n" for response in log), "log.jsonl")
+    data, _ = read_feature_log(path, judgments)
+    assert data.qid.tolist() == expected
+    assert sorted(data.doc_ids.tolist()) == [str(n) for n in range(len(ids))]
+
+
+def test_a_note_says_that_ids_are_numbers(write, caplog):
+    caplog.set_level(logging.INFO)
+    read_csv(write("qid,label,f\n1.0,1,2\n2.0,0,3\n"))
+    read_csv(write("qid,label,f\n1,1,2\n2,0,3\n"))
+    notes = [text for text in caplog.messages if not text.startswith("Columns: ")]
+    assert notes == ["All query ids are whole numbers, so 1.0 is the same query as 1"]
+
+
+def test_shards_refuse_an_id_that_is_written_in_two_ways(write, tmp_path):
+    path = write("qid,label,f\n 1,1,2\n1 ,0,3\n2.0,1,2\n")
+    convert_to_shards([path], tmp_path / "shards")
+    with open_shards(tmp_path / "shards") as shards:
+        assert shards.read().qid.tolist() == [1, 1, 2]
+    path = write("qid,label,f\n1,1,2\n1.0,0,3\n")
+    with pytest.raises(DataError, match="queries '1' and '1.0' have the same id as a number: wri"):
+        convert_to_shards([path], tmp_path / "other")
 
 
 def test_missing_values_flags_and_ids(write):

@@ -179,6 +179,19 @@ def test_several_logs_of_a_hit_are_one(save):
     assert read_rows(path, log="log") == [("rambo", "7555", 4, [3])]
 
 
+def test_two_logs_of_one_name_are_refused(save):
+    """The first one was dropped."""
+    logs = [{"main": [{"name": "a", "value": 1}]}, {"other": []}]
+    logs += [{"main": [{"name": "b", "value": 2}]}]
+    path = save(with_log(logs))
+    check_error(
+        path, ":1: hit 1: several logs are named 'main', in entries 1 and 3 of _ltrlog; give each"
+    )
+    check_error(path, ":1: hit 1: several logs are named 'main'", log="main")
+    logs[1]["other"] = [{"name": "c", "value": 3}]
+    assert read_rows(save(with_log(logs)), log="other") == [("rambo", "7555", 4, [3])]
+
+
 def test_sparse_logs_of_solr(save):
     """What they leave out has its default value; a dense log has all features."""
     told = solr_response("rambo", doc("7555", "a=1.0"), fl="id,[features format=sparse]")
@@ -398,7 +411,7 @@ def test_wrong_choices(save):
 
 NAMES = st.lists(st.text(max_size=8), min_size=1, max_size=5, unique=True)
 VALUES = st.one_of(st.floats(allow_infinity=False), st.just(0.0))
-IDS = st.text(min_size=1, max_size=5)
+IDS = st.text(max_size=5).map(str.strip).filter(bool)
 
 
 @st.composite

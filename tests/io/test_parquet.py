@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -161,3 +162,14 @@ def test_values_too_large_for_their_type_are_refused(tmp_path):
     for as_csr in (False, True):
         with pytest.raises(DataError, match="a feature value is too large for float32"):
             write_shards(read_parquet(path), tmp_path / "shards", dtype="float32", sparse=as_csr)
+
+
+def test_a_wide_file_is_not_opened_for_every_few_columns(tmp_path, monkeypatch):
+    X = np.arange(600.0).reshape(2, 300)
+    write_parquet(RankingData(X, [0, 1], ["a", "a"]), tmp_path / "wide.parquet")
+    opened, original = [], pq.ParquetFile
+    monkeypatch.setattr(
+        pq, "ParquetFile", lambda *args, **kw: opened.append(args) or original(*args, **kw)
+    )
+    np.testing.assert_array_equal(read_parquet(tmp_path / "wide.parquet").X, X)
+    assert len(opened) == 3  # for the schema, for labels and queries, and for features

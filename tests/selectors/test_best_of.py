@@ -19,7 +19,7 @@ def data():
 def test_equal_to_a_slow_version(data):
     names = ["top", "greedy-rankrls", "ig"]
     found = BestOf(3, selectors=names, ranker="rankrls", sizes=[2, 4]).fit(data)
-    train, judges = make_folds(data, 5, 0)[0]
+    train, judges = (part.take() for part in make_folds(data, 5, 0)[0])
     values = []
     for name in names:
         order = make_selector(name, data.n_features).fit(train).selected_
@@ -35,6 +35,17 @@ def test_equal_to_a_slow_version(data):
     assert found.best_ == names[best]
     expected = make_selector(names[best], data.n_features).fit(train).selected_[:3]
     assert found.selected_.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("fraction", "n_held_out"),
+    [(1e-12, 1), (0.01, 1), (0.07, 7), (0.2, 20), (0.4, 40), (0.5, 50), (0.7, 70), (0.999, 99)],
+)
+def test_the_fraction_of_the_queries_is_held_out(fraction, n_held_out):
+    data, _ = make_ranking(100, docs_per_query=3, random_state=1)
+    train, judges = BestOf(validation_fraction=fraction)._parts(data, None)
+    assert (train.n_queries, judges.n_queries) == (100 - n_held_out, n_held_out)
+    assert not set(train.query_ids.tolist()) & set(judges.query_ids.tolist())
 
 
 def test_queries_that_judge_are_those_of_eval_set(data):

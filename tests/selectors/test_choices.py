@@ -492,6 +492,19 @@ class TestLists:
         with pytest.raises(DataError, match="is not a label or a list of features"):
             feature_groups([{}, 1], ["a", "b"])
 
+    def test_many_groups_do_not_go_through_all_names_for_each(self):
+        class Names(list):
+            rounds = 0
+
+            def __iter__(self):
+                Names.rounds += 1
+                return super().__iter__()
+
+        names = Names(f"f{number}" for number in range(200))
+        groups = {str(n): [f"f{2 * n}", f"f{2 * n + 1}"] for n in range(100)}
+        assert feature_groups(groups, names) == [(2 * n, 2 * n + 1) for n in range(100)]
+        assert Names.rounds < 5
+
     def test_names_are_shown_on_one_line(self):
         X, y, qid = np.arange(8.0).reshape(4, 2), [0, 1, 0, 1], [1, 1, 2, 2]
         data = RankingData(X, y, qid, feature_names=["a\n\x1bb", "c"])

@@ -34,7 +34,8 @@ def slow_sizes(data, folds, leaves):
 
 def test_equal_to_a_slow_version(data):
     found = SizedTrees(3, ranker=FEW, leaves=[6, 2], random_state=5).fit(data)
-    expected = list(slow_sizes(data, make_folds(data, 2, 5), [2, 6]))
+    halves = [(fold.train.take(), fold.test.take()) for fold in make_folds(data, 2, 5)]
+    expected = list(slow_sizes(data, halves, [2, 6]))
     np.testing.assert_allclose(found.sizes_, expected, rtol=1e-12)
     leaves, trees, _ = max(expected, key=lambda size: size[2])
     assert found.size_[:2] == (leaves, trees)

@@ -6,6 +6,7 @@ import random
 import signal
 import textwrap
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -40,6 +41,11 @@ def planted():
     )
 
 
+def parts_of_folds(data, n):
+    """Training data and held-out data of each fold."""
+    return [(fold.train.take(), fold.test.take()) for fold in make_folds(data, n, 0)]
+
+
 def held_out_values(data, features, ranker, folds, measure="ndcg@10"):
     """Value of each held-out query, the slow and obvious way."""
     values = []
@@ -51,11 +57,36 @@ def held_out_values(data, features, ranker, folds, measure="ndcg@10"):
     return np.concatenate(values)
 
 
+@pytest.mark.parametrize(
+    "selector",
+    [
+        SequentialSelector(RankRLS(), 1, cv="leave-query-out"),
+        EliminationSelector(RankRLS(), "best", cv="leave-query-out", step=5),
+    ],
+    ids=lambda selector: type(selector).__name__,
+)
+def test_folds_are_not_copies_of_the_data(selector, planted, monkeypatch):
+    taken, most, take = [], [0], RankingData.take_queries
+
+    def take_and_count(self, queries):
+        found = take(self, queries)
+        taken.append(weakref.ref(found))
+        most.append(sum(one() is not None for one in taken))
+        return found
+
+    data, _ = planted
+    monkeypatch.setattr(RankingData, "take_queries", take_and_count)
+    with limit_threads(2):
+        selector.fit(data)
+    assert len(taken) >= 2 * data.n_queries  # to train and to judge, for each query
+    assert max(most) <= 12
+
+
 class TestSequential:
     @pytest.mark.parametrize("direction", ["forward", "backward"])
     def test_equal_to_brute_force(self, planted, direction):
         data, _ = planted
-        ranker, folds = RankSVM(), make_folds(data, 2, 0)
+        ranker, folds = RankSVM(), parts_of_folds(data, 2)
 
         def mean(features):
             return held_out_values(data, features, ranker, folds).mean()
@@ -79,7 +110,7 @@ class TestSequential:
     def test_values_of_queries(self, planted):
         data, _ = planted
         selector = SequentialSelector(RankSVM(), 2, measure="map", cv=4).fit(data)
-        folds = make_folds(data, 4, 0)
+        folds = parts_of_folds(data, 4)
         for fit, values in zip(selector.fits_, selector.values_, strict=True):
             expected = held_out_values(data, fit.features, RankSVM(), folds, "map")
             np.testing.assert_allclose(values, expected)
@@ -101,7 +132,7 @@ class TestSequential:
 
     def test_floating_search_is_the_exhaustive_optimum_where_greedy_is_not(self):
         data = nesting_trap()
-        folds = make_folds(data, 3, 0)
+        folds = parts_of_folds(data, 3)
 
         def mean(features):
             return held_out_values(data, features, RankRLS(), folds).mean()
@@ -147,6 +178,9 @@ class TestSequential:
         for wrong in (1, "ab", ([0],), ([0], [1], [2]), ([0], [999]), ([-1], [0]), ([0.5], [1])):
             with pytest.raises(DataError, match="cv: a fold should be a split, or a pair of lists"):
                 SequentialSelector(RankRLS(), 2, cv=[wrong]).fit(data)
+
+        with pytest.raises(DataError, match="cv: in fold 0, a query is listed twice"):
+            SequentialSelector(RankRLS(), 2, cv=[([0, 0], [1])]).fit(data)
 
     def test_the_number_of_threads_changes_nothing(self, planted):
         data, _ = planted
@@ -442,7 +476,7 @@ class TestElimination:
     def test_the_curve_is_that_of_folds_that_eliminate_alone(self, planted):
         data, _ = planted
         selector = EliminationSelector(RankSVM(), "best", cv=2).fit(data)
-        folds = make_folds(data, 2, 0)
+        folds = parts_of_folds(data, 2)
         for fit, values in zip(selector.fits_, selector.values_, strict=True):
             k = len(fit.features)
             expected = []

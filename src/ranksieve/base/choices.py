@@ -247,20 +247,23 @@ def feature_indices(what: str, items: Any, names: Sequence[str] | np.ndarray) ->
     A single feature counts as a list of one, None as an empty list. A set is sorted in the order of
     the data.
     """
-    if items is None:
-        return []
+    return [] if items is None else _indices(what, items, _positions(names))
+
+
+def _positions(names: Sequence[str] | np.ndarray) -> dict[str, int]:
+    return {name: index for index, name in enumerate(names)}
+
+
+def _indices(what: str, items: Any, known: Mapping[str, int]) -> list[int]:
+    """Like :func:`feature_indices`, given the index of each name."""
     is_list = isinstance(items, Iterable) and not isinstance(items, str)
-    listed = list(items) if is_list else [items]
-    known: dict[str, int] = {}
-    if any(isinstance(item, str) for item in listed):
-        known = {name: index for index, name in enumerate(names)}
-    found = [_index(what, item, known, len(names)) for item in listed]
+    found = [_index(what, item, known) for item in (items if is_list else [items])]
     if len(set(found)) != len(found):
         raise DataError(f"{what} lists a feature twice")
     return sorted(found) if isinstance(items, (set, frozenset)) else found
 
 
-def _index(what: str, item: Any, known: Mapping[str, int], n_features: int) -> int:
+def _index(what: str, item: Any, known: Mapping[str, int]) -> int:
     if isinstance(item, str):
         if item not in known:
             raise DataError(f"{what}: no feature is named {item!r}{nearest_name(item, known)}")
@@ -268,8 +271,8 @@ def _index(what: str, item: Any, known: Mapping[str, int], n_features: int) -> i
     if not isinstance(item, Integral) or isinstance(item, bool):
         raise DataError(f"{what}: {item!r:.60} is neither a name nor an index of a feature")
     index = int(item)
-    if not 0 <= index < n_features:
-        raise DataError(f"{what}: no feature {index}; indices are 0 to {n_features - 1}")
+    if not 0 <= index < len(known):
+        raise DataError(f"{what}: no feature {index}; indices are 0 to {len(known) - 1}")
     return index
 
 
@@ -282,7 +285,8 @@ def feature_groups(groups: Any, names: Sequence[str] | np.ndarray) -> list[Group
     listed = list(groups.values() if isinstance(groups, Mapping) else groups)
     several = (list, tuple, set, frozenset, np.ndarray)
     if isinstance(groups, Mapping) or any(isinstance(group, several) for group in listed):
-        found = [tuple(feature_indices("groups", group, names)) for group in listed]
+        known = _positions(names)
+        found = [tuple(_indices("groups", group, known)) for group in listed if group is not None]
         together = {feature for group in found for feature in group}
         if len(together) != sum(map(len, found)):
             raise DataError("groups: a feature is in two groups; list it once")

@@ -57,6 +57,10 @@ class Columns:
     files is left out. With ``features``, columns that match no pattern are left out, whatever they
     contain.
 
+    White space around ids is ignored. Query ids of CSV files are integers if all of them are whole
+    numbers (``1`` and ``1.0`` are one query, ``007`` is no number), else text. In Parquet files and
+    frames, the type of the column counts; floats that are all whole become integers.
+
     Patterns are those of a shell: ``*`` any characters, ``?`` one, ``[ab]`` one of these.
 
     Examples
@@ -285,18 +289,21 @@ class _Resolution:
 
     def _matching(self, what: str) -> list[str]:
         """Names of the columns that match one of the patterns, each of which must match."""
-        patterns = getattr(self.columns, what)
-        for pattern in patterns:
-            if not any(self._matches(name, pattern) for name in self.table):
+        matching: set[str] = set()
+        for pattern in getattr(self.columns, what):
+            # An exact column name matches only that column, even if it looks like a pattern.
+            found = (
+                {pattern}
+                if pattern in self.table
+                else {name for name in self.table if fnmatchcase(name, pattern)}
+            )
+            if not found:
                 self._fail(
                     f"no column matches {pattern!r} of {what}; columns are "
                     f"{_list_names(list(self.table))}"
                 )
-        return [name for name in self.table if any(self._matches(name, p) for p in patterns)]
-
-    def _matches(self, name: str, pattern: str) -> bool:
-        # An exact column name matches only that column, even if it looks like a pattern.
-        return name == pattern if pattern in self.table else fnmatchcase(name, pattern)
+            matching |= found
+        return [name for name in self.table if name in matching]
 
     def _check_exists(self, name: str) -> None:
         if name not in self.table:

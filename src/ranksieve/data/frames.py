@@ -11,7 +11,7 @@ import numpy as np
 
 from ranksieve.data.columns import ColumnRoles, Columns, check_named
 from ranksieve.data.errors import DataError
-from ranksieve.data.inputs import is_frame
+from ranksieve.data.inputs import is_frame, whole_numbers
 
 T = TypeVar("T")
 
@@ -153,6 +153,17 @@ def ids_of(column: Any) -> np.ndarray:
     return values
 
 
+def _plain_ids(column: Any) -> np.ndarray:
+    """Like :func:`ids_of`, but without the white space around text, and 1 for 1.0."""
+    ids = ids_of(column)
+    if ids.dtype.kind != "O":
+        return whole_numbers(ids)
+    plain = [value.strip() if isinstance(value, str) else value for value in ids.tolist()]
+    ids = np.empty(len(plain), dtype=object)
+    ids[:] = plain
+    return ids
+
+
 def _to_numpy(column: Any) -> np.ndarray:
     import pyarrow as pa
 
@@ -168,11 +179,13 @@ def special_arrays(
     first_row: int,
     *,
     ids_are_text: bool = False,
+    ids_are_ours: bool = False,
 ) -> dict[str, Any]:
     """Checked labels, queries, documents and weights, by their parameter names in RankingData.
 
     Messages name a row by ``place`` and its number, counted from ``first_row``. If ids come from
-    text files, empty ones are missing.
+    text files, empty ones are missing. Ids that others wrote are
+    made plain.
     """
     import pyarrow.types as kinds
 
@@ -182,10 +195,11 @@ def special_arrays(
                 f"{place} {first_row}: column {name!r} holds values of type {table[name].type}, "
                 "but ids must be numbers or text"
             )
+    read_ids = ids_of if ids_are_ours else _plain_ids
     arrays: dict[str, Any] = {
         "y": numbers_of(table[roles.label]).astype(np.float64),
-        "qid": ids_of(table[roles.qid]),
-        "doc_ids": None if roles.doc_id is None else ids_of(table[roles.doc_id]),
+        "qid": read_ids(table[roles.qid]),
+        "doc_ids": None if roles.doc_id is None else read_ids(table[roles.doc_id]),
         "sample_weight": None,
     }
     if roles.weight is not None:

@@ -116,6 +116,7 @@ def default_names(n_features: int) -> np.ndarray:
 
 
 _FEW = 2**16
+_EXACT = 2.0**53  # from here on, floats are not all whole numbers
 
 
 @lru_cache(maxsize=8)
@@ -232,6 +233,13 @@ def join_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
     if len({part.dtype.kind for part in parts}) > 1:
         parts = [part.astype(object) for part in parts]
     return np.concatenate(parts)
+
+
+def whole_numbers(ids: np.ndarray) -> np.ndarray:
+    """Floats as integers if all of them are whole and exact; other ids unchanged."""
+    if ids.dtype.kind != "f" or not np.all((np.abs(ids) <= _EXACT) & (ids == np.floor(ids))):
+        return ids
+    return ids.astype(np.int64)
 
 
 def join_documents(parts: Sequence[np.ndarray | None], n_rows: Sequence[int]) -> np.ndarray | None:

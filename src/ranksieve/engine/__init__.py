@@ -14,9 +14,10 @@ The interface is three methods::
 
 A method returns a number, an array or a tuple of arrays. Attributes of an instance stay with its
 block until ``workers.close()`` (or the end of a ``with``), so that iterative methods keep their
-caches there and communicate only small arrays. If a Dask worker dies, its blocks are opened by
-another one and all calls so far are repeated there; so the state of an instance must depend only on
-its block, its parameters and the calls that it got.
+caches there and communicate only small arrays. A method on whose calls later results depend is
+marked by the decorator ``changes_state``, or by ``starts_over`` if earlier calls no longer matter
+after it. If a Dask worker dies, its blocks are opened by another one and these calls are repeated
+there; so the state of an instance must depend only on its block, its parameters and these calls.
 
 Queries may have weights (``block.query_weights``, None if each has weight 1), by which a statistic
 multiplies the terms of its sums.
@@ -67,12 +68,15 @@ from ranksieve.engine.engines import (
     total_weight,
     whole_block,
 )
+from ranksieve.engine.state import changes_state, starts_over
 
 __all__ = [
     "engine_of",
     "Engine",
     "Workers",
     "LocalEngine",
+    "changes_state",
+    "starts_over",
     "Source",
     "fits_in_memory",
     "in_memory",

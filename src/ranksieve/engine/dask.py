@@ -4,7 +4,8 @@ Each Dask worker hosts a run of shards in one actor, which calls the instances o
 the worker's threads. Arguments are broadcast to the hosts; each returns one result per block, and
 they are added here in block order, so that the sum has the same bits on any number of workers.
 
-If a worker dies, its shards are opened by another one and all calls so far are repeated there.
+If a worker dies, its shards are opened by another one and the calls that led to the state of its
+instances are repeated there. The arguments of other calls are not kept.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
 from ranksieve.engine.engines import Engine, LocalWorkers, Workers
+from ranksieve.engine.state import Call, StateCalls
 from ranksieve.io.shards import Shards, open_shards
 from ranksieve.io.shards.files import Checks
 from ranksieve.threads import limit_threads
@@ -27,8 +29,6 @@ from ranksieve.threads import limit_threads
 _PATIENCE = 60.0  # seconds to wait for a worker when none is left
 _MOST_LOSSES = 5  # per assignment; work that kills its worker would otherwise kill all workers
 _POLL = 5.0  # seconds between checks that a worker is alive
-
-Call = tuple[str, tuple[Any, ...]]
 
 
 class DaskEngine(Engine):
@@ -136,7 +136,7 @@ class DaskWorkers(Workers):
         super().__init__(statistic, shards.n_shards)
         self._shards, self._client = shards, client
         self._recipe = (statistic, parameters)
-        self._calls: list[Call] = []
+        self._calls = StateCalls(statistic)
         threads = self._threads_of_workers()
         runs = _shard_runs(shards.n_shards, len(threads))
         workers = sorted(threads)
@@ -173,7 +173,7 @@ class DaskWorkers(Workers):
                 self._reopen(assignment)
                 results = self._repeat_call(assignment, method, arguments)
             yield from results
-        self._calls.append((method, arguments))
+        self._calls.add(method, arguments)
 
     def _ask(self, assignment: _Assignment, method: str, arguments: tuple[Any, ...]) -> Any:
         """Start a call; None if the worker was lost before."""
@@ -198,7 +198,7 @@ class DaskWorkers(Workers):
             self._move(assignment)
             try:
                 assignment.actor = self._wait(assignment, assignment.creation)
-                self._wait(assignment, assignment.actor.replay(self._calls))
+                self._wait(assignment, assignment.actor.replay(list(self._calls)))
                 return
             except _LostWorkerError:
                 continue

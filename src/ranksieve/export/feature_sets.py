@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from ranksieve.data import DataError
@@ -18,7 +19,10 @@ _EXPECTED = {
     "solr": "the JSON of Solr's feature store, a list of features",
     "elasticsearch": "JSON with a list 'feature_extractors', as in 'learning_to_rank'",
 }
-_WORD = r"(?<![A-Za-z0-9_.]){}(?![A-Za-z0-9_])"
+# A reference to a feature is its name with no word character next to it, and no dot before it. So
+# it begins with a whole word, which is empty if the name begins with another character.
+_WORD = re.compile(r"(?<![A-Za-z0-9_.])[A-Za-z0-9_]*", re.ASCII)
+_FIRST_WORD = re.compile(r"[A-Za-z0-9_]*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -44,14 +48,24 @@ class FeatureSet:
             waiting += new
         return {name: entry for name, entry in self.entries.items() if name in kept}
 
+    @cached_property
+    def _names_by_word(self) -> dict[str, list[str]]:
+        """Names of the features by their first words."""
+        names: dict[str, list[str]] = {}
+        for name in self.entries:
+            names.setdefault(_FIRST_WORD.match(name)[0], []).append(name)  # type: ignore[index]
+        return names
+
     def _references(self, entry: dict[str, Any]) -> Iterator[str]:
         """Yield the names of other features that the definition of a feature refers to."""
         own_name = _name_of(entry, self.kind)
-        texts = list(_referring_texts(entry, self.kind))
-        for name in self.entries:
-            pattern = _WORD.format(re.escape(name))
-            if name != own_name and any(re.search(pattern, text) for text in texts):
-                yield name
+        for text in _referring_texts(entry, self.kind):
+            for word in _WORD.finditer(text):
+                for name in self._names_by_word.get(word[0], ()):
+                    end = word.start() + len(name)
+                    is_whole = not _FIRST_WORD.match(text, end)[0]  # type: ignore[index]
+                    if text.startswith(name, word.start()) and is_whole and name != own_name:
+                        yield name
 
 
 def _referring_texts(entry: dict[str, Any], kind: Kind) -> Iterator[str]:

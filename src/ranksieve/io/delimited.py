@@ -58,7 +58,8 @@ def read_csv(
     Returns
     -------
     RankingData
-        Query ids are integers if all of them look like integers, else strings.
+        Query ids are integers if all of them are whole numbers, so that 1 and 1.0 are one query,
+        else text as it is written, without the white space around it. Document ids are text.
 
     Examples
     --------

@@ -20,14 +20,8 @@ from ranksieve.io.files import (
     replace_on_success,
     total_size,
 )
-from ranksieve.io.letor_blocks import (
-    Grammar,
-    TextBlock,
-    are_integers,
-    decode,
-    header_names,
-    read_blocks,
-)
+from ranksieve.io.ids import settle_text_ids
+from ranksieve.io.letor_blocks import Grammar, TextBlock, decode, header_names, read_blocks
 from ranksieve.text import parse_number
 
 _QUERY_ID = re.compile(r"[^\s#\0]+")
@@ -69,7 +63,7 @@ def read_letor(
     -------
     RankingData
         ``doc_ids`` are the comments (only X of LETOR's ``docid = X inc = ...``), or None if no
-        row has one. Query ids are integers if all of them look like integers, else strings.
+        row has one. Query ids are integers if all of them are whole numbers, else strings.
 
     Notes
     -----
@@ -111,9 +105,8 @@ def read_letor(
 def _query_ids(blocks: list[TextBlock]) -> np.ndarray:
     ids = [query for block in blocks for query in block.run_ids]
     lengths = np.concatenate([block.run_lengths for block in blocks])
-    if are_integers(ids):
-        return np.repeat(np.array([int(query) for query in ids], dtype=np.int64), lengths)
-    return np.repeat(np.array([decode(query) for query in ids], dtype=object), lengths)
+    texts = np.array([decode(query) for query in ids], dtype=object)
+    return np.repeat(settle_text_ids(texts), lengths)
 
 
 def _join_document_ids(blocks: list[TextBlock]) -> np.ndarray | None:

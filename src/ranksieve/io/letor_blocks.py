@@ -29,7 +29,6 @@ from ranksieve.progress import track
 from ranksieve.threads import ordered_map
 
 _FEATURE_NAME = re.compile(r"#\s*([0-9]{1,10}):(.*)")
-_PLAIN_INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,17}")
 _MAX_DENSE_INDEX = 2**20
 _INFINITE_VALUE, _LARGE_VALUE = -1, -2  # errors in addition to those of the kernel
 
@@ -319,8 +318,3 @@ def header_names(names: dict[int, str], n_features: int, source: Path) -> list[s
     for name in repeated(all_names):
         raise DataError(f"{source}: the header names two features {name!r}")
     return all_names
-
-
-def are_integers(query_ids: Iterable[bytes]) -> bool:
-    """Whether all query ids are integers in canonical form, so that conversion is lossless."""
-    return all(map(_PLAIN_INTEGER.fullmatch, query_ids))

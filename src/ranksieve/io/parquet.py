@@ -24,7 +24,8 @@ from ranksieve.io.records import checksum_of
 from ranksieve.io.tables import Tables
 
 _ROWS_PER_GROUP = 65_536
-_COLUMNS = 16  # columns at a time; they fill a cache line of a row
+_COLUMNS = 16  # columns at a time, at least; they fill a cache line of a row
+_VALUES = _COLUMNS * _ROWS_PER_GROUP  # values at a time, at most
 _METADATA_KEY = b"ranksieve"
 
 
@@ -163,35 +164,40 @@ class ParquetTable:
         self, numbers: Sequence[str], others: Sequence[str], rows: int
     ) -> Iterator[tuple[Any, int]]:
         """Yield batches of some columns, with the number of their rows."""
-        import pyarrow.parquet as pq
-
-        with (
-            explain_parquet_errors(self.path),
-            # Pre-buffering would read the whole file into memory, and a buffer would become as
-            # large as a damaged page says that it is.
-            pq.ParquetFile(
-                self.path, pre_buffer=False, memory_map=True, page_checksum_verification=True
-            ) as file,
-        ):
+        with self._open() as file:
             for batch in file.iter_batches(rows, columns=[*numbers, *others]):
                 yield batch, batch.num_rows
 
     def fill(self, names: Sequence[str], X: np.ndarray) -> Iterator[int]:
         """Read columns of numbers into an array of all rows; yield the number read so far.
 
-        A few columns at a time, because each open column takes a few MB.
+        A few columns at a time, because each open column of many rows takes a few MB; but Arrow
+        looks at all columns each time.
         """
-        for first in range(0, len(names), _COLUMNS):
-            some = names[first : first + _COLUMNS]
-            row = 0
-            for batch, n_rows in self.batches(some, [], _ROWS_PER_GROUP):
-                columns = dict(zip(some, batch.columns, strict=True))
-                part = X[row : row + n_rows, first : first + len(some)]
-                fill_features(part, columns, some, f"{self.path}: row", row)
-                row += n_rows
-            if row != len(X):
-                raise DataError(f"{self.path}: is damaged: it has {row} rows, not {len(X)}")
-            yield len(some)
+        width = max(_COLUMNS, _VALUES // max(1, min(self.size, _ROWS_PER_GROUP)))
+        with self._open() as file:
+            for first in range(0, len(names), width):
+                some = names[first : first + width]
+                row = 0
+                for batch in file.iter_batches(_ROWS_PER_GROUP, columns=some):
+                    columns = dict(zip(some, batch.columns, strict=True))
+                    part = X[row : row + batch.num_rows, first : first + len(some)]
+                    fill_features(part, columns, some, f"{self.path}: row", row)
+                    row += batch.num_rows
+                if row != len(X):
+                    raise DataError(f"{self.path}: is damaged: it has {row} rows, not {len(X)}")
+                yield len(some)
+
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
+        """Open the file, which takes time in proportion to the number of its columns."""
+        import pyarrow.parquet as pq
+
+        # Pre-buffering would read the whole file into memory, and a buffer would become as large as
+        # a damaged page says that it is.
+        options = dict(pre_buffer=False, memory_map=True, page_checksum_verification=True)
+        with explain_parquet_errors(self.path), pq.ParquetFile(self.path, **options) as file:
+            yield file
 
 
 @contextmanager

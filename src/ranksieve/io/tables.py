@@ -21,7 +21,7 @@ from ranksieve.data.frames import (
 )
 from ranksieve.data.inputs import join_ids
 from ranksieve.io.collecting import DenseRows, group_by_query, rows_for
-from ranksieve.io.letor_blocks import are_integers
+from ranksieve.io.ids import settle_text_ids
 from ranksieve.progress import track
 
 _ROWS, _BATCH_BYTES = 65_536, 2**25  # the most of a batch
@@ -162,7 +162,12 @@ class Tables:
                 X = np.empty((batch.num_rows, len(names)), dtype=dtype or self.dtype)
                 fill_features(X, columns, names, place, row)
                 arrays = special_arrays(
-                    columns, self.roles, place, row, ids_are_text=file.ids_are_text
+                    columns,
+                    self.roles,
+                    place,
+                    row,
+                    ids_are_text=file.ids_are_text,
+                    ids_are_ours=file.known is not None,
                 )
                 aside = {name: ids_of(columns[name]) for name in self.aside}
                 yield TableBatch(file, row, amount, X, arrays, aside)
@@ -172,18 +177,15 @@ class Tables:
                 raise DataError(f"{file.path}: no rows")
 
 
-def convert_text_ids(ids: np.ndarray) -> np.ndarray:
-    """Ids that were read as text: integers if all of them look like integers."""
-    distinct = set(ids.tolist())
-    return ids.astype(np.int64) if are_integers(i.encode() for i in distinct) else ids
-
-
 def _join_query_ids(batches: Sequence[TableBatch]) -> np.ndarray:
-    """Query ids of all rows; those of text are settled together."""
+    """Query ids of all rows; those of text files are settled together."""
     ids = [batch.special["qid"] for batch in batches]
     texts = [n for n, batch in enumerate(batches) if batch.file.ids_are_text]
     if texts:
-        settled = convert_text_ids(np.concatenate([ids[n] for n in texts]))
+        given = np.concatenate([ids[n] for n in texts])
+        settled = settle_text_ids(given)
+        if settled is not given and any("." in text for text in set(given.tolist())):
+            _log.info("All query ids are whole numbers, so 1.0 is the same query as 1")
         ends = np.cumsum([len(ids[n]) for n in texts])[:-1]
         for number, part in zip(texts, np.split(settled, ends), strict=True):
             ids[number] = part
@@ -200,8 +202,9 @@ def _check_agreement(
             f"{_describe_roles(roles)}, but there {_describe_roles(expected)}"
         )
     for one, other, word in ((expected, roles, "lacks"), (roles, expected, "has, in addition,")):
+        known = set(other.features)
         for name in one.features:
-            if name not in other.features:
+            if name not in known:
                 raise DataError(
                     f"{file.path}: its columns are not those of {first.path}: it {word} {name!r}"
                 )

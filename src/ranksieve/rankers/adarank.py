@@ -9,7 +9,7 @@ import numpy as np
 
 from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
-from ranksieve.engine import Source, Workers, engine_of, total_weight
+from ranksieve.engine import Source, Workers, changes_state, engine_of, total_weight
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, Ties
 from ranksieve.rankers.base import LinearRanker
@@ -71,6 +71,7 @@ class QueryValues:
         """Weight of all queries, and weighted sums of the candidates' values."""
         return float(self.weights.sum()), self.weights @ self.values
 
+    @changes_state
     def advance(self, feature: int, alpha: float, weight: float) -> tuple[float, float, np.ndarray]:
         """Add a feature and update the weights; return the model's value, then :meth:`sums`.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ranksieve.choosing import EarlyStopping
 from ranksieve.data import Block
-from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.engine import Source, Workers, changes_state, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.sums.chunks import FeatureColumns
 from ranksieve.sums.held_out import Measured, orient
@@ -25,6 +25,7 @@ class GrowingModel(Measured):
         self.columns = FeatureColumns(block.X)
         self.scores = np.zeros(len(block.y))
 
+    @changes_state
     def add(self, feature: int, alpha: float, threshold: float | None) -> tuple[float, float]:
         """Add ``alpha`` times a feature, or where it is above a threshold; see :meth:`total`."""
         column = self.columns[feature]

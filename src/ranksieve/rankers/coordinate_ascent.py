@@ -14,7 +14,14 @@ from ranksieve._kernels.ascent import TrialArrays, add_trials
 from ranksieve._kernels.rows import score_models
 from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.data import Block
-from ranksieve.engine import Source, Workers, engine_of, total_weight
+from ranksieve.engine import (
+    Source,
+    Workers,
+    changes_state,
+    engine_of,
+    starts_over,
+    total_weight,
+)
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, NotNegative, Seed, Ties
 from ranksieve.rankers.base import LinearRanker
@@ -56,6 +63,7 @@ class Trials:
         self.is_informative &= self.weights > 0
         self.scores = np.zeros(len(block.y))
 
+    @starts_over()
     def begin(self, coef: np.ndarray) -> float:
         """Score documents by all weights; return the sum over queries of the measure."""
         features, coefs = np.arange(len(coef)), coef[:, None]
@@ -65,11 +73,13 @@ class Trials:
             self.block.check_finite()
         return self._rank()
 
+    @changes_state
     def move(self, feature: int, delta: float) -> float:
         """Change the weight of a feature; return the sum over queries of the measure."""
         self.scores += delta * self.columns[feature]
         return self._rank()
 
+    @changes_state
     def scale(self, factor: float) -> None:
         """Multiply the scores by a power of two, which is exact."""
         self.scores *= factor

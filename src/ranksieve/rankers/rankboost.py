@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve._kernels.losses import add_potentials, pair_potentials
 from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.data import Block, DataError
-from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.engine import Source, Workers, changes_state, engine_of, starts_over
 from ranksieve.io.records import get_numbers
 from ranksieve.metrics import Measure
 from ranksieve.parameters import ConventionChoice, Count, Ties
@@ -79,6 +79,7 @@ class PairPotentials:
         one_class.classes[self.rows] = 0
         return one_class.digits(shift, n_bits, prefixes[None])[0]
 
+    @starts_over()
     def begin(self, thresholds: np.ndarray, n: np.ndarray) -> tuple[float, np.ndarray]:
         """Replace values by the number of thresholds below them; return as :meth:`advance`."""
         self.codes = np.empty((len(thresholds), len(self.rows)), dtype=np.uint8)
@@ -88,6 +89,7 @@ class PairPotentials:
         self.scores[:] = 0
         return self._sums()
 
+    @changes_state
     def advance(self, feature: int, position: int, alpha: float) -> tuple[float, np.ndarray]:
         """Add a threshold to the model; return the weight of all pairs and potentials by code."""
         np.add(self.scores, alpha, out=self.scores, where=self.codes[feature] > position)

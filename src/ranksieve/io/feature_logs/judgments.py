@@ -6,13 +6,14 @@ import csv
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ranksieve.data import DataError
 from ranksieve.io.files import PathLike, read_numbered_lines
+from ranksieve.io.ids import are_whole_numbers, whole_number
 from ranksieve.text import parse_number
 
 _HEADERS = {
@@ -68,17 +69,7 @@ def read_judgments(path: PathLike) -> Judgments:
     if first is None:
         raise DataError(f"{path}: no judgments: the file is empty")
     layout = _guess_layout(first[1], f"{path}:{first[0]}")
-    grades: dict[str, dict[str, float]] = {}
-    for place, (query, document, text) in _rows(chain([first], lines), layout, path):
-        if not query or not document:
-            raise DataError(f"{place}: the {'document' if query else 'query'} is missing")
-        grade = _grade(text, place)
-        known = grades.setdefault(query, {}).setdefault(document, grade)
-        if known != grade:
-            raise DataError(
-                f"{place}: document {document!r:.80} has the grade {grade:g} for query "
-                f"{query!r:.80}, but {known:g} on an earlier line"
-            )
+    grades = _collect(_rows(chain([first], lines), layout, path))
     if not grades:
         raise DataError(f"{path}: no judgments: there is only a header")
     return Judgments(grades, layout.description)
@@ -91,14 +82,55 @@ def as_judgments(judgments: PathLike | Mapping[Any, Mapping[Any, float]]) -> Jud
     is_nested = isinstance(judgments, Mapping)
     if not is_nested or not all(isinstance(part, Mapping) for part in judgments.values()):
         raise DataError("judgments must be a path or {query: {document: grade}}")
-    grades = {
-        str(query): {
-            str(document): _grade(str(grade), f"judgments: query {query!r:.80}")
-            for document, grade in documents.items()
-        }
+    rows = (
+        (f"judgments: query {query!r:.80}", (str(query).strip(), str(document).strip(), str(grade)))
         for query, documents in judgments.items()
-    }
-    return Judgments(grades, "as passed")
+        for document, grade in documents.items()
+    )
+    return Judgments(_collect(rows), "as passed")
+
+
+def _collect(rows: Iterable[tuple[str, tuple[str, str, str]]]) -> dict[str, dict[str, float]]:
+    """Grades by query and document; ids that are whole numbers are written without a point."""
+    grades: dict[str, dict[str, float]] = {}
+    for place, (query, document, text) in rows:
+        if not query or not document:
+            raise DataError(f"{place}: the {'document' if query else 'query'} is missing")
+        _add(grades, query, document, _grade(text, place), place)
+    plain_query, plain_document = ways_to_write(grades)
+    plain: dict[str, dict[str, float]] = {}
+    for query, documents in grades.items():
+        for document, grade in documents.items():
+            _add(
+                plain,
+                plain_query(query),
+                plain_document(document),
+                grade,
+                f"judgments: query {query!r:.80}",
+            )
+    return plain
+
+
+def _add(
+    grades: dict[str, dict[str, float]], query: str, document: str, grade: float, place: str
+) -> None:
+    known = grades.setdefault(query, {}).setdefault(document, grade)
+    if known != grade:
+        raise DataError(
+            f"{place}: document {document!r:.80} has the grade {grade:g} for query "
+            f"{query!r:.80}, but {known:g} earlier"
+        )
+
+
+def ways_to_write(
+    grades: Mapping[str, Mapping[str, float]],
+) -> tuple[Callable[[str], str], Callable[[str], str]]:
+    """Functions that write ids of queries and documents: as they are, or as whole numbers."""
+    documents = {document for judged in grades.values() for document in judged}
+    query, document = (
+        whole_number if are_whole_numbers(ids) else str for ids in (grades, documents)
+    )
+    return query, document
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

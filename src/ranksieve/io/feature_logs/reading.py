@@ -119,7 +119,7 @@ def read_feature_log(
     -------
     data : RankingData
         Rows in the order of the log, grouped by query. Features have the order in which they first
-        appear. Query ids are integers if all of them look like integers, else strings.
+        appear. Query ids are integers if all of them are whole numbers, else strings.
     summary : LogSummary
         What was guessed, and what was left out.
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ranksieve.data import DataError
+from ranksieve.data.inputs import repeated
 from ranksieve.text import quantity
 
 _LTR_LOG = "_ltrlog"  # field of Elasticsearch with the features,
@@ -81,13 +82,19 @@ def _wanted_entries(logs: Any, wanted: str | None, place: str) -> Iterator[Any]:
     parts = logs if isinstance(logs, list) else [logs]
     if not all(isinstance(part, dict) for part in parts):
         raise DataError(f"{place}: {_LTR_LOG} should contain an object of logs, not {logs!r:.60}")
-    entries = {name: entries for part in parts for name, entries in part.items()}
+    entries = [(name, entries) for part in parts for name, entries in part.items()]
     if wanted is not None:
-        if wanted not in entries:
-            known = ", ".join(repr(name) for name in entries)[:200] or "none"
+        known = ", ".join(repr(name) for name, _ in entries)[:200] or "none"
+        entries = [(name, features) for name, features in entries if name == wanted]
+        if not entries:
             raise DataError(f"{place}: there is no log {wanted!r}; logs of the hit: {known}")
-        entries = {wanted: entries[wanted]}
-    for name, features in entries.items():
+    for name in repeated(name for name, _ in entries):
+        numbers = [str(n) for n, part in enumerate(parts, start=1) if name in part]
+        raise DataError(
+            f"{place}: several logs are named {name!r:.80}, in entries {' and '.join(numbers)} of "
+            f"{_LTR_LOG}; give each log of a request a name of its own"
+        )
+    for name, features in entries:
         if not isinstance(features, list):
             raise DataError(
                 f"{place}: log {name!r:.80} should be a list of features, not {features!r:.60}"
@@ -301,7 +308,9 @@ def _find(node: Any, path: str) -> Any:
 def _is_id(value: Any) -> bool:
     if isinstance(value, list) and len(value) == 1:  # as Elasticsearch writes all of its fields
         value = value[0]
-    return isinstance(value, (str, int)) and not isinstance(value, bool) and value != ""
+    return (
+        isinstance(value, (str, int)) and not isinstance(value, bool) and str(value).strip() != ""
+    )
 
 
 def _id_at(path: str, scopes: tuple[Any, ...], what: str, place: str) -> str:
@@ -313,7 +322,7 @@ def _id_at(path: str, scopes: tuple[Any, ...], what: str, place: str) -> str:
         raise DataError(
             f"{place}: {what} {path!r} should be a text or a whole number, not {value!r:.60}"
         )
-    text = str(value[0] if isinstance(value, list) else value)
+    text = str(value[0] if isinstance(value, list) else value).strip()
     check_text(text, f"{what} {path!r}", place)
     return text
 

@@ -11,8 +11,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.io.feature_logs.judgments import ways_to_write
 from ranksieve.io.feature_logs.responses import LoggedDocument, check_text
-from ranksieve.io.tables import convert_text_ids
+from ranksieve.io.ids import settle_text_ids
 
 Unjudged = Literal["drop", "zero"]
 
@@ -31,6 +32,8 @@ class LogTable:
         self.n_logged = 0  # documents, counted once for each query
         self.n_unjudged = 0  # those without a grade, in queries that have some
         self._given = grades  # by query and document
+        # If the judgments have whole numbers, those of the log are written like them.
+        self._plain_query, self._plain_document = ways_to_write(grades)
         self._unjudged = unjudged
         self._rows: dict[str, dict[str, int]] = {}  # by query and document
         self._columns: dict[str, int] = {}  # by feature
@@ -46,18 +49,19 @@ class LogTable:
 
         Raises a DataError if it was added with other values.
         """
-        documents = self._rows.setdefault(logged.query, {})
-        row = documents.get(logged.document)
+        query, document = self._plain_query(logged.query), self._plain_document(logged.document)
+        documents = self._rows.setdefault(query, {})
+        row = documents.get(document)
         if row is not None:
             if row != _LEFT_OUT:
                 self._check_same(row, logged)
             return
         self.n_logged += 1
-        grade = self._grade(logged)
+        grade = self._grade(query, document)
         if grade is None:
-            documents[logged.document] = _LEFT_OUT
+            documents[document] = _LEFT_OUT
             return
-        documents[logged.document] = len(self._values)
+        documents[document] = len(self._values)
         names = tuple(logged.features)
         if names not in self._listings:
             for name in names:
@@ -67,14 +71,14 @@ class LogTable:
         self._columns_of.append(self._listings[names])
         self._values.append(array("d", logged.features.values()))
         self._grades.append(grade)
-        self._documents.append(logged.document)
-        self._queries.append(logged.query)
+        self._documents.append(document)
+        self._queries.append(query)
 
-    def _grade(self, logged: LoggedDocument) -> float | None:
-        judged = self._given.get(logged.query)
+    def _grade(self, query: str, document: str) -> float | None:
+        judged = self._given.get(query)
         if not judged:
             return None
-        grade = judged.get(logged.document)
+        grade = judged.get(document)
         if grade is None:
             self.n_unjudged += 1
             return None if self._unjudged == "drop" else 0.0
@@ -133,7 +137,7 @@ class LogTable:
         return RankingData(
             csr_matrix(X) if sparse else X,
             self._grades,
-            convert_text_ids(np.array(self._queries, dtype=object)),
+            settle_text_ids(np.array(self._queries, dtype=object)),
             feature_names=list(self._columns),
             doc_ids=np.array(self._documents, dtype=object),
         )

@@ -14,6 +14,7 @@ from scipy import sparse
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.inputs import are_numbers, group_rows, join_documents, widened
 from ranksieve.data.missing import Missing
+from ranksieve.io.ids import settle_text_ids
 from ranksieve.io.shards.format import (
     MANIFEST,
     IdKind,
@@ -28,7 +29,6 @@ from ranksieve.io.shards.format import (
     write_array,
     write_through,
 )
-from ranksieve.io.tables import convert_text_ids
 
 
 @dataclass
@@ -184,17 +184,15 @@ class ShardFiller:
     def finish(self, names: list[str] | None, *, ids_are_text: bool = False) -> None:
         """Write the last shard, give all shards the same width and ids, and write the manifest.
 
-        Query ids that were read as text become integers if all of them look like integers.
+        Query ids that were read as text become integers if all of them are whole numbers.
         """
         self.flush()
         if self._heaviest == 0:
             raise DataError("sample_weight must not be 0 for all queries")
         queries = list(self.positions)
-        if ids_are_text:
-            queries = convert_text_ids(np.array(queries, dtype=object)).tolist()
-        query_ids, query_kind = _as_ids(queries)
-        if query_kind == "str":
-            _check_distinct(queries, query_ids)
+        settled = settle_text_ids(np.array(queries, dtype=object)) if ids_are_text else queries
+        query_ids, query_kind = _as_ids(settled)
+        _check_distinct(queries, query_ids, query_kind)
         kinds = {draft.doc_kind for draft in self._drafts}
         doc_kind = kinds.pop() if len(kinds) == 1 else "str"
         weighted = any("query_weights" in draft.files for draft in self._drafts)
@@ -301,10 +299,13 @@ def _as_ids(ids: np.ndarray | list[Any] | None) -> tuple[Any, Any]:
     return (as_strings(ids), "str") if integers is None else (integers, "int")
 
 
-def _check_distinct(queries: list[Any], texts: list[str]) -> None:
-    """Raise a DataError if two queries have the same id as text."""
-    query_of: dict[str, Any] = {}
-    for query, text in zip(queries, texts, strict=True):
-        if text in query_of:
-            raise DataError(f"queries {query_of[text]!r} and {query!r} have the same id as text")
-        query_of[text] = query
+def _check_distinct(queries: list[Any], ids: Iterable[Any], kind: IdKind) -> None:
+    """Raise a DataError if two queries have the same id as it is stored."""
+    query_of: dict[Any, Any] = {}
+    for query, stored in zip(queries, ids, strict=True):
+        if stored in query_of:
+            form = "text" if kind == "str" else "a number: write it in one way"
+            raise DataError(
+                f"queries {query_of[stored]!r} and {query!r} have the same id as {form}"
+            )
+        query_of[stored] = query

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import isfinite
+from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,11 +31,47 @@ Subset = tuple[int, ...]
 Key = tuple[int, ...]  # of a result; see Checkpoint
 
 
+@dataclass(frozen=True)
+class QueryPart:
+    """Some queries of data, as positions: rows are copied when they are taken, and not kept."""
+
+    data: RankingData
+    queries: np.ndarray | None = None  # None: all
+    without: np.ndarray | None = None  # positions of those that are not in the part after all
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Positions of the queries, in order."""
+        queries = np.arange(self.data.n_queries) if self.queries is None else self.queries
+        return queries if self.without is None else queries[~np.isin(queries, self.without)]
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.positions)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.data.group_counts[self.positions].sum())
+
+    def take(self) -> RankingData:
+        """Return the queries as data of their own."""
+        return self.data if self.queries is None else self.data.take_queries(self.positions)
+
+
 class Fold(NamedTuple):
     """Queries to train on, and held-out queries to evaluate on."""
 
-    train: RankingData
-    test: RankingData
+    train: QueryPart
+    test: QueryPart
+
+    def take(self, features: Sequence[int]) -> tuple[RankingData, RankingData]:
+        """Return training data and held-out data with some features."""
+        trains, tests = self.train.data, self.test.data
+        few = trains.take_features(list(features))
+        few_tests = few if tests is trains else tests.take_features(list(features))
+        return replace(self.train, data=few).take(), replace(self.test, data=few_tests).take()
 
 
 def make_folds(data: RankingData, cv: Any, random_state: Any) -> list[Fold]:
@@ -42,30 +80,52 @@ def make_folds(data: RankingData, cv: Any, random_state: Any) -> list[Fold]:
     ``cv`` is a number of parts, each held out once; ``"leave-query-out"``; splits, whose training
     and test queries are used; or pairs of training and test queries as 0-based positions.
     """
-    counted = counted_queries(data)
-    n_queries = len(counted)
     if isinstance(cv, (str, Integral)):
-        if n_queries < 2:
-            raise DataError("cannot hold out the only query: pass an eval_set")
+        counted = _divisible_queries(data)
+        n_queries = len(counted)
         if cv == "leave-query-out":
             parts = query_parts(n_queries, n_queries, shuffle=False)
         else:
             parts = query_parts(n_queries, min(int(cv), n_queries), random_state=random_state)
-        pairs = [(counted[np.setdiff1d(np.arange(n_queries), p)], counted[p]) for p in parts]
-    else:
-        pairs = [_as_pair(split, data.n_queries) for split in cv]
+        # Training queries are those that are not held out: a list of them for each fold would take
+        # memory in proportion to the square of the number of queries.
+        return [
+            Fold(QueryPart(data, counted, without=counted[p]), QueryPart(data, counted[p]))
+            for p in parts
+        ]
+    pairs = [_as_pair(split, data.n_queries) for split in cv]
     if not pairs:
         raise DataError("cv has no folds")
-    for train, test in pairs:
+    for number, (train, test) in enumerate(pairs):
         if len(np.intersect1d(train, test)):
             raise DataError(
                 "cv: a query is in both the training part and the held-out part of a fold"
             )
-    folds = [Fold(data.take_queries(train), data.take_queries(test)) for train, test in pairs]
-    for number, fold in enumerate(folds):
-        for part in fold:
-            check_query_weights(part.query_weights, f"cv: in fold {number}, the weights")
-    return folds
+        for part in (train, test):
+            if len(np.unique(part)) != len(part):
+                raise DataError(f"cv: in fold {number}, a query is listed twice")
+            weights = None if data.query_weights is None else data.query_weights[part]
+            check_query_weights(weights, f"cv: in fold {number}, the weights")
+    return [Fold(QueryPart(data, train), QueryPart(data, test)) for train, test in pairs]
+
+
+def hold_out_fraction(data: RankingData, fraction: float, random_state: Any) -> Fold:
+    """Hold out a fraction of the queries, rounded up, and leave at least one to train on."""
+    counted = _divisible_queries(data)
+    n_queries = len(counted)
+    # 0.07 * 100 is a little more than 7.
+    n_held_out = min(max(1, math.ceil(round(fraction * n_queries, 9))), n_queries - 1)
+    drawn = np.random.default_rng(random_state).permutation(n_queries)[:n_held_out]
+    held_out = counted[np.sort(drawn)]
+    return Fold(QueryPart(data, counted, without=held_out), QueryPart(data, held_out))
+
+
+def _divisible_queries(data: RankingData) -> np.ndarray:
+    """Positions of the queries whose weight is not 0, of which there must be two."""
+    counted = counted_queries(data)
+    if len(counted) < 2:
+        raise DataError("cannot hold out the only query: pass an eval_set")
+    return counted
 
 
 def _as_pair(split: Any, n_queries: int) -> tuple[np.ndarray, np.ndarray]:
@@ -103,10 +163,10 @@ class FoldValues:
         self.known = known
         self.n_trained = 0
         self.measure = measure
-        tests = (whole_block(fold.test) for fold in self.folds)
+        tests = (whole_block(fold.test.take().take_features([])) for fold in self.folds)
         self._measured = [Measured(test, measure, convention) for test in tests]
 
-    @property
+    @cached_property
     def n_rows(self) -> int:
         """Number of rows to train on, in the largest fold."""
         return max(fold.train.n_rows for fold in self.folds)
@@ -137,9 +197,9 @@ class FoldValues:
         """Train on a subset of the features of a fold, and evaluate on its held-out queries."""
         subset, number = task
         fold = self.folds[number]
-        ranker = self.ranker._for_features(subset, fold.train.n_features)
-        ranker.fit(fold.train.take_features(list(subset)))
-        return self.judge(ranker.predict(fold.test.take_features(list(subset))), number)
+        ranker = self.ranker._for_features(subset, fold.train.data.n_features)
+        train, test = fold.take(subset)
+        return self.judge(ranker.fit(train).predict(test), number)
 
     def judge(self, scores: np.ndarray, number: int) -> np.ndarray:
         """Value of the measure for each held-out query of a fold, given scores."""
@@ -226,4 +286,4 @@ class _SearchLog(RecordLog):
 
 
 def _is_array(values: Any) -> bool:
-    return type(values) is list and all(type(v) is float and isfinite(v) for v in values)
+    return type(values) is list and all(type(v) is float and math.isfinite(v) for v in values)

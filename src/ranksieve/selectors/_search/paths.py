@@ -61,9 +61,9 @@ def choose_in_turn(
     query come last, whatever their scores.
     """
     steps: list[Step] = []
+    chosen: list[int] = []
     free = np.ones(len(varies), dtype=bool)
     for number in range(len(varies)):
-        chosen = [step.feature for step in steps]
         if choices.is_full(chosen):
             break
         scores = score(chosen)
@@ -73,8 +73,9 @@ def choose_in_turn(
             candidates = free & varies if np.any(free & varies) else free
             best = int(np.argmax(np.where(candidates, scores, -np.inf)))
         steps.append(Step(best, float(scores[best])))
+        chosen.append(best)
         free[best] = False
-    taken = choices.take([step.feature for step in steps])
+    taken = choices.take(chosen)
     return steps[: len(taken)]
 
 

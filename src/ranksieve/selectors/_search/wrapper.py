@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
+from itertools import chain
 from numbers import Integral
 from os import PathLike
 from typing import Annotated, Any, Literal
@@ -21,7 +23,13 @@ from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, FeatureCount, NotNegative, Seed, Ties
 from ranksieve.rankers import RankRLS, as_ranker
 from ranksieve.rankers.base import Ranker, is_repeatable
-from ranksieve.selectors._search.folds import Checkpoint, Fold, FoldValues, make_folds
+from ranksieve.selectors._search.folds import (
+    Checkpoint,
+    Fold,
+    FoldValues,
+    QueryPart,
+    make_folds,
+)
 from ranksieve.selectors._search.held_out import HeldOutSelector
 from ranksieve.sums.chunks import varying_columns
 
@@ -95,7 +103,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
             data.check_finite()
         given = None
         if held_out.get("eval_set") is not None:
-            given = Fold(data, in_memory(held_out["eval_set"]))
+            given = Fold(QueryPart(data), QueryPart(in_memory(held_out["eval_set"])))
         chosen = self._search(data, given, ranker, choices)
         kept = data.take_features(np.sort(chosen))
         ranker = ranker._for_features(np.sort(chosen).tolist(), data.n_features)
@@ -125,11 +133,10 @@ class WrapperSelector(Predictor, HeldOutSelector):
         measure = parse_measure(self.measure)
         search = {}
         if self.checkpoint is not None:
-            parts = [data for fold in folds for data in fold]
             parameters = {name: repr(value) for name, value in sorted(ranker.get_params().items())}
             search = {
                 "method": type(self).__name__,
-                "data": fingerprint(data, *parts),
+                "data": _fingerprint_folds(data, folds),
                 "ranker": f"{type(ranker).__name__} {parameters}",
                 "measure": f"{measure.name}, {self.convention}, {self.ties}",
             } | self._search_settings()
@@ -147,6 +154,15 @@ class WrapperSelector(Predictor, HeldOutSelector):
     def _by_value(self) -> bool:
         """Whether the number of features is chosen by the values of subsets."""
         return isinstance(self.n_features_to_select, str)
+
+
+def _fingerprint_folds(data: RankingData, folds: list[Fold]) -> str:
+    """Short text that identifies data, held-out data of its own, and the queries of each fold."""
+    others = {id(part.data): part.data for fold in folds for part in fold if part.data is not data}
+    digest = hashlib.sha256(fingerprint(data, *others.values()).encode())
+    for part in chain.from_iterable(folds):
+        digest.update(np.append(part.positions, -1).data)
+    return digest.hexdigest()[:16]
 
 
 def varying_groups(data: RankingData, choices: Choices) -> np.ndarray:

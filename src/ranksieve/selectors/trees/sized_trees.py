@@ -19,7 +19,7 @@ from ranksieve.metrics import Measure, evaluate, parse_measure
 from ranksieve.parameters import ConventionChoice
 from ranksieve.rankers import LambdaMART
 from ranksieve.registry import Method
-from ranksieve.selectors._search.folds import Fold, make_folds
+from ranksieve.selectors._search.folds import Fold, QueryPart, make_folds
 from ranksieve.selectors._search.held_out import counted_queries
 from ranksieve.selectors._search.lists import ListMember, ListsSelector
 from ranksieve.sums.chunks import vary_within_queries
@@ -131,7 +131,10 @@ class SizedTrees(ListsSelector):
         data.check_finite()
         ranker, numbers = self._trees(), self._leaves()
         judges = held_out.get("eval_set")
-        folds = [Fold(data, in_memory(judges))] if judges is not None else self._halves(data)
+        if judges is None:
+            folds = self._halves(data)
+        else:
+            folds = [Fold(QueryPart(data), QueryPart(in_memory(judges)))]
         self.sizes_ = [
             size for leaves in numbers for size in self._compare_numbers(ranker, leaves, folds)
         ]
@@ -182,9 +185,8 @@ class SizedTrees(ListsSelector):
         if len(counted_queries(data)) < 2:
             return []
         folds = make_folds(data, 2, self.random_state)
-        trains = [fold.train for fold in folds]
-        labels_differ = all(vary_within_queries(part.y, part.query_ptr).any() for part in trains)
-        return folds if labels_differ else []
+        labels_differ = vary_within_queries(data.y, data.query_ptr)
+        return folds if all(labels_differ[fold.train.positions].any() for fold in folds) else []
 
     def _compare_numbers(
         self, ranker: LambdaMART, leaves: int, folds: list[Fold]
@@ -194,8 +196,9 @@ class SizedTrees(ListsSelector):
         numbers = sorted({int(np.ceil(share * ranker.n_estimators)) for share in _SHARES})
         values: list[list[np.ndarray]] = []
         weights = []
-        for train, test in folds:
-            trained = _resize(ranker, leaves, ranker.n_estimators).fit(train)
+        for fold in folds:
+            trained = _resize(ranker, leaves, ranker.n_estimators).fit(fold.train.take())
+            test = fold.test.take()
             values.append([])
             for number in numbers:
                 trained.best_iteration_ = number

@@ -18,7 +18,7 @@ from ranksieve.rankers import LambdaMART
 from ranksieve.rankers.adapter import untrained_ranker
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
-from ranksieve.selectors._search.folds import make_folds
+from ranksieve.selectors._search.folds import hold_out_fraction
 from ranksieve.selectors._search.lists import ListMember, ListsSelector, RankedList
 from ranksieve.significance.samples import Sample
 from ranksieve.sums.grades import varying_features
@@ -51,7 +51,8 @@ class BestOf(ListsSelector):
     measure : str or Measure
         Measure by which lists are compared.
     validation_fraction : float
-        Fraction of the queries to hold out if ``fit`` gets no ``eval_set``.
+        Fraction of the queries to hold out, rounded up, if ``fit`` gets no ``eval_set``; at least
+        one query stays to train on.
     convention : str or Convention
         Convention of the measure.
     random_state : int, RandomState or None
@@ -145,9 +146,8 @@ class BestOf(ListsSelector):
         data = in_memory(source)
         if eval_set is not None:
             return data, in_memory(eval_set)
-        n_parts = max(2, round(1 / self.validation_fraction))
-        train, judges = make_folds(data, n_parts, self.random_state)[0]
-        return train, judges
+        train, judges = hold_out_fraction(data, self.validation_fraction, self.random_state)
+        return train.take(), judges.take()
 
     def _sizes(self, n_features: int) -> list[int]:
         """Numbers of features with which lists are evaluated, ascending."""

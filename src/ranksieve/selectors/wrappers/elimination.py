@@ -17,7 +17,7 @@ from ranksieve.parameters import FeatureCount
 from ranksieve.progress import track
 from ranksieve.rankers.base import Ranker, Refits
 from ranksieve.registry import Method
-from ranksieve.selectors._search.folds import Fold, FoldValues, in_parallel
+from ranksieve.selectors._search.folds import Fold, FoldValues, QueryPart, in_parallel
 from ranksieve.selectors._search.importances import Kind, importances
 from ranksieve.selectors._search.paths import MeasuredFit, Step, best_fit, standard_error
 from ranksieve.selectors._search.wrapper import WrapperSelector, varying_groups
@@ -127,7 +127,7 @@ class EliminationSelector(WrapperSelector):
         course = Course(choices, varying_groups(data, choices), self._sizes(choices))
         folds = self._folds(data, given) if self._by_value else []
         # Last comes the elimination on all data, whose values are not needed.
-        whole = given or Fold(data, data)
+        whole = given or Fold(QueryPart(data), QueryPart(data))
         held_out = self._held_out(data, [*folds, whole], ranker, len(folds))
         advance = track("Trainings", (len(folds) + 1) * len(course.sizes) - 1)
 
@@ -245,13 +245,15 @@ class Trainings:
     ) -> None:
         self.held_out, self.number, self.is_judged = held_out, number, is_judged
         self.kind, self.random_state = selector.importance, selector.random_state
-        self.advance, self.fold = advance, held_out.folds[number]
+        self.advance = advance
+        train, test = held_out.folds[number]
+        self.train, self.test = train.take(), test.take()  # for as long as there are trainings
         self.latest: tuple[tuple[int, ...], list[np.ndarray]] = (), []
 
     @cached_property
     def refits(self) -> Refits:
         """Made with the first training; a checkpoint may leave none to do."""
-        return self.held_out.ranker._refits(self.fold.train)
+        return self.held_out.ranker._refits(self.train)
 
     def __call__(self, features: tuple[int, ...]) -> list[np.ndarray]:
         """Importances and values."""
@@ -278,7 +280,7 @@ class Trainings:
             return orient(judge(scores), measure)
 
         by_gain = self.kind == "gain" or (self.kind == "auto" and not hasattr(ranker, "coef_"))
-        train, test = self.fold  # gain needs no rows, and taking features takes time
+        train, test = self.train, self.test  # gain needs no rows, and taking features takes time
         if not by_gain:
             train = train.take_features(list(features))
         if self.is_judged or not by_gain:

@@ -21,7 +21,7 @@ from ranksieve._kernels.backfitting import (
     products_with,
 )
 from ranksieve.data import Block
-from ranksieve.engine import Workers
+from ranksieve.engine import Workers, changes_state, starts_over
 from ranksieve.solvers.rankrls.centered_rows import error_sums
 from ranksieve.sums.checks import finite
 from ranksieve.sums.chunks import row_weights_of, weights_of
@@ -114,6 +114,7 @@ class Backfitting:
         n_varying[self.present] = self.n_varying
         return n_varying, n_queries, weight, *self._error()
 
+    @starts_over(keeping=("accept",))
     def candidates(self, features: np.ndarray | None, several: np.ndarray) -> np.ndarray:
         """Make some features, or all, candidates; return their products.
 
@@ -141,6 +142,7 @@ class Backfitting:
         products[self.positions] = self._products_with(int(self.model[-1]))
         return products
 
+    @changes_state
     def changes(self, products: tuple[np.ndarray, ...], lam: float) -> np.ndarray:
         """Change of the error by each candidate.
 
@@ -168,6 +170,7 @@ class Backfitting:
             changes[positions] = found
         return changes
 
+    @changes_state
     def accept(
         self,
         feature: int,

@@ -27,6 +27,7 @@ from ranksieve._kernels.leave_query_out import (
 )
 from ranksieve.data import Block
 from ranksieve.data.inputs import query_runs
+from ranksieve.engine import changes_state, starts_over
 from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.solvers.rankrls.centered_rows import CenteredRows, centered_rows, error_sums
@@ -106,6 +107,7 @@ class LeaveQueryOut(Residuals):
         X = self.U.astype(np.float64, copy=False)
         return X.T @ X, X.T @ self.y, float(self.y @ self.y)
 
+    @starts_over()
     def begin(self, lam: float, inverse: np.ndarray, d: np.ndarray) -> Errors:
         """Start from the empty model; return errors after adding each feature, and of the model.
 
@@ -130,6 +132,7 @@ class LeaveQueryOut(Residuals):
         all_errors(self.sums, self.facts[:, 6], inverse, d, errors)
         return errors, *self._error()
 
+    @changes_state
     def change(self, change: Change, inverse: np.ndarray, d: np.ndarray) -> Errors:
         """Change the model; return errors after adding each feature, and of the model.
 
@@ -254,6 +257,7 @@ class ReplayedLeaveQueryOut(Residuals):
             with_labels += self.y[piece.rows] @ X
         return with_model, own, with_labels
 
+    @starts_over()
     def start(self, lam: float) -> tuple[float, float]:
         """Start from the empty model, and return its error."""
         self._begin(lam)
@@ -263,6 +267,7 @@ class ReplayedLeaveQueryOut(Residuals):
         self.n_changes = 0
         return self._error()
 
+    @changes_state
     def apply_change(self, change: Change, history: np.ndarray) -> tuple[float, float]:
         """Change the model, and return its error; ``history`` (changes,) is t of the feature."""
         column, position = self.rows.column(change.feature), self.n_changes

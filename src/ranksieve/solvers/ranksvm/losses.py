@@ -10,6 +10,7 @@ from scipy import sparse
 
 from ranksieve._kernels.pairs import ActivePairs, add_spread, count_active, order_active
 from ranksieve.data import Block
+from ranksieve.engine import changes_state, starts_over
 from ranksieve.metrics.ranking import number_levels
 from ranksieve.sums.chunks import CHUNK, row_weights_of, weights_of
 
@@ -72,16 +73,19 @@ def float_parts(X: Any) -> Iterator[tuple[slice, Any]]:
 class SquaredHinge(Pairs):
     """Statistic: half of the sum of squared violations of the margin, and its derivatives."""
 
+    @starts_over()
     def loss_and_gradient_at(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Loss and gradient at ``w``."""
         self._move_to(self._scores(w))
         return self.loss_and_gradient()
 
+    @changes_state
     def search_direction(self, step: np.ndarray) -> float:
         """Choose a direction, and return the derivative along it at the end of the step."""
         self.origin, self.step = self.z, self._scores(step)
         return self.line_derivative(1.0)
 
+    @changes_state
     def line_derivative(self, t: float) -> float:
         """Derivative along the direction, ``t`` steps from its start."""
         self._move_to(self.origin + t * self.step)
@@ -134,12 +138,14 @@ class Hinge(Pairs):
     A plane (a, b) says that the sum is at least b - a.w for all w.
     """
 
+    @starts_over()
     def start_at(self, w: np.ndarray) -> tuple[np.ndarray, float]:
         """Start from ``w``, and return its plane."""
         self.z = self._scores(w)
         self.step = np.zeros(len(self.z))
         return self.step_and_cut(0.0, 0.0)
 
+    @changes_state
     def search_direction(self, step: np.ndarray) -> tuple[float, float]:
         """Choose a direction; return loss and derivative along it at the end of the step."""
         self.step = self._scores(step)
@@ -152,6 +158,7 @@ class Hinge(Pairs):
         net = self.weights * (self.worse - self.better)
         return float(self.weights @ self.worse - net @ z), -float(net @ self.step)
 
+    @changes_state
     def step_and_cut(self, t: float, at: float) -> tuple[np.ndarray, float]:
         """Take ``t`` steps along the direction; return the plane ``at`` steps from its start."""
         self._count(self.z + at * self.step)

@@ -17,7 +17,14 @@ from scipy import sparse
 from ranksieve._kernels.pairs import ActivePairs, curve_columns
 from ranksieve.data import Block, DataError
 from ranksieve.data.fitted import SCALE_FIRST
-from ranksieve.engine import Source, Workers, engine_of, fits_in_memory
+from ranksieve.engine import (
+    Source,
+    Workers,
+    changes_state,
+    engine_of,
+    fits_in_memory,
+    starts_over,
+)
 from ranksieve.solvers.ranksvm.losses import SquaredHinge, float_parts
 from ranksieve.sums.chunks import CHUNK, chunks, count_varying
 from ranksieve.threads import limit_blas_threads
@@ -33,6 +40,7 @@ class ActiveSet(SquaredHinge):
         self.block = block
         self.set_active(np.zeros(0, dtype=np.intp), True, np.zeros(0))
 
+    @starts_over()
     def set_active(
         self, columns: np.ndarray, keep: bool, w: np.ndarray
     ) -> tuple[float, np.ndarray]:
@@ -40,6 +48,11 @@ class ActiveSet(SquaredHinge):
         self.columns, self.kept = columns, None
         self.kept = self._take_columns() if keep else None
         return self.loss_and_gradient_at(w)
+
+    @starts_over(keeping=("set_active",))
+    def loss_and_gradient_at(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """Loss and gradient at ``w``, the weights of the active columns."""
+        return super().loss_and_gradient_at(w)
 
     def full_gradient(self) -> np.ndarray:
         """Gradient by the weights of all features at the current point."""
@@ -49,16 +62,19 @@ class ActiveSet(SquaredHinge):
         """Number of queries with pairs and a positive weight in which each feature varies."""
         return count_varying(self.block, (self.n_levels > 1) & (self.query_weights > 0))
 
+    @changes_state
     def loss_after(self, step: np.ndarray) -> float:
         """Choose a direction, and return the loss at its end."""
         self.search_direction(step)
         return self._loss()
 
+    @changes_state
     def line_loss(self, t: float) -> float:
         """Loss ``t`` steps along the direction."""
         self.line_derivative(t)
         return self._loss()
 
+    @changes_state
     def direct_to(self, feature: int, weight: float, sign: float) -> tuple[float, float]:
         """Choose the direction to (sign 1) or away from (-1) the model of one feature's ``weight``.
 
@@ -72,6 +88,7 @@ class ActiveSet(SquaredHinge):
         self.step = sign * (weight * (values - np.repeat(means, lengths)) - self.z)
         return float(self.slope @ self.step), self.line_curvature()
 
+    @changes_state
     def line_derivatives(self, t: float) -> tuple[float, float]:
         """First and second derivative along the direction, ``t`` steps from its start."""
         return self.line_derivative(t), self.line_curvature()
