@@ -152,7 +152,9 @@ def report(directory: Path) -> None:
     Nothing that these files name is imported or called, so they may come from somebody else.
     """
     from ranksieve.recommendation.files import ANSWER
+    from ranksieve.report.place import check_no_links
 
+    check_no_links(directory)
     if (directory / ANSWER).is_file():
         _report_recommendation(directory)
         return

@@ -12,13 +12,11 @@ from ranksieve.report.formats.plain_text import escape
 from ranksieve.report.formats.terminal import show, to_terminal, write_table
 from ranksieve.report.page.page import write_page
 from ranksieve.report.page.recommendation import recommendation_page
-from ranksieve.report.place import check_no_links
 from ranksieve.report.sheets.recommendation import evidence_sheets, recommendation_sheets
 
 
 def write_recommendation(answer: Recommendation, directory: Path, *, figures: bool = True) -> None:
     """Write all tables and figures, and pages with them: ``report.html`` and ``report.md``."""
-    check_no_links(directory)
     write_page(recommendation_page(answer), directory / "report.html")
     page = [f"# {escape(answer.title)}", escape(answer.sentence), *map(escape, answer.notes)]
     page.append(escape(answer.protocol))

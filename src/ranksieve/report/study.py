@@ -21,7 +21,6 @@ from ranksieve.report.formats.plain_text import escape
 from ranksieve.report.formats.terminal import show, to_terminal, write_table
 from ranksieve.report.page.page import write_page
 from ranksieve.report.page.study import study_page
-from ranksieve.report.place import check_no_links
 from ranksieve.report.sheets.sheet import Sheet
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, folds_sheet
 from ranksieve.report.sheets.study_selections import (
@@ -46,7 +45,6 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
     ``tables/``, ``figures/``, ``report.html`` and ``report.md`` are created in the directory, or
     replaced. Facts that :func:`write_data_facts` wrote there are also shown.
     """
-    check_no_links(directory)
     seen = read_first_fold(directory, len(result.feature_names))
     write_page(study_page(result, seen), directory / "report.html")
     page = [f"# {escape(result.title)}"]
