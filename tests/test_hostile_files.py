@@ -254,7 +254,7 @@ def test_recommendations_name_no_code(data, tmp_path, watched):
     assert watched(["report", out], ["check", out, tmp_path / "data.txt"]) == [None, None]
 
 
-def test_reports_do_not_follow_links(honest, tmp_path, capsys):
+def test_reports_do_not_follow_links(honest, tmp_path):
     """A directory of somebody else may have links to files of ours."""
     precious = tmp_path / "precious"
     precious.mkdir()
@@ -282,7 +282,11 @@ def test_reports_do_not_follow_links(honest, tmp_path, capsys):
 )
 def test_files_of_others_are_not_replaced(tmp_path, command, name):
     path = tmp_path / name
-    path.mkdir() if name in ("tables", "figures") else path.write_text("precious")
+    if name in ("tables", "figures"):
+        path.mkdir()
+        (path / "precious").touch()
+    else:
+        path.write_text("precious")
     words = [command, *(["greedy-rankrls", "--data", "."] if command == "reproduce" else [])]
     with pytest.raises(SystemExit, match=f"{path}: would be replaced, but there is no "):
         main([*words, "--out", str(tmp_path)])

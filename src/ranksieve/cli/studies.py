@@ -153,7 +153,9 @@ def report(directory: Path) -> None:
     """
     from ranksieve.io.model import ANSWER
     from ranksieve.io.together import file_of
+    from ranksieve.report.place import check_no_links
 
+    check_no_links(directory)
     if file_of(directory, ANSWER).is_file():
         _report_recommendation(directory)
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ranksieve.data import DataError
@@ -19,33 +19,28 @@ def check_place(directory: Path, marks: Sequence[str], others: Sequence[str] = (
     If one of the files ``marks`` is there, the command has written to the directory before, and its
     files may be replaced. ``others`` are files that it writes besides tables, figures and pages.
     """
-    check_no_links(directory, (*marks, *others))
     if any((directory / mark).exists() for mark in marks):
         return
     for name in (*_PAGES, *_FOLDERS, *others):
-        if (directory / name).exists():
+        path = directory / name
+        is_empty = path.is_dir() and not any(path.iterdir())
+        if path.exists() and not is_empty:
             raise DataError(
-                f"{directory / name}: would be replaced, but there is no {marks[0]} of an earlier "
-                "run beside it: name another directory"
+                f"{path}: would be replaced, but there is no {marks[0]} of an earlier run beside "
+                "it: name another directory"
             )
 
 
-def check_no_links(directory: Path, others: Sequence[str] = ()) -> None:
-    """Raise a DataError if a file to be written is a symbolic link, which may lead anywhere.
+def check_no_links(directory: Path) -> None:
+    """Raise a DataError if a report would be written through a symbolic link.
 
-    A directory that comes from somebody else may have such links.
+    Results may come from somebody else, whose links lead to files that are not theirs.
     """
-    for path in _written(directory, others):
+    folders = [directory / name for name in _FOLDERS]
+    inside = [path for folder in folders if folder.is_dir() for path in folder.iterdir()]
+    for path in (*(directory / name for name in _PAGES), *folders, *inside):
         if path.is_symlink():
             raise DataError(
-                f"{path}: is a symbolic link, to {os.readlink(path)}, which a report does not "
+                f"{path}: is a symbolic link, to {os.readlink(path)}, which report does not "
                 "follow: remove it"
             )
-
-
-def _written(directory: Path, others: Sequence[str]) -> Iterator[Path]:
-    """Paths that a command may write in its directory."""
-    yield from (directory / name for name in (*_PAGES, *_FOLDERS, *others))
-    for folder in (directory / name for name in _FOLDERS):
-        if folder.is_dir():
-            yield from folder.iterdir()

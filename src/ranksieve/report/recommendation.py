@@ -13,7 +13,6 @@ from ranksieve.report.formats.plain_text import escape
 from ranksieve.report.formats.terminal import show, to_terminal
 from ranksieve.report.page.page import write_page
 from ranksieve.report.page.recommendation import recommendation_page
-from ranksieve.report.place import check_no_links
 from ranksieve.report.sheets.recommendation import (
     evidence_sheets,
     recommendation_sheets,
@@ -26,7 +25,6 @@ def write_recommendation(answer: Recommendation, directory: Path, *, figures: bo
 
     Tables and figures of an earlier report in the directory are removed.
     """
-    check_no_links(directory)
     write_page(recommendation_page(answer), directory / "report.html")
     page = [f"# {escape(answer.title)}", escape(answer.sentence), *map(escape, answer.notes)]
     page.append(escape(answer.protocol))

@@ -13,7 +13,6 @@ from ranksieve.report.figures import describe_path_scores, plot_mean_paths, plot
 from ranksieve.report.figures.style import Drawing, embed
 from ranksieve.report.files import ReportFiles
 from ranksieve.report.formats.plain_text import escape
-from ranksieve.report.place import check_no_links
 from ranksieve.report.sheets.reproduction import further_sheets, reproduction_sheets
 from ranksieve.report.study import draw_curves, write_data_figures
 from ranksieve.reproduction import Reproduction
@@ -26,7 +25,6 @@ def write_reproduction(result: Reproduction, directory: Path) -> None:
     ``report.md`` and ``results.json`` of the directory are replaced, and in ``tables/`` and
     ``figures/`` the files of an earlier report.
     """
-    check_no_links(directory, ["results.json"])
     paper = result.paper
     page = [f"# {escape(f'{paper.title} on {result.facts.title}: paper and ours')}"]
     page += [escape(paragraph) for paragraph in paper.paragraphs]

@@ -22,7 +22,6 @@ from ranksieve.report.formats.plain_text import escape
 from ranksieve.report.formats.terminal import show, to_terminal
 from ranksieve.report.page.page import write_page
 from ranksieve.report.page.study import study_page
-from ranksieve.report.place import check_no_links
 from ranksieve.report.sheets.sheet import Sheet
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, folds_sheet
 from ranksieve.report.sheets.study_selections import (
@@ -55,7 +54,6 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
     replaced; tables and figures of an earlier report are removed. What :func:`write_data_facts` and
     :func:`write_data_figures` wrote there last is also shown.
     """
-    check_no_links(directory)
     seen = read_first_fold(directory, len(result.feature_names))
     write_page(study_page(result, seen), directory / "report.html")
     page = [f"# {escape(result.title)}"]
