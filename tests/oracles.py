@@ -197,7 +197,7 @@ def expected_reciprocal_rank(
 
 
 def pairwise_error(labels: list[float], scores: list[float]) -> float:
-    """Takes scores, not a ranked list: ties count one half."""
+    """Takes scores, not a ranked list: ties count one half. NaN if no labels differ."""
     wrong = pairs = 0.0
     for (label, score), (other_label, other_score) in itertools.permutations(
         zip(labels, scores, strict=True), 2
@@ -205,7 +205,13 @@ def pairwise_error(labels: list[float], scores: list[float]) -> float:
         if label > other_label:
             pairs += 1
             wrong += (score < other_score) + (score == other_score) / 2
-    return wrong / pairs if pairs else 0.0
+    return wrong / pairs if pairs else math.nan
+
+
+def with_pairs(data):
+    """The queries of some data that have documents with different labels."""
+    spread = [np.ptp(y) for y in np.split(data.y, data.query_ptr[1:-1])]
+    return data.take_queries(np.flatnonzero(spread))
 
 
 def ranked(labels: list[float], scores: list[float]) -> list[float]:
