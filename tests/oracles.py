@@ -197,7 +197,7 @@ def expected_reciprocal_rank(
 
 
 def pairwise_error(labels: list[float], scores: list[float]) -> float:
-    """Takes scores, not a ranked list: ties count one half."""
+    """Takes scores, not a ranked list: ties count one half. NaN if no labels differ."""
     wrong = pairs = 0.0
     for (label, score), (other_label, other_score) in itertools.permutations(
         zip(labels, scores, strict=True), 2
@@ -205,7 +205,13 @@ def pairwise_error(labels: list[float], scores: list[float]) -> float:
         if label > other_label:
             pairs += 1
             wrong += (score < other_score) + (score == other_score) / 2
-    return wrong / pairs if pairs else 0.0
+    return wrong / pairs if pairs else math.nan
+
+
+def with_pairs(data):
+    """The queries of some data that have documents with different labels."""
+    spread = [np.ptp(y) for y in np.split(data.y, data.query_ptr[1:-1])]
+    return data.take_queries(np.flatnonzero(spread))
 
 
 def ranked(labels: list[float], scores: list[float]) -> list[float]:
@@ -583,6 +589,28 @@ def margin_curve(z, v, y, qid, weights) -> np.ndarray:
             product[i] += weights[i] * (v[i] - v[j])
             product[j] -= weights[i] * (v[i] - v[j])
     return product
+
+
+def ranksvm_weights(D: np.ndarray, signs: np.ndarray, C_p: float) -> np.ndarray:
+    """Exact minimum of |w|^2 / 2 + C_p / 2 times the sum of max(0, 1 - signs * D w)^2.
+
+    The objective is quadratic as long as the same pairs are active: Newton steps, halved until the
+    objective falls, end where a step no longer changes which pairs these are.
+    """
+    D, w, active = D * signs[:, None], np.zeros(D.shape[1]), None
+
+    def objective(w):
+        return 0.5 * w @ w + 0.5 * C_p * np.sum(np.maximum(0.0, 1 - D @ w) ** 2)
+
+    while active is None or (active != (D @ w < 1)).any():
+        active = D @ w < 1
+        A = D[active]
+        best = np.linalg.solve(np.eye(len(w)) + C_p * A.T @ A, C_p * A.sum(axis=0))
+        t = 1.0
+        while objective(w + t * (best - w)) > objective(w) and t > 1e-10:
+            t /= 2
+        w = w + t * (best - w)
+    return w
 
 
 # Boosting and coordinate ascent. ``value(labels, scores)`` is the measure of one query.

@@ -138,17 +138,6 @@ def limit_blas_threads(n: int) -> Iterator[None]:
         _blas.leave(number)
 
 
-@contextmanager
-def limit_openmp_threads(n: int) -> Iterator[None]:
-    """Let scikit-learn use ``n`` threads of OpenMP inside a ``with`` block, in this thread.
-
-    On small data, its threads spend most of their time waiting for each other, especially on a busy
-    machine. OpenMP has a number for each thread, so other threads are not affected.
-    """
-    with _libraries("openmp").limit(limits=n):
-        yield
-
-
 _openmp_processes: set[int] = set()  # this process and its parents, if they used OpenMP
 
 

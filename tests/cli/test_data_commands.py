@@ -311,6 +311,19 @@ def test_evaluate_equals_the_library(run, text_file, tmp_path):
     assert everything["per_query"]["MAP"] == [0.5, 1.0]
 
 
+def test_evaluate_has_no_pairwise_error_where_labels_are_equal(run, tmp_path):
+    data, scores = tmp_path / "data.txt", tmp_path / "scores.txt"
+    data.write_text("0 qid:1 1:1\n1 qid:1 1:1\n1 qid:2 1:1\n1 qid:2 1:1\n")
+    scores.write_text("2\n1\n4\n3\n")
+    command = ["evaluate", data, scores, "--measures", "pairwise-error", "--per-query"]
+    answer = json.loads(run(*command, "--format", "json")[1])
+    assert answer["per_query"] == {"PairwiseError": [1.0, None]}
+    assert answer["mean"] == {"PairwiseError": 1.0}
+    output = run(*command)[1]
+    assert "Queries with equal labels have no pairwise error" in " ".join(output.split())
+    assert ["2", "-"] in [line.split() for line in output.splitlines()]
+
+
 def test_evaluate_follows_the_lines_of_ungrouped_files(run, tmp_path):
     data, scores = tmp_path / "data.txt", tmp_path / "scores.txt"
     data.write_text("0 qid:1 1:1\n1 qid:2 1:1\n1 qid:1 1:1\n0 qid:2 1:1\n")

@@ -19,7 +19,6 @@ from ranksieve.rankers import LambdaMART, as_ranker
 from ranksieve.selectors import GreedyRankRLS
 from ranksieve.threads import (
     limit_blas_threads,
-    limit_openmp_threads,
     limit_threads,
     ordered_map,
     over_queries,
@@ -91,11 +90,6 @@ def test_an_error_in_a_thread_is_raised():
 
 def blas_threads() -> list[int]:
     libraries = ThreadpoolController().select(user_api="blas").lib_controllers
-    return [library.num_threads for library in libraries]
-
-
-def openmp_threads() -> list[int]:
-    libraries = ThreadpoolController().select(user_api="openmp").lib_controllers
     return [library.num_threads for library in libraries]
 
 
@@ -180,31 +174,6 @@ def _in_child() -> None:
     with limit_blas_threads(1):
         assert set(blas_threads()) == {1}
     assert set(blas_threads()) == {3}
-
-
-def test_limits_of_openmp_are_those_of_a_thread():
-    before = openmp_threads()
-    barrier = threading.Barrier(2)
-    seen = {}
-
-    def limited(limit):
-        own = openmp_threads()
-        with limit_openmp_threads(limit):
-            barrier.wait(60)
-            seen[limit] = openmp_threads()
-            barrier.wait(60)
-        seen[-limit] = openmp_threads() == own
-
-    threads = [threading.Thread(target=limited, args=(limit,)) for limit in (1, 2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert set(seen[1]) == {1}
-    assert set(seen[2]) == {2}
-    assert seen[-1]
-    assert seen[-2]
-    assert openmp_threads() == before
 
 
 def test_fits_in_threads_leave_blas_as_it_was(blas_of_three):

@@ -89,6 +89,19 @@ def test_pairwise_error_equals_counting_pairs(case, ties):
         for query in dict.fromkeys(qid.tolist())
     ]
     np.testing.assert_allclose(result.per_query["PairwiseError"], expected, atol=1e-14)
+    # The mean is over the queries that have pairs.
+    with_pairs = [error for error in expected if not np.isnan(error)]
+    mean = np.mean(with_pairs) if with_pairs else np.nan
+    assert result.mean["PairwiseError"] == pytest.approx(mean, abs=1e-12, nan_ok=True)
+
+
+def test_weighted_mean_of_pairwise_errors_is_over_queries_with_pairs():
+    labels, qid = [0, 1, 1, 1, 0, 1], [1, 1, 2, 2, 3, 3]
+    result = evaluate(
+        labels, [1, 0, 5, 6, 1, 1], qid, "pairwise-error", query_weights=[3.0, 100.0, 1.0]
+    )
+    np.testing.assert_array_equal(result.per_query["PairwiseError"], [1.0, np.nan, 0.5])
+    assert result.mean["PairwiseError"] == (3 * 1 + 1 * 0.5) / 4
 
 
 @given(rankings(max_documents=40), st.sampled_from(sorted(CONVENTIONS)))
@@ -98,8 +111,9 @@ def test_values_lie_between_zero_and_one(case, convention):
     measures += [m for m in (MAP(), MAP(3), P(5)) if m.label in defined(convention)]
     for ties in ("stable", "average"):
         result = evaluate(labels, scores, qid, measures, convention, ties=ties)
-        for values in result.per_query.values():
-            assert np.all((values >= 0) & (values <= 1))
+        for name, values in result.per_query.items():
+            inside = (values >= 0) & (values <= 1)
+            assert np.all(inside | (np.isnan(values) & (name == "PairwiseError")))
 
 
 @given(rankings(max_documents=40), st.sampled_from(sorted(CONVENTIONS)))
@@ -111,7 +125,8 @@ def test_the_ideal_order_is_perfect(case, convention):
         result = evaluate(labels, labels, qid, measures, convention, ties=ties)
         for values in result.per_query.values():
             assert np.all(values[has_relevant] == 1.0)
-    assert evaluate(labels, labels, qid, PairwiseError()).mean["PairwiseError"] == 0
+    errors = evaluate(labels, labels, qid, PairwiseError()).per_query["PairwiseError"]
+    assert np.all((errors == 0) | np.isnan(errors))
 
 
 @given(rankings(distinct_scores=True), st.sampled_from(sorted(CONVENTIONS)), st.randoms())

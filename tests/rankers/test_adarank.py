@@ -78,7 +78,7 @@ class TestOracle:
         data = random_data(seed)
         how = "multiply" if multiply else "model"
         ranker = AdaRank("pairwise-error", n_rounds=8, reweighting=how).fit(data)
-        expected = by_hand(data, right_pairs, 8, multiply=multiply)
+        expected = by_hand(oracles.with_pairs(data), right_pairs, 8, multiply=multiply)
         for ours, theirs in zip(ranker.rounds_, expected, strict=False):
             assert (ours.feature, ours.measure) == (theirs[0], pytest.approx(1 - theirs[2]))
 

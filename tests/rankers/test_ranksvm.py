@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve._kernels.pairs import ActivePairs, count_active, order_active
 from ranksieve.data import Block
+from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankSVM, ranksvm_path
 from ranksieve.solvers.ranksvm.losses import Hinge, SquaredHinge
 from ranksieve.solvers.ranksvm.minimizers import least_on_simplex
@@ -256,6 +257,40 @@ class TestOptimum:
         ranker = RankSVM(1e4, scale="sum").fit(data.X * scales, data.y, qid=data.qid)
         assert ranker.n_iter_ <= 20
 
+    @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+    def test_default_weights_are_right_to_five_digits(self, C):
+        for seed in range(5):
+            data, _ = make_ranking(15, n_informative=3, n_redundant=3, n_noise=4, random_state=seed)
+            expected = oracles.ranksvm_weights(*differences(data), per_pair(data, C, "pairs"))
+            error = np.linalg.norm(RankSVM(C).fit(data).coef_ - expected)
+            assert error <= 1e-5 * np.linalg.norm(expected)
+
+    @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+    def test_default_weights_of_the_hinge_loss_are_right_to_five_digits(self, C):
+        data, _ = make_ranking(30, n_informative=3, n_redundant=3, n_noise=4, random_state=0)
+        ranker = RankSVM(C, loss="hinge").fit(data)
+        tight = RankSVM(C, loss="hinge", tol=1e-14).fit(data)
+        # A gap says how far away the optimum can be; that of `tight` is the smaller one.
+        assert np.sqrt(2 * tight.gap_) <= 1e-6 * np.linalg.norm(tight.coef_)
+        assert np.linalg.norm(ranker.coef_ - tight.coef_) <= 1e-5 * np.linalg.norm(tight.coef_)
+
+    @pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+    @pytest.mark.parametrize("factor", [1e3, 1e6, 1e9])
+    def test_large_features_do_not_end_the_descent_early(self, factor):
+        """Rounding hides the last steps in the objective, but not in its gradient."""
+        data, _ = make_ranking(100, n_informative=3, n_noise=6, random_state=0)
+        X = data.X.copy()
+        X[:, ::2] *= factor
+        RankSVM().fit(X, data.y, qid=data.qid)
+
+    def test_planes_end_where_rounding_does(self):
+        data, _ = make_ranking(100, n_informative=5, n_redundant=5, n_noise=10, random_state=0)
+        X = data.X.copy()
+        X[:, ::2] *= 1e6
+        with pytest.warns(ConvergenceWarning, match="rounding allows no more: scale"):
+            ranker = RankSVM(0.01, loss="hinge").fit(X, data.y, qid=data.qid)
+        assert ranker.gap_ <= 1e-8 * ranker.objective_
+
     @pytest.mark.parametrize("seed", range(5))
     def test_least_on_simplex(self, seed):
         rng = np.random.default_rng(seed)
@@ -365,3 +400,20 @@ class TestDegenerate:
         X = sparse.csr_matrix(np.array([[0.0, 1.0], [np.inf, 0.0]]))
         with pytest.raises(DataError, match="infinity in row 1"):
             RankSVM(loss=loss).fit(RankingData(X, [0, 1], [1, 1]))
+
+
+def test_mq2008_to_the_last_digit(mq2008_dir):
+    from ranksieve.datasets import open_collection
+
+    Cs = [10.0**power for power in range(-2, 3)]
+    for fold in range(5):
+        train, _, test = open_collection(mq2008_dir).read_fold(fold)
+        paths = ranksvm_path(train, Cs), ranksvm_path(train, Cs, tol=1e-14)
+        for found, tight in zip(*paths, strict=True):
+            error = np.linalg.norm(found.coef - tight.coef)
+            assert error <= 1e-5 * np.linalg.norm(tight.coef)
+            values, expected = (
+                evaluate(test.y, test.X @ coef, test.qid, ["map", "ndcg@1", "ndcg@10"], "letor4")
+                for coef in (found.coef, tight.coef)
+            )
+            assert values.mean == pytest.approx(expected.mean, abs=1e-9)

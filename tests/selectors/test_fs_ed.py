@@ -10,9 +10,11 @@ from scipy.stats import gaussian_kde, norm
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.engine import engine_of
 from ranksieve.selectors import FSED
+from ranksieve.selectors.filters.fs_ed import expected_divergence
 from ranksieve.sums.densities import (
     NODES_PER_BANDWIDTH,
     ClassDensities,
+    Densities,
     Part,
     bandwidths_of,
     map_densities,
@@ -83,6 +85,23 @@ class TestBandwidth:
         for grade, size in ((2, 9), (3, 1)):
             assert found[grade, 0] == pytest.approx(0.9 * mostly_zero.std(ddof=1) * size**-0.2)
         assert np.isnan(found[:, 1]).all()
+
+
+def test_a_negative_estimate_of_a_divergence_is_zero():
+    """Held-out documents of each grade lie where the density of the other one is larger."""
+    density = np.array([[0.6, 0.4], [0.4, 0.6], [0.2, 0.8]])
+    held_out = np.array([[0.0, 5.0], [5.0, 0.0], [0.0, 5.0]])
+    found = Densities(density, held_out, np.ones(2))
+
+    def estimate(a, b):
+        m = (density[a] + density[b]) / 2
+        kl = [held_out[g] / held_out[g].sum() @ np.log2(density[g] / m) for g in (a, b)]
+        return sum(kl) / 2
+
+    assert estimate(0, 1) < 0
+    positive = 2 * max(0.0, estimate(0, 2)) + max(0.0, estimate(1, 2))
+    assert expected_divergence(found) == pytest.approx(positive)
+    assert positive > 0
 
 
 class TestDensities:

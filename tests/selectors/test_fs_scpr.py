@@ -1,6 +1,7 @@
 """FS-SCPR: its steps against independent programs, planted clusters, and what parameters do."""
 
 from functools import cache
+from itertools import product
 
 import networkx as nx
 import numpy as np
@@ -10,13 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import csgraph
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.selectors import FSSCPR
+from ranksieve.selectors._search.bisecting_kmeans import bisecting_kmeans
 from ranksieve.selectors._search.clustering import cluster_counts, dense_ranks
 from ranksieve.selectors.filters.fs_scpr import (
     biased_pagerank,
-    bisecting_kmeans,
     eigengap,
     embedding,
     mean_similarity,
@@ -59,6 +61,12 @@ def graphs(draw):
 
 def same_partition(labels, others):
     return len(set(zip(labels, others, strict=True))) == len(set(labels)) == len(set(others))
+
+
+def within(Y, labels):
+    """Sum of squared distances from the means of the clusters."""
+    parts = (Y[labels == label] for label in set(labels.tolist()))
+    return sum(float(((part - part.mean(axis=0)) ** 2).sum()) for part in parts)
 
 
 class TestSteps:
@@ -158,6 +166,25 @@ class TestBisection:
         truth = rng.integers(0, 4, 60)
         Y = np.eye(4)[truth] + rng.normal(scale=0.02, size=(60, 4))
         assert same_partition(bisecting_kmeans(Y, 4), truth)
+
+    @pytest.mark.parametrize("seed", range(10))
+    def test_a_bisection_is_the_best_of_all(self, seed):
+        Y = np.random.default_rng(seed).normal(size=(10, 1 + seed))
+        ways = [np.array(rest) == "b" for rest in product("ab", repeat=9)][1:]
+        best = min(within(Y, np.append(False, way)) for way in ways)
+        assert within(Y, bisecting_kmeans(Y, 2)) == pytest.approx(best, rel=1e-12)
+
+    @pytest.mark.parametrize("n_columns", [4, 20])
+    def test_a_bisection_is_no_worse_than_that_of_a_thousand_random_starts(self, n_columns):
+        rows = np.random.default_rng(0).normal(size=(40, n_columns))
+        Y = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        peer = KMeans(2, init="random", n_init=1000, random_state=0).fit(Y).labels_
+        assert within(Y, bisecting_kmeans(Y, 2)) <= within(Y, peer) + 1e-12
+
+    def test_of_equally_good_bisections_one_is_taken(self):
+        Y = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+        found = {tuple(bisecting_kmeans(Y, 2, n_init=5, random_state=seed)) for seed in range(10)}
+        assert len(found) == 1
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 4, 9])  # every family has at least two features
@@ -382,3 +409,13 @@ def test_families_of_real_features(mq2008_dir):
     whole = set(np.flatnonzero(found.clusters_ == found.clusters_[21]) + 1)
     assert whole == {21, 22, 23, 24, 37, 38, 39, 40}  # BM25 and language models, whole document
     assert (found.clusters_ < 0).sum() == 6
+
+
+@pytest.mark.parametrize("n_init", [500, 2016])  # some pairs of the 40 features that vary, and all
+def test_ten_seeds_make_one_selection(mq2008_dir, n_init):
+    from ranksieve.datasets import open_collection
+
+    train, _, _ = open_collection(mq2008_dir).read_fold(2)
+    for k in (10, 20):
+        fits = (FSSCPR(k, n_init=n_init, random_state=seed).fit(train) for seed in range(10))
+        assert len({tuple(fit.selected_) for fit in fits}) == 1

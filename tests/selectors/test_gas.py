@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranksieve import DataError, make_ranking
+from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.base import Choices
 from ranksieve.metrics import evaluate
 from ranksieve.selectors import GAS, MMR, MRMR, Importance, Similarity, TopImportance
 from ranksieve.selectors.filters.gas import objective
+from tests import oracles
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +60,18 @@ def test_importance_is_that_of_the_better_direction(planted):
     one = GAS(2, importance=Importance("map", both_directions=False)).fit(data)
     assert np.all(one.directions_ == 1)
     assert np.all(one.importance_ <= gas.importance_)
+
+
+def test_queries_without_pairs_have_no_loss(planted, everywhere):
+    """The loss is a mean over the queries that have pairs; others would make it smaller."""
+    data, _ = planted
+    y = np.where(data.query_codes % 3, data.y, 1.0)
+    some = RankingData(data.X, y, data.qid)
+    source = everywhere(some, shard_bytes=20_000)
+    for importance in ("loss", "one_minus_loss"):
+        expected = GAS(4, importance=importance).fit(oracles.with_pairs(some)).importance_
+        found = GAS(4, importance=importance).fit(source).importance_
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_without_similarity_it_is_the_top_by_importance(planted):

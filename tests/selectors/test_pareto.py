@@ -33,7 +33,8 @@ def values_of(train, test, subset, measure="ndcg@10"):
     ranker = RankRLS(1.0).fit(train.take_features(list(subset)))
     scores = ranker.predict(test.take_features(list(subset)))
     result = evaluate(test.y, scores, test.qid, [measure], ties="average")
-    return next(iter(result.per_query.values()))
+    values = next(iter(result.per_query.values()))
+    return values[~np.isnan(values)]
 
 
 def not_beaten(points):

@@ -15,6 +15,7 @@ from ranksieve.rankers import ListNet, RankSVM
 from ranksieve.selectors import (
     EGRank,
     FenchelRank,
+    FSMRank,
     GroupLassoNetwork,
     LifeRank,
     RSRank,
@@ -39,6 +40,13 @@ def data():
 @pytest.fixture(scope="module")
 def scaled(data):
     return QueryStandardScaler().fit_transform(data)
+
+
+@pytest.mark.parametrize("kind", [FSMRank, SparseRankSVM, SparseRank])
+def test_default_weights_are_right_to_five_digits(kind):
+    data, _ = make_ranking(150, n_informative=5, n_noise=30, n_redundant=15, random_state=0)
+    found, tight = kind(10).fit(data).coef_, kind(10, tol=1e-10).fit(data).coef_
+    assert np.linalg.norm(found - tight) <= 1e-5 * np.linalg.norm(tight)
 
 
 class Standardized:

@@ -262,7 +262,7 @@ def evaluate(
     from ranksieve.metrics import evaluate as measure_ranking
     from ranksieve.metrics import parse_measure
     from ranksieve.progress import progress_bar
-    from ranksieve.report.sheets.evaluation import evaluation_sheet
+    from ranksieve.report.sheets.evaluation import evaluation_sheet, none_for_nan
 
     parsed = [parse_measure(name) for name in measures.split(",") if name.strip()]
     for measure in parsed:
@@ -285,9 +285,12 @@ def evaluate(
         doc_ids=loaded.doc_ids,
         query_weights=loaded.query_weights,
     )
-    answer: dict[str, Any] = {"convention": result.convention, "mean": result.mean}
+    means = dict(zip(result.mean, none_for_nan(result.mean.values()), strict=True))
+    answer: dict[str, Any] = {"convention": result.convention, "mean": means}
     if per_query:
         answer["query_ids"] = result.query_ids.tolist()
-        answer["per_query"] = {name: v.tolist() for name, v in result.per_query.items()}
+        answer["per_query"] = {
+            name: none_for_nan(values.tolist()) for name, values in result.per_query.items()
+        }
     sheet = evaluation_sheet(f"{scores} on {data}", result, per_query)
     show_result([sheet], form, json.dumps(answer, indent=2))

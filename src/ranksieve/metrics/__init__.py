@@ -14,7 +14,13 @@ Examples
 """
 
 from ranksieve.metrics.conventions import CONVENTIONS, Convention, get_convention
-from ranksieve.metrics.evaluation import Evaluation, QueryScorer, evaluate, make_query_scorer
+from ranksieve.metrics.evaluation import (
+    Evaluation,
+    QueryScorer,
+    evaluate,
+    make_query_scorer,
+    mean_of_defined,
+)
 from ranksieve.metrics.measures import (
     ERR,
     MAP,
@@ -43,6 +49,7 @@ __all__ = [
     "get_convention",
     "Evaluation",
     "evaluate",
+    "mean_of_defined",
     "Ranking",
     "Prepared",
     "QueryScorer",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -19,8 +20,10 @@ from ranksieve.metrics.ranking import Ranking
 class Evaluation:
     """Values of one or more measures, by their names."""
 
-    per_query: dict[str, np.ndarray]  # a value per query, queries in order of first appearance
-    mean: dict[str, float]  # over all queries, weighted if queries have weights
+    # A value per query, queries in order of first appearance; NaN where a measure is not defined,
+    # which is so only for the pairwise error of a query with equal labels.
+    per_query: dict[str, np.ndarray]
+    mean: dict[str, float]  # over the queries with a value, weighted if queries have weights
     query_ids: np.ndarray  # query of each value
     convention: str  # name of the convention that was used
     query_weights: np.ndarray | None = None  # of each query in the means; None if all are equal
@@ -67,8 +70,9 @@ def evaluate(
 
     Notes
     -----
-    Every query counts in the mean, equally or by its weight. Takes O(m log n) time for m
-    rows in queries of n documents, in parallel over queries.
+    Every query counts in the mean, equally or by its weight; only the pairwise error is a mean over
+    the queries with different labels, and NaN if there are none. Takes O(m log n) time for m rows
+    in queries of n documents, in parallel over queries.
     """
     convention = get_convention(convention)
     if isinstance(measures, (str, Measure, type)):
@@ -104,14 +108,22 @@ def evaluate(
             f"convention {convention.name!r} orders equal scores by document id, and there are "
             "equal scores: pass doc_ids, or ties='stable' or 'average'"
         )
-    per_query = {
-        measure.name: measure.prepare(labels, query_ptr, convention).per_query(ranking)
-        for measure in parsed
-    }
+    per_query = {}
+    for measure in parsed:
+        prepared = measure.prepare(labels, query_ptr, convention)
+        values = prepared.per_query(ranking)
+        per_query[measure.name] = np.where(prepared.is_defined, values, np.nan)
     row_order = np.arange(len(labels)) if order is None else order
     weights = as_query_weights(query_weights, query_ptr, row_order, "query_weights")
-    mean = {name: float(np.average(v, weights=weights)) for name, v in per_query.items()}
+    mean = {name: mean_of_defined(v, weights) for name, v in per_query.items()}
     return Evaluation(per_query, mean, ids[query_ptr[:-1]], convention.name, weights)
+
+
+def mean_of_defined(values: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """Weighted mean of values of queries, without those that are NaN; NaN if nothing is left."""
+    defined = ~np.isnan(values)
+    left = defined if weights is None else weights * defined
+    return float(np.average(values[defined], weights=left[defined])) if left.any() else math.nan
 
 
 def _finite_column(values: Any, name: str) -> np.ndarray:

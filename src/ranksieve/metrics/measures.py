@@ -33,6 +33,7 @@ class Measure(ABC):
 
     label: ClassVar[str]
     greater_is_better: ClassVar[bool] = True
+    needs_pairs: ClassVar[bool] = False  # whether a query with equal labels has no value
 
     def __post_init__(self) -> None:
         known = self.cutoff is None or 1 <= self.cutoff < 2**31
@@ -265,12 +266,14 @@ class ERR(Measure):
 class PairwiseError(Measure):
     """Fraction of document pairs with different labels that are in the wrong order.
 
-    Pairs with equal scores count one half, under every convention. The error of a query whose
-    labels are all equal is 0. Smaller is better.
+    Pairs with equal scores count one half, under every convention. A query whose labels are all
+    equal has no such pairs and so no error: its value is NaN, and means are over the other queries.
+    Smaller is better.
     """
 
     label: ClassVar[str] = "PairwiseError"
     greater_is_better: ClassVar[bool] = False
+    needs_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.cutoff is not None:

@@ -57,8 +57,15 @@ class Prepared:
     kind: int  # of the kernels in ``_kernels.measures``
     lists: kernel.ListMeasure  # what they need from the labels
 
+    @property
+    def is_defined(self) -> np.ndarray:
+        """Whether each query has a value; the others are left out of means, and are 0 in sums."""
+        if self.kind == kernel.PAIR_ERRORS:
+            return self.lists.norm > 0
+        return np.ones(len(self.lists.norm_ptr) - 1, dtype=bool)
+
     def per_query(self, ranking: Ranking) -> np.ndarray:
-        """Value of each query."""
+        """Value of each query; 0 where it is not defined."""
         out = np.empty(len(ranking.query_ptr) - 1)
         use_ties = ranking.average_ties or self.kind == kernel.PAIR_ERRORS
         over_queries(

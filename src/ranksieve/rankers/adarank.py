@@ -9,7 +9,7 @@ import numpy as np
 
 from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
-from ranksieve.engine import Source, Workers, changes_state, engine_of, total_weight
+from ranksieve.engine import Source, Workers, changes_state, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, Ties
 from ranksieve.rankers.base import LinearRanker
@@ -192,7 +192,7 @@ class AdaRank(LinearRanker):
         )
         held_out = Rounds.measured_on(validation, self, self.eval_measure or measure)
         with engine_of(source).start(QueryValues, *parameters) as workers, held_out as chosen:
-            rounds = self._boost(workers, total_weight(source), source.n_features, chosen)
+            rounds = self._boost(workers, source.n_features, chosen)
             weights = np.concatenate(workers.collect("distribution"))
         self.best_round_ = (
             chosen.best or first_of_best(np.array([one.measure for one in rounds])) + 1
@@ -204,13 +204,12 @@ class AdaRank(LinearRanker):
         self.validation_ = chosen.measured
         self.query_weights_ = weights / weights.sum()
 
-    def _boost(
-        self, workers: Workers, total: float, n_features: int, chosen: Rounds
-    ) -> list[AdaRankRound]:
+    def _boost(self, workers: Workers, n_features: int, chosen: Rounds) -> list[AdaRankRound]:
         """Rounds, whose measure is turned so that larger is better."""
         rounds: list[AdaRankRound] = []
         taken: set[int] = set()
         weight, sums = workers.sum("sums")
+        total = weight  # of the queries with a value, before any round
         for _ in range(self.n_rounds):
             candidate = first_of_best(sums / weight)
             if taken == {candidate} and self.reweighting == "model":

@@ -13,7 +13,7 @@ from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, changes_state, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.sums.chunks import FeatureColumns
-from ranksieve.sums.held_out import Measured, orient
+from ranksieve.sums.held_out import Measured, check_any_value, orient
 
 
 class GrowingModel(Measured):
@@ -73,4 +73,5 @@ class Rounds:
         if self._workers is None:
             return False
         n, total = self._workers.sum("add", feature, alpha, threshold)
+        check_any_value(n)
         return self._stopping.add(total / n)

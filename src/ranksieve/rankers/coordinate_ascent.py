@@ -14,14 +14,7 @@ from ranksieve._kernels.ascent import TrialArrays, add_trials
 from ranksieve._kernels.rows import score_models
 from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.data import Block
-from ranksieve.engine import (
-    Source,
-    Workers,
-    changes_state,
-    engine_of,
-    starts_over,
-    total_weight,
-)
+from ranksieve.engine import Source, Workers, changes_state, engine_of, starts_over
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, NotNegative, Seed, Ties
 from ranksieve.rankers.base import LinearRanker
@@ -62,6 +55,10 @@ class Trials:
         )
         self.is_informative &= self.weights > 0
         self.scores = np.zeros(len(block.y))
+
+    def weight(self) -> float:
+        """Weight of the queries with a value."""
+        return float(self.weights.sum())
 
     @starts_over()
     def begin(self, coef: np.ndarray) -> float:
@@ -190,10 +187,10 @@ class CoordinateAscent(LinearRanker):
     def _train(self, source: Source, validation: Source | None) -> None:
         measure = parse_measure(self.measure)
         rng = check_random_state(self.random_state)
-        total = total_weight(source)
         parameters = measure, get_convention(self.convention, self.ties)
         ascents = []
         with engine_of(source).start(Trials, *parameters) as workers:
+            total = workers.sum("weight")
             for _ in range(self.n_restarts):
                 ascent = _Ascent(workers, source.n_features, total, self.n_steps)
                 ascent.climb(rng, self.tol, self.max_passes)

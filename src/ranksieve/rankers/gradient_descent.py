@@ -32,7 +32,7 @@ from ranksieve.solvers.gradient.networks import (
     first_weights,
     score_rows,
 )
-from ranksieve.sums.held_out import orient
+from ranksieve.sums.held_out import check_any_value, orient
 from ranksieve.threads import limit_threads
 
 _NO_GAIN = np.finfo(np.float64).eps  # relative change of the objective that ends training
@@ -227,6 +227,7 @@ class GradientRanker(Ranker):
 
         def value_of(weights: Weights) -> float:
             n_queries, total = workers.sum("sums", weights)
+            check_any_value(n_queries)
             return float(total / n_queries)
 
         return _TrainingLog(value_of, self.early_stopping_rounds)

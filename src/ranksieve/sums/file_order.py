@@ -13,7 +13,7 @@ import numpy as np
 
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
-from ranksieve.metrics import Convention, Measure, Ranking, parse_measure
+from ranksieve.metrics import Convention, Measure, Ranking, mean_of_defined, parse_measure
 from ranksieve.significance import paired_t_test
 
 _LEVEL = 0.01
@@ -59,23 +59,27 @@ def compare_with_chance(
     greater_is_better: bool = True,
 ) -> FileOrder:
     """Test the values of queries in the order of the data against their expectations."""
+    defined = ~np.isnan(in_order)
+    in_order, by_chance = in_order[defined], by_chance[defined]
+    weights = weights if weights is None else weights[defined]
     p_value = 1.0
     if len(in_order) >= _FEWEST:
         better: Literal["greater", "less"] = "greater" if greater_is_better else "less"
         p_value = paired_t_test(in_order, by_chance, better, weights).p_value
-    value, chance = (float(np.average(v, weights=weights)) for v in (in_order, by_chance))
+    value, chance = (mean_of_defined(v, weights) for v in (in_order, by_chance))
     return FileOrder(value, chance, p_value, p_value < _LEVEL)
 
 
 def order_values(
     y: np.ndarray, query_ptr: np.ndarray, measure: Measure, convention: Convention | str
 ) -> np.ndarray:
-    """Value of each query in the order of the data, and its expectation: (2, queries)."""
+    """Value of each query in the order of the data, and its expectation: (2, queries), or NaN."""
     prepared = measure.prepare(y, query_ptr, convention)
     lengths = np.diff(query_ptr)
     all_tied = Ranking(query_ptr, np.arange(len(y)), np.repeat(lengths, lengths), average_ties=True)
     in_order = replace(all_tied, tie_end=all_tied.each_alone)
-    return np.array([prepared.per_query(in_order), prepared.per_query(all_tied)])
+    values = np.array([prepared.per_query(in_order), prepared.per_query(all_tied)])
+    return np.where(prepared.is_defined, values, np.nan)
 
 
 class _OrderValues:

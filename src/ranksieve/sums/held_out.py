@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve._kernels.rows import score_models
-from ranksieve.data import Block
+from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, Ranking, get_convention, parse_measure
 from ranksieve.metrics.ranking import ColumnSums
@@ -26,7 +26,7 @@ class Measured:
     model inherit from this class.
 
     ``queries`` is a mask over the queries of all blocks; by default all are used. A block may have
-    none of them.
+    none of them. A query without a value, such as the pairwise error of equal labels, has weight 0.
     """
 
     title = "Validation"
@@ -45,6 +45,7 @@ class Measured:
         self.is_empty = len(self.block.y) == 0
         if not self.is_empty:
             self.prepared = measure.prepare(self.block.y, self.block.query_ptr, convention)
+            self.weights *= self.prepared.is_defined
 
     def ranking(self, scores: np.ndarray) -> Ranking:
         """Documents of each query by descending score."""
@@ -58,6 +59,15 @@ class Measured:
         """Weight of the queries, and the weighted sum of their values."""
         values = self.values(self.ranking(scores))
         return float(self.weights.sum()), float((self.weights * values).sum())
+
+
+def check_any_value(weight: float) -> None:
+    """Raise a DataError if the queries with a value have no weight: there is nothing to average."""
+    if weight == 0:
+        raise DataError(
+            "a pairwise error needs documents with different labels in a query, and no held-out "
+            "query has them: hold out other queries, or use another measure"
+        )
 
 
 def orient(values: Values, measure: Measure) -> Values:
@@ -173,6 +183,7 @@ def measure_models(
                     f"models use features that are not in 0 to {source.n_features - 1}"
                 )
             n, values, squares = workers.sum("sums", features, coefs)
+            check_any_value(n)
             mean = values / n
             spread = np.maximum(0.0, squares / n - mean**2)
             found.append(ModelValues(mean, np.sqrt(spread / max(1, n - 1))))

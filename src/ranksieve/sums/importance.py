@@ -29,9 +29,10 @@ class Importance(ParameterValue):
     .. math:: w_f = \frac{1}{|Q|} \sum_{q \in Q} M_q(x_f)
 
     is the mean over queries, weighted if they have weights, of a measure M of the ranking by
-    feature f. A document without a value of the feature, if the data keeps missing values, ranks
-    last in both directions, tied with all others without one. Called with data, it returns the
-    :class:`Quality` of all features. Where a selector takes an importance, the name of a measure
+    feature f; that of the pairwise error is over the queries with different labels. A document
+    without a value of the feature, if the data keeps missing values, ranks last in both directions,
+    tied with all others without one. Called with data, it returns the :class:`Quality` of all
+    features. Where a selector takes an importance, the name of a measure
     stands for the selector's default with that measure.
 
     Parameters
@@ -138,7 +139,7 @@ class ImportanceStatistic:
         self.prepared = measure.prepare(block.y, block.query_ptr, convention)
 
     def sums(self) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        """Weight of the queries, sums of values and of squares, and numbers of varying queries.
+        """Weight of queries with a value, sums of values and squares, numbers of varying queries.
 
         The arrays (2, features) have ranking by descending value in row 0, by ascending in row 1.
         The last one (features,) counts the queries in which a feature is not constant.
@@ -157,7 +158,8 @@ class ImportanceStatistic:
             )
         if not all_finite:
             self.block.check_finite()
-        return float(self.weights.sum()), sums.values, sums.squares, sums.varying
+        weight = float(self.weights @ self.prepared.is_defined)
+        return weight, sums.values, sums.squares, sums.varying
 
 
 def feature_importance(
@@ -166,8 +168,8 @@ def feature_importance(
     """Compute how well each feature alone ranks the documents, in both directions.
 
     Returns the mean over queries of the measure (2, features), ranked by descending (row 0) and by
-    ascending (row 1) value. An :class:`Importance` has a measure with its convention and treatment
-    of ties.
+    ascending (row 1) value; that of the pairwise error is over the queries with different labels.
+    An :class:`Importance` has a measure with its convention and treatment of ties.
 
     Takes O(f m log n) time for f features and m rows in queries of n documents; one sort serves
     both directions. Missing values that the data keeps rank last in both.
@@ -187,7 +189,7 @@ def feature_importance(
 class ImportanceSums(NamedTuple):
     """Sums over queries of each feature's value; see :class:`ImportanceStatistic`."""
 
-    n_queries: float  # the sum of their weights
+    n_queries: float  # the sum of the weights of those with a value
     values: np.ndarray  # (2, features): by descending and by ascending value
     squares: np.ndarray
     varying: np.ndarray  # (features,)
@@ -195,12 +197,12 @@ class ImportanceSums(NamedTuple):
     @property
     def mean(self) -> np.ndarray:
         """Mean over queries, (2, features)."""
-        return self.values / self.n_queries
+        return self.values / (self.n_queries or 1.0)
 
     @property
     def variance(self) -> np.ndarray:
         """Weighted sample variance over queries, (2, features)."""
-        n = self.n_queries
+        n = self.n_queries or 1.0
         return np.maximum(0.0, self.squares - self.values**2 / n) / max(1, n - 1)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+import numpy as np
 
 from ranksieve.metrics import Evaluation
 from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column
@@ -16,12 +19,14 @@ def evaluation_sheet(title: str, result: Evaluation, per_query: bool) -> Sheet:
     if per_query:
         columns = zip(*result.per_query.values(), strict=True)
         queries = zip(result.query_ids.tolist(), columns, strict=True)
-        groups.append([_row(str(query), values) for query, values in queries])
+        groups.append([_row(str(query), none_for_nan(values)) for query, values in queries])
     weighted = "" if result.query_weights is None else "weighted "
     label = f"{weighted}mean of {quantity(len(result.query_ids), 'query', 'queries')}"
-    groups.append([_row(label, result.mean.values())])
+    groups.append([_row(label, none_for_nan(result.mean.values()))])
     columns_of_names = [name_column("query"), *map(Column, result.mean)]
     setting = f"Convention {result.convention}."
+    if any(np.isnan(values).any() for values in result.per_query.values()):
+        setting += " Queries with equal labels have no pairwise error: its mean is over the others."
     return Sheet("evaluation", title, setting, columns_of_names, groups)
 
 
@@ -43,5 +48,10 @@ def training_sheet(
     )
 
 
-def _row(name: str, values: Iterable[float]) -> Row:
+def none_for_nan(values: Iterable[float]) -> list[float | None]:
+    """Values, with None for those that are not defined."""
+    return [None if math.isnan(value) else value for value in values]
+
+
+def _row(name: str, values: Iterable[float | None]) -> Row:
     return [Entry(name), *(Entry(value, ".4f") for value in values)]

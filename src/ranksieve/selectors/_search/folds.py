@@ -24,7 +24,7 @@ from ranksieve.progress import track
 from ranksieve.rankers.base import Ranker
 from ranksieve.selectors._search.held_out import counted_queries
 from ranksieve.splits import Split, query_parts
-from ranksieve.sums.held_out import Measured
+from ranksieve.sums.held_out import Measured, check_any_value
 from ranksieve.threads import are_few_rows, limit_blas_threads, limit_threads, ordered_map
 
 Subset = tuple[int, ...]
@@ -165,6 +165,7 @@ class FoldValues:
         self.measure = measure
         tests = (whole_block(fold.test.take().take_features([])) for fold in self.folds)
         self._measured = [Measured(test, measure, convention) for test in tests]
+        check_any_value(float(self.weights.sum()))
 
     @cached_property
     def n_rows(self) -> int:

@@ -26,7 +26,7 @@ from ranksieve.parameters import AtLeastTwo, Count, Positive
 from ranksieve.progress import track
 from ranksieve.selectors._search.held_out import SubsetSelector
 from ranksieve.solvers.rankrls.model import Products, ridge
-from ranksieve.sums.held_out import orient
+from ranksieve.sums.held_out import check_any_value, orient
 
 DIGITS = 10  # decimals of objectives; later ones depend on the order of summation
 
@@ -124,6 +124,7 @@ class ParetoSelector(SubsetSelector):
         Larger values are better, as in :class:`ranksieve.sums.held_out.Measured`.
         """
         n_queries, values, losses = workers.sum("losses", coefs)
+        check_any_value(n_queries)
         return np.round(values / n_queries, DIGITS), np.round(losses / n_queries, DIGITS)
 
     def _points(self, kind: Callable[..., Point], masks: np.ndarray, *columns: Any) -> list[Point]:

@@ -116,7 +116,7 @@ class FSMRank(EmbeddedSelector):
     importance: ImportanceChoice = Importance("map")
     cost: Literal["inverse", "complement"] = "inverse"
     similarity: SimilarityChoice = Similarity("concordance", absolute=True)
-    tol: Positive = 1e-6
+    tol: Positive = 1e-8
     max_iter: Count = 1000
     verbose: bool = False
 

@@ -148,7 +148,7 @@ class SparseRankSVM(EmbeddedSelector):
     n_lams: AtLeastTwo = 50
     gamma: Positive = 3.0
     epsilon: Positive = 1.0
-    tol: Positive = 1e-6
+    tol: Positive = 1e-8
     max_iter: Count = 1000
     verbose: bool = False
 

@@ -52,7 +52,7 @@ class ProximalSelector(EmbeddedSelector):
     n_features_to_select: FeatureCount | None = None
     _: KW_ONLY
     lam: Share = 0.01
-    tol: Positive = 1e-5
+    tol: Positive = 1e-7
     max_iter: Count = 10_000
     verbose: bool = False
 

@@ -45,8 +45,8 @@ class FSED(ImportanceFilter, HeldOutSelector):
         The importance s; see :class:`GAS`. By default large values are good.
     estimator : {"monte_carlo", "pooled", "integral"}
         - ``"monte_carlo"``: KL(p \| m) is the mean of log(p / m) over held-out documents of the
-          grade of p. Nearly unbiased. Numerical integration replaces it for a grade without
-          held-out documents.
+          grade of p. Nearly unbiased before negative values of JS are set to 0. Numerical
+          integration replaces it for a grade without held-out documents.
         - ``"pooled"``: both densities are evaluated at all held-out documents and normalized to
           sum 1. Too low if one grade is much rarer than the other.
         - ``"integral"``: numerical integration, without held-out documents.
@@ -86,8 +86,11 @@ class FSED(ImportanceFilter, HeldOutSelector):
     The paper gives the score, the divergence and Gaussian kernels with Silverman's bandwidth. These
     choices are ours: a density is divided by the number of documents of its grade, not of all; the
     estimators; logarithms of base 2; the treatment of zero bandwidths; densities below 1e-12 of the
-    largest are raised to that; a grade without training documents is left out; a constant feature
-    has d = 0. With a single query nothing is held out, and divergences are integrated numerically.
+    largest are raised to that; a negative estimate of JS, which ``"monte_carlo"`` may give although
+    a divergence is never negative, counts as 0; a grade without training documents is left out; a
+    constant feature has d = 0. With a single query nothing is held out, and divergences are
+    integrated numerically.
+
     Missing values are refused: fill them in first (:class:`ranksieve.Missing`). Scale features
     whose ranges differ between queries (:class:`ranksieve.preprocessing.QueryMinMaxScaler`).
 

@@ -16,6 +16,7 @@ from ranksieve.base import PerFeature
 from ranksieve.data import DataError
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, NotNegative, Seed, Weight
 from ranksieve.registry import Method
+from ranksieve.selectors._search.bisecting_kmeans import SAME_ROW, bisecting_kmeans
 from ranksieve.selectors._search.clustering import (
     DECIMALS,
     ClusterFilter,
@@ -27,9 +28,7 @@ from ranksieve.selectors._search.clustering import (
 from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice
 from ranksieve.sums.importance import Importance
 from ranksieve.sums.similarity import Similarity
-from ranksieve.threads import limit_openmp_threads
 
-_SAME_ROW = 1e-6  # distance up to which rows of unit length count as identical
 _TOLERANCE, _MOST_ITERATIONS = 1e-10, 1000  # of the PageRank
 
 
@@ -77,7 +76,9 @@ class FSSCPR(ClusterFilter):
         Which cluster is bisected next: the one with the largest sum of squared distances from its
         mean, or the one with the most members.
     n_init, random_state : int, and int, RandomState or None
-        Number of starts of k-means for each bisection, and its random seed.
+        Number of starts of k-means for each bisection, and its random seed. Starts are pairs of
+        features; the seed matters only if there are more pairs than starts, which means, at the
+        default, more than 64 features.
     max_clusters : int, optional
         Largest number that is chosen automatically, as in :class:`Hierarchical`.
     {common}
@@ -103,8 +104,9 @@ class FSSCPR(ClusterFilter):
 
     Notes
     -----
-    Takes O(n^3) time for n features, and O(n k^2) for each iteration of k-means, after importance
-    and similarity. Scaling features within queries, the first step of the paper, changes neither.
+    Takes O(n^3) time for n features, and O(n k) for each start and round of k-means, after
+    importance and similarity. Scaling features within queries, the first step of the paper, changes
+    neither.
 
     The paper gives the steps above, :math:`\sigma = 0.1, \alpha = 0.85, \beta = 0.5`, concordance
     and MAP, and suggests to choose k. The other defaults are ours, and so are these choices: a
@@ -113,9 +115,13 @@ class FSSCPR(ClusterFilter):
     first; ties go to the more important feature, then to the one more similar to all others, then
     to the lowest index.
 
-    If features form no clear clusters, the result depends on the seed of k-means: compare several
-    seeds before you interpret one selection. With concordance nearly all features are connected,
-    and the eigengap does not count isolated features; with tau-b it does.
+    A bisection in many dimensions has very many local optima, and k-means from ten starts ends in
+    another one for nearly every seed. Here all pairs of up to 64 features are starts, and single
+    features move where k-means has stopped, so that seeds agree. Among many more features without
+    clear clusters they may still differ: compare several before you interpret one selection.
+
+    With concordance nearly all features are connected, and the eigengap does not count isolated
+    features; with tau-b it does.
 
     References
     ----------
@@ -149,7 +155,7 @@ class FSSCPR(ClusterFilter):
     member_similarity: Literal["cosine", "inverse_distance"] = "cosine"
     rescale: Literal["none", "minmax_in_cluster"] = "none"
     split: Literal["sse", "size"] = "sse"
-    n_init: Count = 10
+    n_init: Count = 2016
     max_clusters: AtLeastTwo | None = None
     random_state: Seed = 0
     verbose: bool = False
@@ -219,7 +225,7 @@ def embedding(vectors: np.ndarray, k: int) -> np.ndarray:
     """Rows of the first ``k`` eigenvectors, scaled to unit length; rows of zeros stay."""
     rows = vectors[:, :k]
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.where(lengths > _SAME_ROW, rows / np.maximum(lengths, _SAME_ROW), 0.0)
+    return np.where(lengths > SAME_ROW, rows / np.maximum(lengths, SAME_ROW), 0.0)
 
 
 def eigengap(eigenvalues: np.ndarray, numbers: range) -> int:
@@ -228,62 +234,6 @@ def eigengap(eigenvalues: np.ndarray, numbers: range) -> int:
         return numbers[0]
     gaps = [eigenvalues[k] - eigenvalues[k - 1] for k in numbers]
     return numbers[int(np.argmax(dense_ranks(np.array(gaps))))]
-
-
-def bisecting_kmeans(
-    Y: np.ndarray,
-    k: int,
-    *,
-    split: Literal["sse", "size"] = "sse",
-    n_init: int = 10,
-    random_state: int | np.random.RandomState | None = 0,
-) -> np.ndarray:
-    """Split clusters of rows in two until there are ``k``; return labels 0 .. k - 1.
-
-    There are always ``k`` clusters: among identical rows, the first is split off from the others.
-    """
-    clusters = [np.arange(len(Y))]
-    with limit_openmp_threads(1):  # there are few rows, one per feature
-        while len(clusters) < k:
-            members = clusters.pop(_to_split(Y, clusters, split))
-            first = _first_half(Y[members], n_init, random_state)
-            clusters += [members[first], members[~first]]
-    labels = np.empty(len(Y), dtype=np.intp)
-    for label, members in enumerate(clusters):
-        labels[members] = label
-    return labels
-
-
-def _to_split(Y: np.ndarray, clusters: list[np.ndarray], split: str) -> int:
-    """The cluster with the largest scatter, or size; ties by the other, then by first member."""
-    scatter = dense_ranks(np.array([_sum_of_squares(Y[members]) for members in clusters]))
-
-    def priority(position: int) -> tuple[int, int, int, int]:
-        size = len(clusters[position])
-        spread = int(scatter[position])
-        keys = (size, spread) if split == "size" else (spread, size)
-        return (min(size, 2), *keys, -int(clusters[position][0]))  # one member cannot be split
-
-    return max(range(len(clusters)), key=priority)
-
-
-def _sum_of_squares(rows: np.ndarray) -> float:
-    """Squared distances from the mean; 0 if the rows are identical up to rounding."""
-    total = float(((rows - rows.mean(axis=0)) ** 2).sum())
-    return total if total > _SAME_ROW**2 else 0.0
-
-
-def _first_half(
-    rows: np.ndarray, n_init: int, random_state: int | np.random.RandomState | None
-) -> np.ndarray:
-    """Mask of the rows that k-means puts into the same half as the first row."""
-    from sklearn.cluster import KMeans  # slow to import
-
-    alone = np.arange(len(rows)) == 0
-    if len(rows) == 2 or _sum_of_squares(rows) == 0.0:
-        return alone
-    labels = KMeans(2, n_init=n_init, random_state=random_state).fit_predict(rows)
-    return labels == labels[0]
 
 
 def preference(importance: np.ndarray) -> np.ndarray:

@@ -33,7 +33,7 @@ from ranksieve.selectors._search.held_out import (
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, shares
 from ranksieve.sums.densities import Part
 from ranksieve.sums.grades import varying_features
-from ranksieve.sums.held_out import Measured, orient
+from ranksieve.sums.held_out import Measured, check_any_value, orient
 
 Features = tuple[int, ...]
 TrialFunction = Callable[[Features], "TreeTrial"]
@@ -151,6 +151,7 @@ class SubsetTrees(TreeSelector, SubsetSelector):
                     return TreeTrial(features, influence, float("nan"))
                 text = ranker.booster_.model_to_string()
                 n_queries, value = workers.sum("sums", text, np.array(features))
+                check_any_value(n_queries)
                 mean = orient(value / n_queries, parse_measure(self.measure))
                 return TreeTrial(features, influence, mean)
 

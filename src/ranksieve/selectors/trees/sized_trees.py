@@ -15,7 +15,7 @@ from ranksieve.base import Choices
 from ranksieve.choosing import first_of_best
 from ranksieve.data import RankingData
 from ranksieve.engine import Source, in_memory
-from ranksieve.metrics import Measure, evaluate, parse_measure
+from ranksieve.metrics import Measure, evaluate, mean_of_defined, parse_measure
 from ranksieve.parameters import ConventionChoice
 from ranksieve.rankers import LambdaMART
 from ranksieve.registry import Method
@@ -208,8 +208,9 @@ class SizedTrees(ListsSelector):
             given = test.query_weights
             weights.append(np.ones(test.n_queries) if given is None else given)
         if folds:
-            means = np.average(np.hstack(values), axis=1, weights=np.concatenate(weights))
-            for number, mean in zip(numbers, means.tolist(), strict=True):
+            together = np.concatenate(weights)
+            means = [mean_of_defined(row, together) for row in np.hstack(values)]
+            for number, mean in zip(numbers, means, strict=True):
                 yield TreeSize(leaves, number, mean)
 
 

@@ -27,7 +27,7 @@ from ranksieve.selectors._search.held_out import (
     training_products,
 )
 from ranksieve.solvers.rankrls.model import Products, ridge
-from ranksieve.sums.held_out import MeasuredModels
+from ranksieve.sums.held_out import MeasuredModels, check_any_value
 
 _MOST_AT_ONCE = 16  # most neighbors measured in one round
 
@@ -55,6 +55,7 @@ class Energies:
                 positions = np.searchsorted(features, subset)
                 coefs[positions, number] = ridge(self.products, subset, self.lam)
             n_queries, values, _ = self.workers.sum("sums", features, coefs)
+            check_any_value(n_queries)
             energies = -self.sign * values / n_queries
             self.known.update(zip(new, energies.tolist(), strict=True))
         return [self.known[subset] for subset in subsets]

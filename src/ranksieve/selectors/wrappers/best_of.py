@@ -22,6 +22,7 @@ from ranksieve.selectors._search.folds import hold_out_fraction
 from ranksieve.selectors._search.lists import ListMember, ListsSelector, RankedList
 from ranksieve.significance.samples import Sample
 from ranksieve.sums.grades import varying_features
+from ranksieve.sums.held_out import check_any_value
 
 # The default selectors, with parameters with which each takes a few trainings.
 _DEFAULTS = {
@@ -70,7 +71,8 @@ class BestOf(ListsSelector):
     lists_ : list of RankedList
         For each selector its ``name`` and ``features``.
     values_ : array of shape (selectors, queries)
-        Mean over ``sizes`` of the measure, for each list and held-out query.
+        Mean over ``sizes`` of the measure, for each list and held-out query; NaN where a query has
+        no value, as in :func:`ranksieve.metrics.evaluate`.
 
     Notes
     -----
@@ -125,8 +127,13 @@ class BestOf(ListsSelector):
         self.values_ = np.array(
             [self._judge(ranked, sizes, train, judges, measure) for ranked in self.lists_]
         )
+        defined = ~np.isnan(self.values_[0])
+        check_any_value(float(defined.sum()))
         weights = judges.query_weights
-        best = _winner(self.values_ if measure.greater_is_better else -self.values_, weights)
+        if weights is not None:
+            weights = weights[defined]
+        sign = 1.0 if measure.greater_is_better else -1.0
+        best = _winner(sign * self.values_[:, defined], weights)
         self.best_ = self.lists_[best].name
         return self._follow(self.lists_[best].features, varies, choices)
 

@@ -182,6 +182,10 @@ class MeasuredLeaveQueryOut(LeaveQueryOut):
         self.prepared = measure.prepare(self.labels, self.query_ptr, convention)
         self.sign = -1.0 if measure.greater_is_better else 1.0
 
+    def n_queries(self) -> tuple[int, float]:
+        """Number of queries with two documents or more, and weight of those with a value."""
+        return self.rows.n_queries()[0], float(self.rows.weights @ self.prepared.is_defined)
+
     def begin(self, lam: float, inverse: np.ndarray, d: np.ndarray) -> Errors:
         """Start from the empty model; see :meth:`LeaveQueryOut.begin`."""
         super().begin(lam, inverse, d)

@@ -90,7 +90,9 @@ class RidgeRows:
         prepared = measure.prepare(labels, rows.query_ptr, convention)
         sums = ColumnSums(len(ridge.lams))
         prepared.add_columns(predicted, rows.query_ptr, sums, rows.weights)
-        return *self.rows.n_queries(), sums.values[0], sums.squares[0]
+        n_queries, _ = rows.n_queries()
+        weight = float(rows.weights @ prepared.is_defined)
+        return n_queries, weight, sums.values[0], sums.squares[0]
 
     def _left_out(self, ridge: Ridge) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Queries of one length at a time, their rows (queries, rows), and left-out residuals.

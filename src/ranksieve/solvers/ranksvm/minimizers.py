@@ -48,9 +48,10 @@ class Solver(ABC):
             if gap <= tol * objective or n_iter == max_iter:
                 break
         if gap > tol * objective:
+            rounding = f"; rounding allows no more: {SCALE_FIRST}" if n_iter < max_iter else ""
             warnings.warn(
                 f"RankSVM stopped after {n_iter} iterations (max_iter={max_iter}) with a duality "
-                f"gap of {gap / objective:.1e} of the objective (tol={tol})",
+                f"gap of {gap / objective:.1e} of the objective (tol={tol}){rounding}",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -60,7 +61,7 @@ class Solver(ABC):
     def _steps(self, C: float, w: np.ndarray, tol: float) -> Iterator[Any]:
         """Yield weights, the objective and its gap, beginning with those of the start.
 
-        Ends when rounding errors keep the objective from falling any further.
+        Ends when rounding errors keep both the objective and its gap from falling any further.
         """
 
 
@@ -69,14 +70,15 @@ class Newton(Solver):
 
     def _steps(self, C: float, w: np.ndarray, tol: float) -> Iterator[Any]:
         loss, slope = self.workers.sum("loss_and_gradient_at", w)
-        diagonal, before = None, np.inf
+        diagonal, least, smallest = None, np.inf, np.inf
         while True:
             gradient = w + C * slope
             objective, gap = 0.5 * w @ w + C * loss, 0.5 * gradient @ gradient
             yield w, objective, gap
-            if objective >= before:
+            # Where features are large, the gap falls on after the objective has no more digits.
+            if objective >= least and gap > 0.5 * smallest:
                 return
-            before = objective
+            least, smallest = min(least, objective), min(smallest, gap)
             if diagonal is None:
                 diagonal = 1 + C * self.workers.sum("hessian_diagonal")
             step = self._direction(C, gradient, diagonal, min(0.1, np.sqrt(gap / objective)))
@@ -132,6 +134,7 @@ class CuttingPlanes(Solver):
             self.gram, self.shares, self.idle = np.zeros((1, 1)), np.ones(1), np.zeros(1)
         while True:
             yield w, objective, max(0.0, objective - bound)
+            before = objective, bound
             self._add(a, b)
             gram, offsets = C**2 * self.gram, C * self.offsets
             self.shares = least_on_simplex(gram, offsets, self.shares, 0.1 * tol * objective)
@@ -139,6 +142,8 @@ class CuttingPlanes(Solver):
             bound = max(bound, float(offsets @ self.shares - 0.5 * best @ best))
             step = best - w
             t, objective = self._line_search(C, w, step, objective)
+            if (objective, bound) == before:
+                return
             a, b = self.workers.sum("step_and_cut", t, t + _BEYOND * (1 - t))
             w = w + t * step
 

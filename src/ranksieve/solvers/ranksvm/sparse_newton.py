@@ -77,7 +77,7 @@ class SparseNewton:
         self.loss.set_active(np.array([feature]), np.zeros(1))
         return float(self.loss.mean("hessian")[0, 0])
 
-    def solve(self, penalty: Penalty, tol: float = 1e-6, max_iter: int = 1000) -> Minimum:
+    def solve(self, penalty: Penalty, tol: float = 1e-8, max_iter: int = 1000) -> Minimum:
         """Minimize, starting from the last solution."""
         coef, n_iter = self.coef, 0
         limits = self._limits(tol)
@@ -102,7 +102,7 @@ class SparseNewton:
         return Minimum(coef, objective, self.slopes, self._nearness(), worst, n_iter)
 
     def solve_on(
-        self, columns: np.ndarray, penalty: Penalty, tol: float = 1e-6, max_iter: int = 1000
+        self, columns: np.ndarray, penalty: Penalty, tol: float = 1e-8, max_iter: int = 1000
     ) -> np.ndarray:
         """Weights of some features that minimize the objective if all others are 0."""
         start = np.zeros(len(columns))
