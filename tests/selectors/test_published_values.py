@@ -37,7 +37,7 @@ def left_out(name, data, features):
     for query in numbers:
         fold = data.take_queries(numbers[numbers != query]), data.take_queries([query])
         values.append(held_out(name, fold, features))
-    return np.mean(values)
+    return np.nanmean(values)
 
 
 # Each function fits a selector; it returns pairs of a published value and what it should be, the
@@ -57,7 +57,8 @@ def of_wrapper(name, measure, parts):
     selector = SELECTORS.make(name, measure=measure, n_features_to_select="best")
     selector.fit(parts[0], eval_set=parts[1])
     means = [
-        (row.mean(), fit.value) for row, fit in zip(selector.values_, selector.fits_, strict=True)
+        (np.nanmean(row), fit.value)
+        for row, fit in zip(selector.values_, selector.fits_, strict=True)
     ]
     pairs, *choice = of_fits(selector, lambda features: held_out(measure, parts, features))
     return pairs + means, *choice
@@ -93,7 +94,7 @@ def of_best_of(name, measure, parts):
     selector = SELECTORS.make(name, n_features_to_select=2, measure=measure, **how).fit(
         parts[0], eval_set=parts[1]
     )
-    means = selector.values_.mean(axis=1).tolist()
+    means = np.nanmean(selector.values_, axis=1).tolist()
     pairs = [
         (mean, held_out(measure, parts, ranked.features[:1]))
         for mean, ranked in zip(means, selector.lists_, strict=True)

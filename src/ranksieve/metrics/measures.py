@@ -33,7 +33,6 @@ class Measure(ABC):
 
     label: ClassVar[str]
     greater_is_better: ClassVar[bool] = True
-    needs_pairs: ClassVar[bool] = False  # whether a query with equal labels has no value
 
     def __post_init__(self) -> None:
         known = self.cutoff is None or 1 <= self.cutoff < 2**31
@@ -273,7 +272,6 @@ class PairwiseError(Measure):
 
     label: ClassVar[str] = "PairwiseError"
     greater_is_better: ClassVar[bool] = False
-    needs_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.cutoff is not None:

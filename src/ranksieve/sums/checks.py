@@ -34,12 +34,9 @@ class Labels:
         several = np.diff(self.block.query_ptr) >= 2
         return int(np.sum(several)), int(np.sum(differ)), int(np.sum(counted))
 
-    def weight_of_several(self, needs_pairs: bool) -> float:
-        """Weight of the queries with two documents or more; or two with different labels."""
-        several = np.diff(self.block.query_ptr) >= 2
-        if needs_pairs:
-            several = vary_within_queries(self.block.y, self.block.query_ptr)
-        return float(weights_of(self.block)[several].sum())
+    def weight_of_several(self) -> float:
+        """Weight of the queries with two documents or more."""
+        return float(weights_of(self.block)[np.diff(self.block.query_ptr) >= 2].sum())
 
     def weight_of_rows(self) -> float:
         """Number of rows, each as often as its query counts."""

@@ -177,6 +177,11 @@ class FoldValues:
         """Weights of the held-out queries of all folds."""
         return np.concatenate([measured.weights for measured in self._measured])
 
+    @property
+    def is_defined(self) -> np.ndarray:
+        """Whether each held-out query has a value; the others are 0, with weight 0."""
+        return np.concatenate([measured.prepared.is_defined for measured in self._measured])
+
     def values(self, subsets: Sequence[Subset]) -> list[np.ndarray]:
         """Value of each held-out query, for each subset of features."""
         keys = [tuple(sorted(subset)) for subset in subsets]

@@ -205,10 +205,8 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
 
     def _measure_errors(self, source: Source) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Mean leave-query-out errors or measures of each path, and their standard errors."""
-        measure = self._judge(None)
-        needs_pairs = measure is not None and measure.needs_pairs
         with engine_of(source).start(Labels) as workers:
-            n_queries = workers.sum("weight_of_several", needs_pairs)
+            n_queries = workers.sum("weight_of_several")
         for path in self.paths_:
             scores = np.array([fit.score for fit in path])
             deviations = np.array([fit.deviation for fit in path])

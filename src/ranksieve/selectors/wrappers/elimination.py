@@ -141,6 +141,7 @@ class EliminationSelector(WrapperSelector):
         if self._by_value:
             parts = in_parallel(run, range(len(folds)), ranker, held_out.n_rows)
             self._judge(final, list(parts), choices, weights)
+            self.values_[:, ~held_out.is_defined[: len(weights)]] = np.nan
             best = best_fit(
                 self.fits_,
                 str(self.n_features_to_select),

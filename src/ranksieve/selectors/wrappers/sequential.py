@@ -71,7 +71,8 @@ class SequentialSelector(WrapperSelector):
         The best subset of each size: ``features``; ``value``, the mean over held-out queries of the
         measure; ``deviation``, the standard error of that.
     values_ : array of shape (sizes, queries)
-        The measure of each held-out query, fold by fold, for each of ``fits_``.
+        The measure of each held-out query, fold by fold, for each of ``fits_``; NaN where a query
+        has no value, as in :func:`ranksieve.metrics.evaluate`.
     n_trained_ : int
         Number of subsets that were trained, each once per fold.
     ranker_ : Ranker
@@ -154,6 +155,7 @@ class SequentialSelector(WrapperSelector):
     def _keep(self, fits: list[Fit], chosen: Fit, model: SubsetModel) -> list[int]:
         self.values_ = np.array([model.values(fit.features) for fit in fits])
         values = np.average(self.values_, axis=1, weights=model.weights).tolist()
+        self.values_[:, ~model.held_out.is_defined] = np.nan
         features_of, total = model.choices.features_of, float(model.weights.sum())
         self.fits_ = [
             MeasuredFit(tuple(features_of(fit.features)), fit.coef, value, fit.deviation / total)
