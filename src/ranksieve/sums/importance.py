@@ -32,8 +32,8 @@ class Importance(ParameterValue):
     feature f; that of the pairwise error is over the queries with different labels. A document
     without a value of the feature, if the data keeps missing values, ranks last in both directions,
     tied with all others without one. Called with data, it returns the :class:`Quality` of all
-    features. Where a selector takes an importance, the name of a measure
-    stands for the selector's default with that measure.
+    features. Where a selector takes an importance, the name of a measure stands for the selector's
+    default with that measure.
 
     Parameters
     ----------
