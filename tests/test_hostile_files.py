@@ -14,7 +14,7 @@ from ranksieve import Study, make_ranking, recommend, write_letor
 from ranksieve.cli import main
 from ranksieve.io.record_log import checksum
 from ranksieve.io.records import checksum_of
-from ranksieve.rankers import RankSVM, as_ranker
+from ranksieve.rankers import RankSVM, as_ranker, trial
 from ranksieve.report.recommendation import write_recommendation
 from ranksieve.report.study import write_report
 from ranksieve.study.files import read_plan
@@ -71,13 +71,18 @@ def watch(commands, folder, canary, log):
     seen = []
 
     def hook(event, arguments):
-        if event in STARTS and arguments[0] != sys.executable:
+        if event in STARTS and not is_trial(event, arguments):
             seen.append(f"{event} {arguments!r:.200}")
 
     sys.addaudithook(hook)
     errors = [error_of(command) for command in commands]
     seen += [f"import {name}" for name in ("canary", "this") if name in sys.modules]
     log.write_text(json.dumps([seen, errors]))
+
+
+def is_trial(event, arguments):
+    """Whether a process starts that tries models."""
+    return event == "subprocess.Popen" and str(trial._PROGRAM) in map(os.fsdecode, arguments[1])
 
 
 def error_of(command):
