@@ -229,7 +229,7 @@ class TestPage:
         assert headings == [
             "Features",
             "Quality by number of features",
-            "Who is better than whom",
+            "Pairwise comparison",
             "Selected features by fold",
             "Similar features",
             "Importance of single features",

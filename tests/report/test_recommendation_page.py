@@ -272,7 +272,7 @@ class TestAnswers:
             "Features to keep",
             "Features to drop",
             "Quality against cost",
-            "What each part of the queries chose",
+            "Features chosen without each part",
             "Similar features",
             "How well features rank alone",
             "Queries that gain and lose",

@@ -209,11 +209,14 @@ class TestComparison:
         notes = comparison_sheet(result, "ranksvm").notes
         told = [note for note in notes if "random order" in note]
         assert told == [
-            f"NOT above all 4 random orders by {m}: fsmrank (above 0 of them)."
+            f"{m}: not better than every random order: fsmrank (beats 0 of 4)."
             for m in result.measures
         ]
         good = comparison_sheet(study({"all": 0.0, "gas-e": 0.1, "random": -0.2}), "ranksvm").notes
-        assert sum(note.startswith("Above all 4 random orders") for note in good) == 2
+        assert (
+            sum(note.endswith(": every other selector beats all 4 random orders.") for note in good)
+            == 2
+        )
         without = comparison_sheet(study({"all": 0.0, "gas-e": 0.1}), "ranksvm").notes
         assert sum("'random' is not in the study" in note for note in without) == 2
 
@@ -597,7 +600,10 @@ def test_one_of_anything_is_no_plural():
         for text in (sheet.caption, *sheet.notes):
             if "unified rank" not in text:
                 assert not re.search(r"\b1 \w+s\b", text)
-    assert "NOT above the one random order by MAP: all, gas-e." in sheets[0].notes
+    assert (
+        "MAP: not better than every random order: all (beats 0 of 1), gas-e (beats 0 of 1)."
+        in sheets[0].notes
+    )
     assert "adjusted for the one comparison." in sheets[-1].notes[1]
 
 

@@ -107,7 +107,7 @@ def describe_features(
         if feature in chosen:
             continue
         copy = next((other for other in alike[feature] if other.feature in chosen), None)
-        reason = "adds no gain that is needed"
+        reason = "the features to keep are enough without it"
         if not varies[feature]:
             reason = "constant within every query"
         elif copy is not None:

@@ -63,7 +63,7 @@ def _parts_section(answer: Recommendation, evidence: Evidence) -> Section | None
     )
     table = Table(first_rows(sheets.parts_sheet(answer, evidence), 200))
     chart = Chart(svg, caption, table, data=data)
-    return Section("What each part of the queries chose", lead, [chart])
+    return Section("Features chosen without each part", lead, [chart])
 
 
 def _ever_chosen(answer: Recommendation, evidence: Evidence) -> list[int]:

@@ -267,7 +267,7 @@ def _pairs_section(result: StudyResult) -> Section | None:
         f"Every selector against every other, with the number of features that validation queries "
         f"chose: difference of the mean {result.main_measure} over queries."
     )
-    return Section("Who is better than whom", lead, blocks)
+    return Section("Pairwise comparison", lead, blocks)
 
 
 def _matrix(result: StudyResult, ranker: str, pairs: list[Pair]) -> Chart:

@@ -85,7 +85,7 @@ def comparison_sheet(result: StudyResult, ranker: str) -> Sheet:
 
     A row for each selector has every measure (mean over folds and seeds) with its standard
     deviation over resamples, or over seeds if any has several, the mean number of features, and
-    the unified rank. The notes name selectors that are not above all random orders.
+    the unified rank. The notes name selectors that do not beat all random orders.
     """
     runs = result.of_ranker(ranker)
     has_base = (BASE, ranker) in result.runs
@@ -284,19 +284,18 @@ def _comparison_notes(
 
 
 def _compare_with_random(result: StudyResult, runs: Sequence[Run], measure: str) -> str:
-    """Note on selectors that are not above all random orders, by one measure."""
+    """Note on selectors that do not beat all random orders, by one measure."""
     ranker = runs[0].ranker
     if (RANDOM, ranker) not in result.runs:
         return f"{measure} is not compared with random orders: {RANDOM!r} is not in the study."
     n_orders = result.run(RANDOM, ranker).chosen.n_seeds
-    orders = every(n_orders, "random order")
     shares = {run.selector: share_of_random_below(result, run, measure) for run in runs}
     others = {name: share for name, share in shares.items() if share is not None}
     behind = [
-        f"{name} (above {round(share * n_orders)} of them)" if n_orders > 1 else name
+        f"{name} (beats {round(share * n_orders)} of {n_orders})"
         for name, share in others.items()
         if share < 1
     ]
     if behind:
-        return f"NOT above {orders} by {measure}: {', '.join(behind)}."
-    return f"Above {orders} by {measure}: every other selector."
+        return f"{measure}: not better than every random order: {', '.join(behind)}."
+    return f"{measure}: every other selector beats {every(n_orders, 'random order')}."
