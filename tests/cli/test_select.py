@@ -553,6 +553,21 @@ def test_help_of_select_imports_nothing_heavy():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_a_command_imports_plainly_and_only_what_it_needs():
+    code = (
+        "import sys\n"
+        "before = list(sys.meta_path)\n"
+        "from ranksieve.cli import main\n"
+        "try:\n    main(['select', '--methods'])\nexcept SystemExit:\n    pass\n"
+        "assert sys.modules['sklearn.feature_selection'].SelectKBest\n"
+        "added = [type(finder).__module__ for finder in sys.meta_path if finder not in before]\n"
+        "added = [name for name in added if name.startswith('ranksieve')]\n"
+        "print(added, sorted({'lightgbm', 'xgboost', 'matplotlib', 'jinja2'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[] []"
+
+
 # Keeping the selected features
 
 

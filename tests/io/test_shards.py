@@ -35,6 +35,7 @@ from ranksieve.io.records import checksum_of
 from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
 from ranksieve.io.shards import directory as shard_directory
 from ranksieve.io.shards import files as shard_files
+from ranksieve.io.shards.format import map_array, write_array
 from ranksieve.progress import listen
 from ranksieve.sums.importance import feature_importance
 from tests.io.test_letor import assert_identical, ranking_data, weighted
@@ -862,6 +863,33 @@ def test_nothing_is_unpickled(stored):
     replace_in_manifest(directory, shards=shards)
     with open_shards(directory) as opened, pytest.raises(DataError, match=r"y.npy: is damaged"):
         opened.block(0)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "'<f8', 'fortran_order': False, 'shape': (-1, -{n}), }",
+        "'<f8', 'fortran_order': False, 'shape': (-{n},), }",
+        "'<f8', 'fortran_order': False, 'shape': (1{n},), }",
+        "'<f8', 'fortran_order': False, 'shape': (), }",
+        "'<f8', 'fortran_order': True, 'shape': ({n},), }",
+        "[('a', '<f8')], 'fortran_order': False, 'shape': ({n},), }",
+        "'|O', 'fortran_order': False, 'shape': ({n},), }",
+        "'<f9', 'fortran_order': False, 'shape': ({n},), }",
+        "'<f8', 'fortran_order': False, 'shape': ({n},",
+        "'<f8', 0: 0}",
+        "[[[[[[[[[[[",
+        "'<f8'\0}",
+        "\xff",
+    ],
+)
+def test_headers_of_other_arrays_are_refused(tmp_path, fields):
+    write_array(path := tmp_path / "000000.y.npy", np.arange(3.0))
+    text = "{'descr': " + fields.replace("{n}", "3")
+    header = text.encode("latin-1").ljust(117) + b"\n"
+    path.write_bytes(path.read_bytes()[:10] + header + path.read_bytes()[128:])
+    with pytest.raises(DataError, match=r"000000.y.npy: is damaged: its header is not that of"):
+        map_array(path)
 
 
 CSR_DAMAGE = [

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from ranksieve import FeatureCosts, load_model, read_csv, read_feature_log, read_letor, read_parquet
+from ranksieve import (
+    FeatureCosts,
+    load_model,
+    read_csv,
+    read_feature_log,
+    read_letor,
+    read_parquet,
+    write_letor,
+)
 from ranksieve.data import DataError
 from ranksieve.datasets.opening import read_whole
 from ranksieve.io.feature_logs import read_judgments
@@ -94,6 +102,17 @@ def test_text_is_read_from_a_pipe(tmp_path):
     writer.start()
     assert read_letor(pipe).X.tolist() == [[2.0], [3.0]]
     writer.join()
+
+
+def test_compressed_text_is_written_to_a_pipe(tmp_path):
+    data = read_letor(small_file(tmp_path))
+    pipe, copy = tmp_path / "pipe.zst", tmp_path / "copy.txt.zst"
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: copy.write_bytes(pipe.read_bytes()))
+    reader.start()
+    write_letor(data, pipe)
+    reader.join()
+    assert read_letor(copy).X.tolist() == data.X.tolist()
 
 
 def small_file(directory: Path) -> Path:

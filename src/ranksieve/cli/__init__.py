@@ -23,7 +23,6 @@ import typer
 from ranksieve.cli.data import convert, evaluate, inspect
 from ranksieve.cli.export import export
 from ranksieve.cli.models import predict, train
-from ranksieve.cli.quick_start import import_quickly
 from ranksieve.cli.recommend import check, recommend
 from ranksieve.cli.reproduce import reproduce
 from ranksieve.cli.selection import select
@@ -53,7 +52,6 @@ def main(arguments: list[str] | None = None) -> None:
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  it may be closed
     if isinstance(sys.stdout, TextIOWrapper):  # escape characters that its encoding lacks
         sys.stdout.reconfigure(errors="backslashreplace")
-    import_quickly()
     # Imports and compilation make many objects that stay: looking through them takes a twentieth.
     gc.set_threshold(100_000, 20, 20)
     try:

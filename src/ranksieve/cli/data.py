@@ -18,7 +18,6 @@ from ranksieve.cli.options import (
     option,
     show_result,
 )
-from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.sources import check_output, missing_policy, open_training_data
 from ranksieve.report.formats import FormatName
 from ranksieve.text import on_one_line, printable, quantity
@@ -58,14 +57,10 @@ def inspect(
 
     check_output(html, data)
     read_options = reading.read_options | {"missing": reading.missing}
-    wait_for_kernels = rehearse(
-        lambda few: inspect_source(few, measure, convention), is_busy=bool(data)
-    )
     with (
         progress_bar(),
         open_training_data(data, demo, cluster, verify, **read_options) as source,
     ):
-        wait_for_kernels()
         inspection = inspect_source(source, measure, convention)
     if html is not None:
         from ranksieve.report.page.inspection import inspection_page
@@ -267,8 +262,6 @@ def evaluate(
     parsed = [parse_measure(name) for name in measures.split(",") if name.strip()]
     for measure in parsed:
         measure.check_defined(convention)
-    # The second process starts with the last measure, so that both meet in the middle.
-    rehearse(lambda few: measure_ranking(few.y, few.X[:, 0], few.qid, parsed[::-1], convention))
     with progress_bar():
         loaded = read_whole([data], **reading.read_options)
     values = read_scores(scores)

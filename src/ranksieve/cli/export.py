@@ -8,7 +8,6 @@ from pathlib import Path
 import typer
 
 from ranksieve.cli.options import N_FEATURES_OF_MODEL, ReadingRows, argument, command
-from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.settings import read_costs
 from ranksieve.cli.sources import open_for
 from ranksieve.report.formats import FormatName
@@ -64,7 +63,6 @@ def export(
     """
     from ranksieve.export import export_model
     from ranksieve.export.targets import TARGETS, find_target
-    from ranksieve.export.verifying import measure
     from ranksieve.rankers import load_model
     from ranksieve.report.formats.terminal import show_sheets
     from ranksieve.report.sheets.export import export_sheets, targets_sheet
@@ -77,13 +75,11 @@ def export(
         raise typer.BadParameter("MODEL, --to TARGET and --out DIR are required")
     find_target(to)
     priced = read_costs(costs, group_costs)
-    wait_for_kernels = rehearse(lambda few: measure(few, few.X[:, 0]), is_busy=bool(verify))
     ranker = load_model(model)
     with ExitStack() as stack:
         data = None
         if verify:
             data = stack.enter_context(open_for(ranker, verify, reading))
-            wait_for_kernels()
         exported = export_model(
             ranker,
             to,

@@ -18,7 +18,6 @@ from ranksieve.cli.options import (
     missing_help,
     option,
 )
-from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
 from ranksieve.cli.sources import (
     check_output,
@@ -112,12 +111,6 @@ def train(
         check_loadable(ranker)  # before the training
     selection = None if selected is None else read_selection(selected)
     read_options = _options_to_read(data, reading, selection)
-    trial = dict(method.trial) | own
-    wait_for_kernels = rehearse(
-        lambda few: _measure(method.make(**trial).fit(few), few, convention),
-        method,
-        is_busy=bool(data),
-    )
     with progress_bar(), ExitStack() as stack:
         source = stack.enter_context(
             open_training_data(data, demo, cluster, verify, **read_options)
@@ -131,7 +124,6 @@ def train(
         for part in parts.values():
             _check_labels(part, convention)
         first, *others = parts.values()
-        wait_for_kernels()
         with explain_errors(method):
             ranker.fit(first, eval_set=others[0] if others else None)
         measured = {title: _measure(ranker, part, convention) for title, part in parts.items()}

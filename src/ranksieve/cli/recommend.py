@@ -18,7 +18,6 @@ from ranksieve.cli.options import (
     option,
     show_result,
 )
-from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.resumable import resumable, take_source
 from ranksieve.report.formats import FormatName
 
@@ -181,11 +180,7 @@ def check(
     from ranksieve.report.formats.terminal import show
     from ranksieve.report.sheets.recommendation import check_sheets
     from ranksieve.report.sheets.sheet import long_list
-    from ranksieve.selectors import GreedyRankRLS
-    from ranksieve.sums.importance import Importance
 
-    # What the check needs last, in reverse, while this process reads and ranks the new queries.
-    rehearse(lambda few: (GreedyRankRLS(2).fit(few), Importance("ndcg@10")(few)))
     result = run(directory, data, **reading.read_options)
     sheets = check_sheets(result)
     if form == "terminal":

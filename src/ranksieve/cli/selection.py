@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from ranksieve.cli.options import Cluster, Reading, command, option, show_result
-from ranksieve.cli.quick_start import rehearse
 from ranksieve.cli.settings import (
     allow_own_code,
     choice_parameters,
@@ -118,7 +117,6 @@ def select(
         lacks = "does not use held-out data"
         _check_able(chosen, lambda m: m.uses_held_out_data, lacks, "eval", "use it")
     check_output(out, data, evaluate_on, groups, costs, group_costs, parameters)
-    wait_for_kernels = _rehearse(chosen, selector, from_settings, is_reading=bool(data))
     with progress_bar(), ExitStack() as stack:
         read_options = reading.read_options | {"missing": reading.missing}
         opened = open_training_data(data, demo, cluster, verify, **read_options)
@@ -127,7 +125,6 @@ def select(
         if evaluate_on is not None:
             validation = open_validation_data(evaluate_on, source, verify, **reading.read_options)
             held_out["eval_set"] = stack.enter_context(validation)
-        wait_for_kernels()
         with explain_errors(chosen):
             selector.fit(source, **held_out)
         files = [str(path) for path in data] if data else [title_of(data)]
@@ -139,26 +136,6 @@ def select(
     costs_of = from_options.get("costs")
     sheet = selection_sheet(title_of(data), selection, changed, costs_of, *grouped)
     show_result([sheet], form, selection.to_json())
-
-
-def _rehearse(
-    method: Method, selector: RankSelector, settings: dict[str, Any], is_reading: bool
-) -> Callable[[], None]:
-    """Compile what the method needs while files are read, or one half of it if there are none."""
-    from ranksieve.selectors._search.filter import SimilarityFilter
-    from ranksieve.selectors.registry import make_method
-    from ranksieve.sums.similarity import Similarity
-
-    if is_reading:
-        trial = dict(method.trial) | settings
-        return rehearse(lambda few: make_method(method, 2, **trial).fit(few), method)
-    # This process begins with importance, and finds similarity compiled when it comes to it.
-    rehearse(
-        lambda few: Similarity.given_to(selector)(few),
-        method,
-        is_busy=isinstance(selector, SimilarityFilter),
-    )
-    return lambda: None
 
 
 def _default_method(costs: Any, budget: float | None) -> str:

@@ -325,9 +325,10 @@ def compressed_writer(path: Path) -> Iterator[IO[bytes]]:
         with gzip.open(path, "wb", compresslevel=6) as stream:
             yield stream  # type: ignore[misc]
     elif path.suffix == ".zst":
-        from ranksieve.io.zstd import zstd_writer
+        from zstandard import ZstdCompressor  # Arrow, which reads, writes no checksum
 
-        with zstd_writer(path) as stream:
+        packer = ZstdCompressor(level=1, write_checksum=True)
+        with path.open("wb") as file, packer.stream_writer(file) as stream:
             yield stream
     else:
         with path.open("wb") as stream:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -18,7 +18,6 @@ from ranksieve.io.shards.format import (
     Manifest,
     array_in,
     check_checksum,
-    crc32,
     decode_strings,
     map_file,
 )
@@ -143,7 +142,7 @@ class ShardFiles:
         file = self._shard.files[role]
         if self._checks.checksums:
             self._checks.once(
-                file.name, lambda: check_checksum(self._path(role), crc32(content), file)
+                file.name, lambda: check_checksum(self._path(role), crc32(content.data), file)
             )
 
     def _read(self, role: str, shape: tuple[int | None, ...], *dtypes: str) -> np.ndarray:
@@ -225,6 +224,6 @@ def verify_files(directory: Path, manifest: Manifest) -> None:
         path, checksum = directory / file.name, 0
         with explain_read_errors(path), path.open("rb") as opened:
             while piece := opened.read(_CHUNK):
-                checksum = zlib.crc32(piece, checksum)
+                checksum = crc32(piece, checksum)
                 advance(len(piece))
         check_checksum(path, checksum, file)

@@ -176,18 +176,15 @@ def ward_d(apart: np.ndarray) -> np.ndarray:
 
 
 def cut(merges: np.ndarray, k: int) -> np.ndarray:
-    """Labels 0 .. k - 1 after all but the last k - 1 merges.
+    """Labels 0 .. k - 1 after all but the last k - 1 merges."""
+    from scipy.cluster.hierarchy import fcluster  # slow to import, and `select` imports this file
 
-    Unlike SciPy's ``fcluster``, it returns exactly k clusters even if merges have equal heights.
-    """
-    n = len(merges) + 1
-    clusters = {leaf: [leaf] for leaf in range(n)}
-    for step, (first, second) in enumerate(merges[: n - k, :2].astype(int).tolist()):
-        clusters[n + step] = clusters.pop(first) + clusters.pop(second)
-    labels = np.empty(n, dtype=np.intp)
-    for label, members in enumerate(clusters.values()):
-        labels[members] = label
-    return labels
+    if len(merges) == 0:  # SciPy has no tree of one leaf
+        return np.zeros(1, dtype=np.intp)
+    # fcluster makes fewer clusters where heights are equal; the numbers of the merges never are.
+    steps = merges.copy()
+    steps[:, 2] = np.arange(len(merges))
+    return fcluster(steps, k, "maxclust") - 1
 
 
 def link(apart: np.ndarray, method: str) -> np.ndarray:
