@@ -7,8 +7,8 @@ from typing import Any
 from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.registry import Method
-from ranksieve.selectors._search.embedded import standardized_loss
-from ranksieve.selectors.embedded.sparserank import LAM_GRID, ProximalSelector
+from ranksieve.selectors.related.sparserank import LAM_GRID, ProximalSelector
+from ranksieve.selectors.related.standardized_loss import standardized_loss
 
 
 class SparseListMLE(ProximalSelector):
