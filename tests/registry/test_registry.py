@@ -161,7 +161,7 @@ def test_unknown_names_list_the_known_ones():
 
 
 def test_near_names_are_guessed():
-    with pytest.raises(ValueError, match=r" all\. Did you mean gas-e\?$"):
+    with pytest.raises(ValueError, match=r"fs-ed, .*, all, .*\. Did you mean gas-e\?$"):
         make_selector("Gas_E", 3)
     with pytest.raises(ValueError, match=r" catboost\. Did you mean ranksvm\?$"):
         make_ranker("rank-svm")
@@ -337,12 +337,23 @@ def test_traits_are_listed():
     assert list(rows) == list(SELECTORS)
     assert rows["gas-e"] == ["nested, missing", "c", 8]
     assert rows["sequential"] == ["held-out, nested, in memory", "", 1]
-    assert rows["bt-randomized"][0] == "held-out, seeded, missing, no groups"
+    assert rows["bt-randomized"][0] == "related, held-out, seeded, missing, no groups"
     legend, *reasons = sheet.notes
     assert "no groups: cannot select groups of features" in legend
     assert "no include" not in legend  # every method can
     assert f"no groups (fs-bfs): {SELECTORS['fs-bfs'].no_groups}" in reasons
     assert [column.name for column in registry_sheet(RANKERS).columns] == ["ranker", "description"]
+
+
+def test_methods_that_are_there_to_compare_with_papers_come_last():
+    related = [name for name, method in SELECTORS.items() if method.family == "related"]
+    assert list(SELECTORS)[-len(related) :] == related
+    assert {"mrmr", "rankwrapper", "bt-genetic", "risk-pareto"} <= set(related)
+    listed = registry_sheet(SELECTORS)
+    assert [row[0].value for row in listed.groups[-1]] == related
+    marked = [row[0].value for row in listed.rows if "related" in row[2].value.split(", ")]
+    assert marked == related
+    assert "related: there so that papers can be compared" in listed.notes[0]
 
 
 @pytest.mark.parametrize("name", ["ranksieve", "ranksieve.datasets"])

@@ -1,4 +1,4 @@
-"""FSMRank and FSMSVM: optima against L-BFGS-B on listed pairs and RankSVM, MQ2008."""
+"""FSMRank: optima against L-BFGS-B on listed pairs, and MQ2008."""
 
 from itertools import product
 
@@ -11,7 +11,7 @@ from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.datasets import open_collection
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankSVM
-from ranksieve.selectors import FSMSVM, FSMRank, Importance, Similarity, fsmrank_path
+from ranksieve.selectors import FSMRank, Importance, Similarity, fsmrank_path
 from tests.oracles_margins import least_by_splitting, mean_loss, mean_slopes, pair_differences
 
 
@@ -162,29 +162,6 @@ class TestPath:
         return evaluate(data.y, scores, data.qid, ["map"], convention="letor4").mean["MAP"]
 
 
-class TestFSMSVM:
-    @pytest.mark.parametrize("C", [0.1, 100.0])
-    @pytest.mark.parametrize("k", [3, None])
-    def test_is_ranksvm_on_the_features_of_fsmrank(self, C, k):
-        data, _ = make_ranking(60, n_informative=4, n_noise=6, noise=0.3, random_state=1)
-        data = RankingData(data.X / data.X.std(axis=0), data.y, data.qid)
-        first = FSMRank(k, lambda2=0.02).fit(data)
-        selector = FSMSVM(k, C=C, lambda2=0.02, tol=1e-9).fit(data)
-        np.testing.assert_array_equal(selector.selected_, first.selected_)
-        np.testing.assert_allclose(selector.scores_, first.scores_, atol=1e-6)
-        ranker = RankSVM(C, tol=1e-12).fit(selector.transform(data))
-        np.testing.assert_allclose(selector.coef_[selector.support_], ranker.coef_, atol=1e-5)
-        assert np.all(selector.coef_[~selector.support_] == 0)
-        np.testing.assert_allclose(
-            selector.predict(data), ranker.predict(selector.transform(data)), atol=1e-4
-        )
-
-    def test_no_features(self):
-        selector = FSMSVM(lambda2=100.0).fit(random_data(6))
-        assert selector.selected_.tolist() == []
-        assert selector.coef_.tolist() == [0] * 6
-
-
 class TestSelection:
     def test_largest_weights(self):
         data, _ = make_ranking(60, n_informative=4, n_noise=6, noise=0.3, tied=0, random_state=1)
@@ -199,11 +176,10 @@ class TestSelection:
 
     def test_same_weights_everywhere(self, everywhere):
         data, _ = make_ranking(60, n_informative=4, n_noise=4, noise=0.5, tied=0, random_state=5)
-        for kind in (FSMRank, FSMSVM):
-            expected = kind(tol=1e-9).fit(data)
-            selector = kind(tol=1e-9).fit(everywhere(data, 20_000))
-            np.testing.assert_allclose(selector.coef_, expected.coef_, atol=1e-7)
-            np.testing.assert_array_equal(selector.selected_, expected.selected_)
+        expected = FSMRank(tol=1e-9).fit(data)
+        selector = FSMRank(tol=1e-9).fit(everywhere(data, 20_000))
+        np.testing.assert_allclose(selector.coef_, expected.coef_, atol=1e-7)
+        np.testing.assert_array_equal(selector.selected_, expected.selected_)
 
     def test_bad_similarity(self):
         data = random_data(7)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.base import Choices
 from ranksieve.metrics import evaluate
-from ranksieve.selectors import GAS, MMR, MRMR, Importance, Similarity, TopImportance
+from ranksieve.selectors import GAS, Importance, Similarity, TopImportance
 from ranksieve.selectors.filters.gas import objective
 from tests import oracles
 
@@ -156,10 +156,3 @@ def test_no_query_with_two_documents():
     data, _ = make_ranking(10, docs_per_query=1)
     with pytest.raises(DataError):
         GAS(2).fit(data)
-
-
-def test_mmr_and_mrmr_differ_by_a_constant(planted):
-    data, _ = planted
-    np.testing.assert_array_equal(
-        MMR(8, trade_off=0.3).fit(data).selected_, MRMR(8, trade_off=0.3).fit(data).selected_
-    )

@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.data import Block
 from ranksieve.metrics import evaluate
-from ranksieve.selectors import SparseRankSVM
+from ranksieve.selectors import FSMRank, SparseRank, SparseRankSVM
 from ranksieve.solvers.ranksvm.mean_loss import ActiveSet, mean_loss
 from ranksieve.solvers.ranksvm.penalties import MCP, Log, Weighted
 from ranksieve.solvers.ranksvm.sparse_newton import SparseNewton, least_quadratic
@@ -459,3 +459,10 @@ class TestSelection:
             selector.predict(data.take_features([0, 1]))
         with pytest.raises(ValueError, match="2 features"):
             selector.predict(data.X[:, :2])
+
+
+@pytest.mark.parametrize("kind", [FSMRank, SparseRankSVM, SparseRank])
+def test_default_weights_are_right_to_five_digits(kind):
+    data, _ = make_ranking(150, n_informative=5, n_noise=30, n_redundant=15, random_state=0)
+    found, tight = kind(10).fit(data).coef_, kind(10, tol=1e-10).fit(data).coef_
+    assert np.linalg.norm(found - tight) <= 1e-5 * np.linalg.norm(tight)

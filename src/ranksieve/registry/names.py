@@ -31,7 +31,9 @@ class Registry(Mapping[str, Method]):
     ) -> None:
         self.what = what  # what an entry is called: "method" or "ranker"
         self.package = package  # of the classes; also the group of the entry points
-        self.rooms = rooms  # subpackages in the order of their methods; if empty, alphabetical
+        self.rooms = (
+            rooms  # modules and subpackages in the order of their methods; else alphabetical
+        )
         self._adapter = adapter  # ``module:class``, for estimators of other packages
 
     @cached_property

@@ -15,7 +15,7 @@ _OTHERS = {
     "as_selector": "ranksieve.selectors.adapter",
     "Importance": "ranksieve.sums.importance",
     "Similarity": "ranksieve.sums.similarity",
-    "LifeRank": "ranksieve.selectors.embedded.liferank",
+    "LifeRank": "ranksieve.selectors.related.liferank",
     "fsmrank_path": "ranksieve.selectors.embedded.fsmrank",
 }
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 SELECTORS = Registry(
     "method",
     "ranksieve.selectors",
-    rooms=("filters", "embedded", "wrappers", "trees"),
+    rooms=("filters", "embedded", "wrappers", "trees", "baselines", "related"),
     adapter="ranksieve.selectors.adapter:SelectorAdapter",
 )
 

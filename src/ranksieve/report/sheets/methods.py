@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from ranksieve.registry import Method, Registry
 
 _TRAITS: dict[str, tuple[Callable[[Method], object], str]] = {
+    "related": (
+        lambda m: m.family == "related",
+        "there so that papers can be compared; mostly reconstructions and variants",
+    ),
     "held-out": (lambda m: m.uses_held_out_data, "uses validation queries to select (--eval)"),
     "nested": (lambda m: m.is_nested, "the best k features are the first k of the best k + 1"),
     "seeded": (lambda m: m.is_seeded, "draws random numbers"),

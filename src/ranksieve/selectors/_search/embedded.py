@@ -1,18 +1,13 @@
-"""Base of the selectors that choose features by weights, and a loss of standardized features."""
+"""Base of the selectors that choose features by the weights of a model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices, Predictor, RankSelector
-from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.solvers.gradient.networks import Standard, TrainingLoss, Weights
 from ranksieve.sums.held_out import linear_scores
 
 _DIGITS = 9  # decimals of weights to compare; equal features differ only by rounding
@@ -99,46 +94,7 @@ class EmbeddedSelector(Predictor, RankSelector):
         return choices.in_order(np.lexsort(keys).tolist(), worthy)
 
 
-@dataclass
-class StandardizedLoss:
-    """Mean loss, and its gradient by the weights of a model of standardized features."""
-
-    workers: Workers  # of TrainingLoss
-    standard: Standard
-    terms: float  # number of pairs or queries over which the loss is averaged
-    varies: np.ndarray  # (features,): False if constant within every query of positive weight
-
-    def loss_and_gradient(
-        self, weights: Weights, queries: np.ndarray | None = None
-    ) -> tuple[float, Weights]:
-        """Loss and gradient of all or of the given queries, always divided by all terms."""
-        loss, *gradient = self.workers.sum(
-            "loss_and_gradient", self.standard.to_original(weights), queries
-        )
-        parts = [part / self.terms for part in self.standard.to_standardized(gradient)]
-        parts[0][~self.varies] = 0.0  # any other value is due to rounding
-        return loss / self.terms, parts
-
-    def of_linear(
-        self, weights: np.ndarray, queries: np.ndarray | None = None
-    ) -> tuple[float, np.ndarray]:
-        """The same for a linear model, whose weights are one vector."""
-        loss, (gradient,) = self.loss_and_gradient([weights], queries)
-        return loss, gradient
-
-
 def relative_sizes(slopes: np.ndarray) -> np.ndarray:
     """Absolute slopes, divided by the largest one."""
     sizes = np.abs(slopes)
     return np.asarray(sizes / (sizes.max() or 1.0))
-
-
-@contextmanager
-def standardized_loss(
-    source: Source, loss: str, activation: str = "tanh"
-) -> Iterator[StandardizedLoss]:
-    """Context manager that yields the loss and frees its memory at the end of the block."""
-    with engine_of(source).start(TrainingLoss, loss, activation) as workers:
-        rows, total, terms = workers.sum("totals")
-        varies = workers.sum("count_varying") > 0
-        yield StandardizedLoss(workers, Standard.of(rows, total, workers), terms, varies)

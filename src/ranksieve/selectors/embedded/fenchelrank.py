@@ -63,7 +63,8 @@ class FenchelRank(EmbeddedSelector):
 
     Use it to compare with the paper, or to add features one at a time and stop early. Scale
     features first, within queries or as a whole. The path of :class:`SparseRankSVM`
-    (``penalty="l1"``, ``standardize=False``) has the same solutions and is much faster.
+    (``penalty="l1"``, ``standardize=False``) has the same solutions, and is faster unless the
+    radius is small.
 
     References
     ----------

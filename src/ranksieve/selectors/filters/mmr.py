@@ -16,7 +16,7 @@ from ranksieve.selectors._search.paths import Step, choose_in_turn, scored_steps
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import Similarity
 
-_GRID = {"trade_off": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)}
+TRADE_OFF_GRID = {"trade_off": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)}
 
 _PARAMETERS = """
     Parameters
@@ -45,7 +45,7 @@ _REFERENCE = """
 
 @dataclass(eq=False, repr=False)
 class _Diverse(SimilarityFilter):
-    """Parameters that the filters of this file share."""
+    """Parameters of filters that trade off importance and similarity."""
 
     _shared_docs: ClassVar[dict[str, str]] = {
         "parameters": _PARAMETERS,
@@ -60,7 +60,7 @@ class _Diverse(SimilarityFilter):
     verbose: bool = False
 
 
-class _OneByOne(_Diverse):
+class OneByOne(_Diverse):
     """Takes the most important feature first, then one feature at a time by :meth:`_score`."""
 
     _is_nested = True
@@ -78,7 +78,7 @@ class _OneByOne(_Diverse):
         """Score of each group, given those chosen so far, of which there is at least one."""
 
 
-class MMR(_OneByOne):
+class MMR(OneByOne):
     r"""Maximal marginal relevance: take features that are important and unlike those already taken.
 
     .. math:: \arg\max_j\; (1 - \lambda) r_j + \frac{\lambda}{|S|} \sum_{i \in S} (1 - s_{ij})
@@ -95,41 +95,14 @@ class MMR(_OneByOne):
     {reference}
     """
 
-    methods = (Method("mmr", "maximal marginal relevance", grid=_GRID),)
+    methods = (Method("mmr", "maximal marginal relevance", grid=TRADE_OFF_GRID),)
 
     def _score(self, quality: Quality, similarity: np.ndarray, chosen: list[int]) -> np.ndarray:
         dissimilarity = 1 - similarity[chosen].mean(axis=0)
         return (1 - self.trade_off) * quality.values + self.trade_off * dissimilarity
 
 
-class MRMR(_OneByOne):
-    r"""Minimal redundancy, maximal relevance.
-
-    .. math:: \arg\max_j\; (1 - \beta) r_j - \frac{\beta}{|S|} \sum_{i \in S} s_{ij}
-
-    with :math:`\beta` = ``trade_off``; the first feature is the most important one.
-
-    {parameters}
-
-    Notes
-    -----
-    Takes O(n k) time after importance and similarity. Only the abstract of the paper by Shirzad and
-    Keyvanpour was available to us; this is our reading of it.
-
-    References
-    ----------
-    M. B. Shirzad, M. R. Keyvanpour. A feature selection method based on minimum redundancy maximum
-    relevance for learning to rank. AI & Robotics 2015.
-    """
-
-    methods = (Method("mrmr", "minimal redundancy, maximal relevance", grid=_GRID),)
-
-    def _score(self, quality: Quality, similarity: np.ndarray, chosen: list[int]) -> np.ndarray:
-        redundancy = similarity[chosen].mean(axis=0)
-        return (1 - self.trade_off) * quality.values - self.trade_off * redundancy
-
-
-class MPT(_OneByOne):
+class MPT(OneByOne):
     r"""Modern portfolio theory: a feature's risk is the variance of its quality over queries.
 
     .. math:: \arg\max_j\; r_j - b\, \sigma_j^2 - 2 b\, \sigma_j \sum_{i \in S} \sigma_i s_{ij}
@@ -146,7 +119,9 @@ class MPT(_OneByOne):
     {reference}
     """
 
-    methods = (Method("mpt", "modern portfolio theory: importance minus risk", grid=_GRID),)
+    methods = (
+        Method("mpt", "modern portfolio theory: importance minus risk", grid=TRADE_OFF_GRID),
+    )
 
     def _score(self, quality: Quality, similarity: np.ndarray, chosen: list[int]) -> np.ndarray:
         deviation = np.sqrt(quality.variance)
@@ -174,7 +149,7 @@ class MSD(_Diverse):
 
     given = "Pairs of the others follow; pairs do not depend on the features selected before."
 
-    methods = (Method("msd", "maximum sum dispersion: dissimilar pairs", grid=_GRID),)
+    methods = (Method("msd", "maximum sum dispersion: dissimilar pairs", grid=TRADE_OFF_GRID),)
 
     def _choose_groups(
         self, quality: Quality, similarity: np.ndarray, choices: Choices

@@ -13,12 +13,9 @@ from ranksieve.base import Choices, PerFeature
 from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive, Seed, Share
 from ranksieve.registry import Method
-from ranksieve.selectors._search.embedded import (
-    NOT_PENALIZED,
-    EmbeddedSelector,
-    standardized_loss,
-)
-from ranksieve.solvers import proximal
+from ranksieve.selectors._search.embedded import NOT_PENALIZED, EmbeddedSelector
+from ranksieve.selectors.related import proximal
+from ranksieve.selectors.related.standardized_loss import standardized_loss
 from ranksieve.solvers.gradient.networks import Weights, first_weights, score_rows
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from ranksieve.solvers import proximal
+from ranksieve.selectors.related import proximal
 
 
 def quadratic(random, n):

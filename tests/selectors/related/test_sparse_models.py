@@ -15,7 +15,6 @@ from ranksieve.rankers import ListNet, RankSVM
 from ranksieve.selectors import (
     EGRank,
     FenchelRank,
-    FSMRank,
     GroupLassoNetwork,
     LifeRank,
     RSRank,
@@ -23,7 +22,6 @@ from ranksieve.selectors import (
     SparseListMLE,
     SparseRank,
     SparseRankSVM,
-    StepwiseAIC,
 )
 from ranksieve.solvers.gradient.networks import first_weights
 from tests import oracles
@@ -40,13 +38,6 @@ def data():
 @pytest.fixture(scope="module")
 def scaled(data):
     return QueryStandardScaler().fit_transform(data)
-
-
-@pytest.mark.parametrize("kind", [FSMRank, SparseRankSVM, SparseRank])
-def test_default_weights_are_right_to_five_digits(kind):
-    data, _ = make_ranking(150, n_informative=5, n_noise=30, n_redundant=15, random_state=0)
-    found, tight = kind(10).fit(data).coef_, kind(10, tol=1e-10).fit(data).coef_
-    assert np.linalg.norm(found - tight) <= 1e-5 * np.linalg.norm(tight)
 
 
 class Standardized:
@@ -202,21 +193,6 @@ class TestRSRank:
         first, again = (RSRank(random_state=3).fit(data).coef_ for _ in range(2))
         np.testing.assert_array_equal(first, again)
         assert (RSRank(random_state=4).fit(data).coef_ != first).any()
-
-
-class TestStepwiseAIC:
-    def test_steps_and_criterion_as_by_least_squares(self, data):
-        selector = StepwiseAIC(n_features_to_select=6).fit(data)
-        order, aic = oracles.forward_by_aic(data.X, data.y, data.qid, 6)
-        assert selector.selected_.tolist() == order
-        np.testing.assert_allclose(selector.aic_, aic, rtol=1e-10)
-
-    def test_it_stops_where_the_criterion_is_least(self, data):
-        selector = StepwiseAIC().fit(data)
-        longer = StepwiseAIC(n_features_to_select=len(selector.selected_) + 1).fit(data)
-        assert selector.selected_.tolist() == longer.selected_[:-1].tolist()
-        assert longer.aic_[-1] >= longer.aic_[-2]
-        assert (np.diff(selector.aic_) < 0).all()
 
 
 class TestSaliency:

@@ -9,7 +9,7 @@ from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
 from ranksieve.selectors import SimulatedAnnealing
-from ranksieve.selectors.wrappers import annealing
+from ranksieve.selectors.related import annealing
 
 
 @pytest.fixture(scope="module")

@@ -18,12 +18,12 @@ from ranksieve.metrics import parse_measure
 from ranksieve.parameters import Count, Positive
 from ranksieve.progress import track
 from ranksieve.registry import Method
-from ranksieve.selectors._search.held_out import (
+from ranksieve.selectors._search.held_out import hold_out
+from ranksieve.selectors.related.subsets import (
     SUBSETS_OF_ONE_SIZE,
     FreeFeatures,
     SubsetSelector,
     free_features,
-    hold_out,
     training_products,
 )
 from ranksieve.solvers.rankrls.model import Products, ridge

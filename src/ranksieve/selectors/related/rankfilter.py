@@ -160,7 +160,9 @@ class RankFilter(_Relief):
     numbers: y and 2 y weigh M differently. Features constant within every query come last.
 
     Use it for a quick look at features that matter only between close documents. It ignores
-    redundancy, and on LETOR's MQ2008 it is about as good as a random order.
+    redundancy. On LETOR's MQ2008, two rankers on 3 to 20 of its features are better than on random
+    ones (the mean of 20 orders) in 8 of 8 cases, but on average a little worse than on all
+    features.
 
     {references}
     """
@@ -196,7 +198,8 @@ class RankWrapper(_Relief):
     paper we know only that it weighs features by relative orderings of documents. N counts the
     queries whose labels differ, by whatever amount.
 
-    It is of little use: on LETOR's MQ2008 it is worse than a random order.
+    On LETOR's MQ2008, two rankers on 3 to 20 of its features are better than on random ones (the
+    mean of 20 orders) in 7 of 8 cases, and on average a little worse than on those of RankFilter.
 
     {references}
     """

@@ -13,8 +13,7 @@ from sklearn.utils._param_validation import Interval
 from ranksieve.parameters import Count, Share
 from ranksieve.progress import track
 from ranksieve.registry import Method
-from ranksieve.selectors._search.held_out import FreeFeatures
-from ranksieve.selectors.trees.bt_genetic import (
+from ranksieve.selectors.related.bt_genetic import (
     Features,
     SubsetTrees,
     TreeTrial,
@@ -22,6 +21,7 @@ from ranksieve.selectors.trees.bt_genetic import (
     random_subset,
     sort_by_gain,
 )
+from ranksieve.selectors.related.subsets import FreeFeatures
 from ranksieve.selectors.trees.bt_influence import TREE_GRID
 
 

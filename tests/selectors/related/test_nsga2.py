@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ranksieve.progress import listen
-from ranksieve.selectors._search.pareto import crowding, evolve, front_numbers
+from ranksieve.selectors.related.nsga2 import crowding, evolve, front_numbers
 
 tables = st.tuples(st.integers(1, 12), st.integers(1, 3)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.integers(0, 3).map(float))

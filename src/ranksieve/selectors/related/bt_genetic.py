@@ -23,12 +23,12 @@ from ranksieve.progress import track
 from ranksieve.rankers import LambdaMART
 from ranksieve.rankers.lightgbm_data import to_library_format
 from ranksieve.registry import Method
-from ranksieve.selectors._search.held_out import (
+from ranksieve.selectors._search.held_out import hold_out
+from ranksieve.selectors.related.subsets import (
     SUBSETS_OF_ONE_SIZE,
     FreeFeatures,
     SubsetSelector,
     free_features,
-    hold_out,
 )
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, shares
 from ranksieve.sums.densities import Part

@@ -12,7 +12,7 @@ from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive, Share
 from ranksieve.registry import Method
 from ranksieve.selectors._search.embedded import NOT_PENALIZED, EmbeddedSelector
-from ranksieve.solvers import proximal
+from ranksieve.selectors.related import proximal
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 
 LAM_GRID = {"lam": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)}

@@ -17,8 +17,9 @@ from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers
 from ranksieve.parameters import AtLeastTwo, Count, NotNegative
 from ranksieve.registry import Method
-from ranksieve.selectors._search.held_out import counted_queries, hold_out, training_products
-from ranksieve.selectors._search.pareto import Members, ParetoSelector
+from ranksieve.selectors._search.held_out import counted_queries, hold_out
+from ranksieve.selectors.related.nsga2 import Members, ParetoSelector
+from ranksieve.selectors.related.subsets import training_products
 from ranksieve.solvers.rankrls.model import Products
 from ranksieve.sums.densities import Part
 from ranksieve.sums.held_out import MeasuredModels

@@ -14,7 +14,7 @@ from ranksieve.base import RankEstimator
 from ranksieve.data import DataError
 from ranksieve.data.fitted import check_rows
 from ranksieve.parameters import Count, Positive, Seed
-from ranksieve.selectors._search.embedded import StandardizedLoss, standardized_loss
+from ranksieve.selectors.related.standardized_loss import StandardizedLoss, standardized_loss
 from ranksieve.sums.checks import check_labels_differ
 
 

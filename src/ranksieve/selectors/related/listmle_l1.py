@@ -7,8 +7,8 @@ from typing import Any
 from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.registry import Method
-from ranksieve.selectors._search.embedded import standardized_loss
-from ranksieve.selectors.embedded.sparserank import LAM_GRID, ProximalSelector
+from ranksieve.selectors.related.sparserank import LAM_GRID, ProximalSelector
+from ranksieve.selectors.related.standardized_loss import standardized_loss
 
 
 class SparseListMLE(ProximalSelector):
@@ -41,7 +41,8 @@ class SparseListMLE(ProximalSelector):
     steps that adapt to the curvature of the loss. The costs, the rule for equal labels (that of
     :class:`ListMLE`), the acceleration and the standardized features are ours.
 
-    Use it if only the top of the list matters and a linear model is wanted.
+    Use it to compare with the papers. Though the costs are those of NDCG, on LETOR's MQ2008 the
+    mean NDCG@10 on its features is lower than on those of :class:`GreedyRankRLS`.
 
     References
     ----------

@@ -9,7 +9,7 @@ from ranksieve import DataError, RankingData, limit_threads, make_ranking
 from ranksieve.data import Block
 from ranksieve.preprocessing import QueryMinMaxScaler
 from ranksieve.selectors import RankFilter, RankWrapper
-from ranksieve.selectors.filters.rankfilter import ReliefSums
+from ranksieve.selectors.related.rankfilter import ReliefSums
 
 KINDS = (RankFilter, RankWrapper)
 

@@ -12,13 +12,9 @@ from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive, Seed, Share
 from ranksieve.registry import Method
-from ranksieve.selectors._search.embedded import (
-    NOT_PENALIZED,
-    EmbeddedSelector,
-    StandardizedLoss,
-    standardized_loss,
-)
-from ranksieve.solvers.proximal import RowPenalty
+from ranksieve.selectors._search.embedded import NOT_PENALIZED, EmbeddedSelector
+from ranksieve.selectors.related.proximal import RowPenalty
+from ranksieve.selectors.related.standardized_loss import StandardizedLoss, standardized_loss
 
 _LEAST = 1e-6  # length of a first step that only breaks ties
 

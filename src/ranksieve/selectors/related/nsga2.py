@@ -24,7 +24,7 @@ from ranksieve.engine import Workers
 from ranksieve.metrics import parse_measure
 from ranksieve.parameters import AtLeastTwo, Count, Positive
 from ranksieve.progress import track
-from ranksieve.selectors._search.held_out import SubsetSelector
+from ranksieve.selectors.related.subsets import SubsetSelector
 from ranksieve.solvers.rankrls.model import Products, ridge
 from ranksieve.sums.held_out import check_any_value, orient
 
@@ -55,9 +55,11 @@ class Members(NamedTuple):
     objectives: np.ndarray
 
     def take(self, positions: np.ndarray) -> Members:
+        """Members at some positions."""
         return Members(self.masks[positions], self.objectives[positions])
 
     def join(self, others: Members) -> Members:
+        """These members, followed by others."""
         return Members(*(np.concatenate(both) for both in zip(self, others, strict=True)))
 
 
