@@ -142,7 +142,7 @@ def _remedy(smallest: float, largest: float, rounding: Rounding) -> str:
     elif smallest > max(rounding.zero, float(limit.tiny)):
         return f"subtract a constant, such as {smallest:.17g}, or "
     else:
-        exponent = 1 - int(np.frexp(smallest)[1])
+        exponent = min(1 - int(np.frexp(smallest)[1]), 1023)  # 2.0**1024 is no number
         if int(np.frexp(largest)[1]) + exponent > limit.maxexp - 1:
             return "take its logarithm, or "
     return f"multiply it by 2.0**{exponent}, which changes no digit, or "
