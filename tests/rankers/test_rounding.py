@@ -128,6 +128,12 @@ class TestFloat32:
         ranker.fit(multiplied(data, error))
         assert ranker.feature_importances_.argmax() == 1
 
+    def test_too_large_values_of_both_signs(self, planted):
+        data = with_b(planted, (planted.X[:, 1] - planted.X[:, 1].mean()) * 1e60)
+        for X in (data.X, sparse.csr_matrix(data.X)):
+            with pytest.raises(DataError, match=r"feature 'b'.*multiply it by 2\.0\*\*-"):
+                check_distinct_values("it", data._replace(X=X), FLOAT32_ROUNDING)
+
 
 @pytest.mark.parametrize(
     "rounding", [LIGHTGBM_ROUNDING, FLOAT32_ROUNDING], ids=["LightGBM", "float32"]

@@ -69,7 +69,9 @@ class _RoundedFeatures:
             with np.errstate(over="ignore", invalid="ignore"):
                 size = np.maximum(np.abs(low), np.abs(high))
                 varies = high - low > ROUNDING * size  # never true of missing values
-            stays = varies & (self.rounding.round(low) != self.rounding.round(high))
+            ends = self.rounding.round(low), self.rounding.round(high)
+            # Of values from minus to plus infinity, hardly more than signs are left.
+            stays = varies & (ends[0] != ends[1]) & np.isfinite(ends).any(axis=0)
             for row, mask in enumerate((varies, stays)):
                 found[row] += np.bincount(columns[mask], minlength=len(features))
         return found
