@@ -62,6 +62,13 @@ class TestTooSmall:
         assert "feature 'b' (absolute values 1e-50 to " in str(error.value)
         make_quick(name, **how).fit(multiplied(data, error))
 
+    def test_the_advice_is_a_number_for_the_smallest_values(self, planted):
+        data = with_b(planted, planted.X[:, 1] * 1e-310)
+        trees = LambdaMART(3, params=QUICK_TREES)
+        with pytest.raises(DataError, match="feature 'b'") as error:
+            trees.fit(data)
+        trees.fit(multiplied(data, error))
+
     def test_recommend_refuses_them(self, planted):
         data = with_b(planted, planted.X[:, 1] * 1e-50)
         with pytest.raises(DataError, match="feature 'b'"):
@@ -120,6 +127,12 @@ class TestFloat32:
             ranker.fit(data)
         ranker.fit(multiplied(data, error))
         assert ranker.feature_importances_.argmax() == 1
+
+    def test_too_large_values_of_both_signs(self, planted):
+        data = with_b(planted, (planted.X[:, 1] - planted.X[:, 1].mean()) * 1e60)
+        for X in (data.X, sparse.csr_matrix(data.X)):
+            with pytest.raises(DataError, match=r"feature 'b'.*multiply it by 2\.0\*\*-"):
+                check_distinct_values("it", data._replace(X=X), FLOAT32_ROUNDING)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from sklearn.linear_model import Ridge
 
 from ranksieve import DataError, FeatureCosts, RankingData, load_model, make_ranking, recommend
 from ranksieve.cli import main
+from ranksieve.data.joining import concatenate
 from ranksieve.data.ranking_data import fingerprint
 from ranksieve.export import export_model
 from ranksieve.io.letor import write_letor
@@ -682,6 +683,8 @@ class TestModels:
         assert checked.verdict.with_chosen == answer.claim.with_chosen
         assert checked.verdict.with_all == answer.claim.with_all
         assert f"Both rankers were trained on {said} of mine." in checked.sentence
+        for known in (deployed, concatenate(split)):
+            assert "exactly this data, so it tests nothing" in check(tmp_path, known).sentence
 
     def test_without_a_split_all_queries_do(self, data, tmp_path):
         answer = recommend(data, out=tmp_path, **QUICK)

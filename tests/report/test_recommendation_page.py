@@ -387,6 +387,15 @@ class TestOnATerminal:
         assert {"bound", "front", "chosen"} <= {column.name for column in front.columns}
 
 
+@pytest.mark.parametrize("is_tested", [False, True])
+def test_candidates_are_said_to_be_shown_only_where_they_are_tested(is_tested):
+    """A split with validation queries tests only what they choose."""
+    front = [point._replace(is_shown=is_tested or None) for point in front_of(2)]
+    sheet = recommendation_sheets(made(front=front))[-1]
+    assert any(c.name == "shown" and not c.only_csv for c in sheet.columns) == is_tested
+    assert any(note.startswith("shown: ") for note in sheet.notes) == is_tested
+
+
 def test_files_of_an_earlier_recommendation_are_removed(tmp_path):
     answer = made()
     write_recommendation(answer, tmp_path)

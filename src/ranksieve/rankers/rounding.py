@@ -69,7 +69,9 @@ class _RoundedFeatures:
             with np.errstate(over="ignore", invalid="ignore"):
                 size = np.maximum(np.abs(low), np.abs(high))
                 varies = high - low > ROUNDING * size  # never true of missing values
-            stays = varies & (self.rounding.round(low) != self.rounding.round(high))
+            ends = self.rounding.round(low), self.rounding.round(high)
+            # Of values from minus to plus infinity, hardly more than signs are left.
+            stays = varies & (ends[0] != ends[1]) & np.isfinite(ends).any(axis=0)
             for row, mask in enumerate((varies, stays)):
                 found[row] += np.bincount(columns[mask], minlength=len(features))
         return found
@@ -142,7 +144,7 @@ def _remedy(smallest: float, largest: float, rounding: Rounding) -> str:
     elif smallest > max(rounding.zero, float(limit.tiny)):
         return f"subtract a constant, such as {smallest:.17g}, or "
     else:
-        exponent = 1 - int(np.frexp(smallest)[1])
+        exponent = min(1 - int(np.frexp(smallest)[1]), 1023)  # 2.0**1024 is no number
         if int(np.frexp(largest)[1]) + exponent > limit.maxexp - 1:
             return "take its logarithm, or "
     return f"multiply it by 2.0**{exponent}, which changes no digit, or "

@@ -87,7 +87,7 @@ class Check:
     trained_on : TrainedOn
         The queries that trained both rankers.
     is_new : bool
-        False if the data is exactly that of the training.
+        False if the data is exactly that of the training, or of the whole recommendation.
     """
 
     title: str
@@ -173,7 +173,7 @@ def check(directory: str | os.PathLike[str], data: Any, **read_options: Any) -> 
         new = new.with_missing(missing)
     new = scaled_within_queries(new, settings["scale"])
     helpful = _helpful(new, names, kept, settings["drop"])
-    is_new = fingerprint(known) != answer.trained_on.fingerprint
+    is_new = fingerprint(known) not in (answer.trained_on.fingerprint, settings["fingerprint"])
     trained_on = answer.trained_on
     return Check(answer.title, verdict, bool(is_broken), drift, helpful, trained_on, is_new)
 

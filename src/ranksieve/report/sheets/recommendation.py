@@ -108,7 +108,7 @@ def dropped_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
 
 def front_sheet(answer: Recommendation) -> Sheet:
     """Cost and quality of all candidates, with those of the Pareto front marked."""
-    claim = answer.claim
+    claim, is_tested = answer.claim, any(point.is_shown is not None for point in answer.front)
 
     def mark(point: FrontPoint) -> str:
         return "*" * point.is_front + "<" * answer.is_recommended(point)
@@ -122,7 +122,9 @@ def front_sheet(answer: Recommendation) -> Sheet:
         Column("bound"): (
             lambda point: _percent(point.lower if point.lower > -1e300 else None, "+.2f")
         ),
-        Column("shown", align="left"): lambda point: Entry.yes_or_no(point.is_shown),
+        Column("shown", align="left", only_csv=not is_tested): (
+            lambda point: Entry.yes_or_no(point.is_shown)
+        ),
         Column("front", only_csv=True): lambda point: Entry.yes(point.is_front),
         Column("chosen", only_csv=True): lambda point: Entry.yes(answer.is_recommended(point)),
     }
@@ -132,7 +134,7 @@ def front_sheet(answer: Recommendation) -> Sheet:
         f"change, bound: relative to all features; one-sided {confidence(claim.level)} lower bound "
         "of the candidate alone.",
     ]
-    if any(point.is_shown is not None for point in answer.front):
+    if is_tested:
         notes.append(
             f"shown: to lose less than {100 * claim.margin:.3g}%, tested from the largest size "
             "down until one fails, with the level divided between the selectors; sizes that were "
