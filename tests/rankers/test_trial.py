@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -74,10 +73,13 @@ def test_several_scores_are_refused(tmp_path):
 
 
 def test_the_process_ends_when_it_is_idle(text, monkeypatch):
+    monkeypatch.setattr(trial, "IDLE", 600)
+    trial.try_model("lightgbm", text.encode() + b"\n\n\n")
+    process = trial._trial._process
+    assert process.poll() is None  # it stays for the next model
     monkeypatch.setattr(trial, "IDLE", 0.01)
     trial.try_model("lightgbm", text.encode() + b"\n\n\n\n")
-    while trial._trial._process is not None:
-        time.sleep(0.01)
+    assert process.wait(60) < 0  # it was killed
 
 
 def test_the_process_ends_with_the_program(text, tmp_path):

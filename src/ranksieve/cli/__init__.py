@@ -112,13 +112,9 @@ def _program() -> Any:
     for command in program.commands.values():
         for parameter in command.params:
             if parameter.param_type_name == "argument":
-                parameter.display_type_rich = _show_no_type
+                # Their help says what they are better than a type such as list[Path].
+                parameter.display_type_rich = lambda ctx: ""
     return program
-
-
-def _show_no_type(ctx: Any) -> str:
-    """Replaces the types of arguments, such as list[Path]: their help says what they are."""
-    return ""
 
 
 def _discard_output() -> None:
@@ -130,13 +126,9 @@ def _discard_output() -> None:
 def _fail(message: str, given: list[str]) -> NoReturn:
     """Print the error that is handled and exit; further lines of the message are indented."""
     is_set = os.environ.get("RANKSIEVE_DEBUG", "") not in ("", "0")
-    if is_set or "--debug" in takewhile(_is_option, given):
+    if is_set or "--debug" in takewhile(lambda word: word.startswith("-"), given):
         _show_traceback(sys.exception())
     sys.exit("error: " + printable(message).replace("\n", "\n  "))
-
-
-def _is_option(word: str) -> bool:
-    return word.startswith("-")
 
 
 def _show_traceback(error: BaseException | None) -> None:

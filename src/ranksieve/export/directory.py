@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import stat
 from collections.abc import Iterable, Mapping
@@ -37,7 +36,7 @@ def check_may_write(directory: Path, names: Iterable[str], *, overwrite: bool) -
     written = _read_manifest(directory)
     for path in filter(Path.is_file, (directory / name for name in names)):
         known = written.get(path.relative_to(directory).as_posix())
-        if known != _checksum(path.read_bytes()):
+        if known != records.checksum_of_bytes(path.read_bytes()):
             what = "was changed after its export" if known else "was not written by an export"
             raise DataError(
                 f"{path}: {what}, and would be replaced: choose another directory, or use "
@@ -62,7 +61,9 @@ def write_manifest(directory: Path, files: Mapping[str, bytes]) -> None:
     earlier: dict[str, str] = {}
     with suppress(DataError):  # none, or damaged
         earlier = _read_manifest(directory)
-    written = earlier | {name: _checksum(content) for name, content in files.items()}
+    written = earlier | {
+        name: records.checksum_of_bytes(content) for name, content in files.items()
+    }
     record = {"format": _FORMAT, "version": _VERSION, "files": written}
     text = json.dumps(record | {"checksum": records.checksum_of(record)}, indent=1)
     records.write_text(text + "\n", directory / MANIFEST)
@@ -92,7 +93,3 @@ def _check_is_plain(directory: Path, name: str) -> None:
                 f"{path}: is {what}, and an export writes to files of its own: choose another "
                 "directory"
             )
-
-
-def _checksum(content: bytes) -> str:
-    return "sha256:" + hashlib.sha256(content).hexdigest()

@@ -141,7 +141,12 @@ def checksum_of(record: dict[str, Any]) -> str:
         text = json.dumps(record, sort_keys=True, allow_nan=False)
     except ValueError as error:
         raise DataError(f"not written by ranksieve: {error}") from None
-    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+    return checksum_of_bytes(text.encode())
+
+
+def checksum_of_bytes(content: bytes) -> str:
+    """Checksum of the content of a file."""
+    return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
 def matches_checksum(record: dict[str, Any], key: str = "checksum") -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from secrets import token_hex
 
 from ranksieve.data import DataError
 from ranksieve.io.files import check_replaceable, hold_directory, read_file
+from ranksieve.io.records import checksum_of_bytes
 
 _NEXT = ".next"  # directory with new files, from the moment they count until each is in its place
 _BEGUN = ".next-"  # prefix of directories with new files that do not count yet
@@ -30,7 +30,7 @@ def file_of(directory: Path, name: str) -> Path:
 
 def checksum_of_file(path: Path) -> str:
     """Checksum of the bytes of a file."""
-    return f"sha256:{hashlib.sha256(read_file(path)).hexdigest()}"
+    return checksum_of_bytes(read_file(path))
 
 
 @contextmanager

@@ -33,7 +33,8 @@ def main() -> None:
     while line := sys.stdin.buffer.readline():
         request = json.loads(line)
         reason = find_fault(request["library"], sys.stdin.buffer.read(request["size"]))
-        print(json.dumps(reason), file=answers, flush=True)
+        answers.write(f"{json.dumps(reason)}\n")
+        answers.flush()
 
 
 def find_fault(library: str, content: bytes) -> str | None:

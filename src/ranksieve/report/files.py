@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from ranksieve.data import DataError
 from ranksieve.io.files import make_directory
-from ranksieve.io.records import get, read_record, write_text
+from ranksieve.io.records import checksum_of_bytes, get, read_record, write_text
 from ranksieve.report.figures.style import Drawing, write_drawing
 from ranksieve.report.formats.latex import to_latex
 from ranksieve.report.formats.plain_text import to_csv, to_json, to_markdown
@@ -91,8 +90,8 @@ def _read_parts(directory: Path) -> dict[str, dict[str, str]]:
 
 
 def _checksum(path: Path) -> str:
-    """SHA-256 of a file; empty if it cannot be read."""
+    """Checksum of a file; empty if it cannot be read."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return checksum_of_bytes(path.read_bytes())
     except OSError:
         return ""

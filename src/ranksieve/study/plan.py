@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
@@ -36,7 +37,7 @@ def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[Parameters]:
 
 
 @dataclass(frozen=True)
-class PlanSettings:
+class PlanSettings(ABC):
     """The settings of a plan, and the methods that they name.
 
     :class:`Plan` finds the methods to run them. :class:`RecordedPlan` reads the settings of a
@@ -102,9 +103,9 @@ class PlanSettings:
         """Find the methods that entries of the plan mean, by name, in their order."""
         return {entry: self._find_method(entry, registry) for entry in entries}
 
+    @abstractmethod
     def _find_method(self, entry: Any, registry: Registry) -> Method:
         """Find the method that one entry means."""
-        raise NotImplementedError
 
     def _check_methods(self) -> None:
         """Raise a ValueError if there are settings for methods that are not in the study."""
