@@ -119,6 +119,15 @@ def test_a_note_says_that_ids_are_numbers(write, caplog):
     assert notes == ["All query ids are whole numbers, so 1.0 is the same query as 1"]
 
 
+def test_a_note_says_that_numbers_are_text(write, caplog):
+    caplog.set_level(logging.INFO)
+    read_csv(write("qid,label,f\n1,1,2\n007,0,3\n"))
+    read_csv(write("qid,label,f\na,1,2\nb,0,3\n"))
+    notes = [text for text in caplog.messages if not text.startswith("Columns: ")]
+    reason = "because '007' is no plain whole number"
+    assert notes == [f"Query ids are text, {reason}: 1 and 1.0 are two queries"]
+
+
 def test_shards_refuse_an_id_that_is_written_in_two_ways(write, tmp_path):
     path = write("qid,label,f\n 1,1,2\n1 ,0,3\n2.0,1,2\n")
     convert_to_shards([path], tmp_path / "shards")

@@ -21,7 +21,7 @@ from ranksieve.data.frames import (
 )
 from ranksieve.data.inputs import join_ids
 from ranksieve.io.collecting import DenseRows, group_by_query, rows_for
-from ranksieve.io.ids import settle_text_ids
+from ranksieve.io.ids import are_whole_numbers, settle_text_ids
 from ranksieve.progress import track
 
 _ROWS, _BATCH_BYTES = 65_536, 2**25  # the most of a batch
@@ -184,12 +184,23 @@ def _join_query_ids(batches: Sequence[TableBatch]) -> np.ndarray:
     if texts:
         given = np.concatenate([ids[n] for n in texts])
         settled = settle_text_ids(given)
-        if settled is not given and any("." in text for text in set(given.tolist())):
-            _log.info("All query ids are whole numbers, so 1.0 is the same query as 1")
+        _tell_type(set(given.tolist()))
         ends = np.cumsum([len(ids[n]) for n in texts])[:-1]
         for number, part in zip(texts, np.split(settled, ends), strict=True):
             ids[number] = part
     return join_ids(ids)
+
+
+def _tell_type(ids: set[str]) -> None:
+    """Say how ids that look like numbers were read, if they could be read in another way."""
+    others = [text for text in ids if not are_whole_numbers([text])]
+    if not others and any("." in text for text in ids):
+        _log.info("All query ids are whole numbers, so 1.0 is the same query as 1")
+    elif 0 < len(others) < len(ids):
+        _log.info(
+            f"Query ids are text, because {min(others)!r:.60} is no plain whole number: 1 and 1.0 "
+            "are two queries"
+        )
 
 
 def _check_agreement(
