@@ -29,9 +29,9 @@ from tests.slow import (  # noqa: F401  hooks of pytest
 
 # Kernels compile on their first call, which no deadline can foresee. On CI the same examples run
 # every time, so that a change is judged by what it changed. There are hundreds of such tests: each
-# run tries some examples, and --hypothesis-profile=thorough tries many.
-settings.register_profile("local", deadline=None, max_examples=50)
-settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True)
+# run tries a few examples, and --hypothesis-profile=thorough tries many.
+settings.register_profile("local", deadline=None, max_examples=12)
+settings.register_profile("ci", deadline=None, max_examples=12, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 

@@ -1,8 +1,13 @@
 """Every selector and ranker by name, with parameters that make it quick."""
 
+from hypothesis import settings
+
 from ranksieve.rankers import LambdaMART
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.selectors.registry import SELECTORS
+
+# Of tests that fit every method for each example: half as many examples as usual.
+few_examples = settings(max_examples=settings.default.max_examples // 2)
 
 # With its usual objective, lambdarank, LightGBM makes a table of a million entries for each model,
 # which takes 15 times as long as five small trees. Tests of single methods use it.

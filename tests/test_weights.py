@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -15,7 +15,7 @@ from ranksieve.registry import Method, Registry
 from ranksieve.report.sheets.methods import registry_sheet
 from ranksieve.selectors import GAS, LifeRank
 from ranksieve.selectors.registry import SELECTORS
-from tests.every_method import make_quick
+from tests.every_method import few_examples, make_quick
 from tests.repeating import make_exact, repeat_queries, weighted
 
 # Their errors are those of queries left out, which a copy that stays would give away: of a query of
@@ -56,7 +56,7 @@ def test_every_method_takes_weights():
 @pytest.mark.parametrize(
     "name", [name for name in TAKING if name not in (*LEAVE_QUERIES_OUT, *OTHERS)]
 )
-@settings(max_examples=6)
+@few_examples
 @given(weighted())
 def test_weight_two_is_the_query_twice_and_weight_zero_none(name, parts):
     (train, counts), (vali, vali_counts) = parts

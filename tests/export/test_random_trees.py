@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve.data import DataError
@@ -51,13 +51,11 @@ def rows_at(trees, rng):
     "target",
     [name for name, target in TARGETS.items() if target.is_engine and name != "solr"] + ["python"],
 )
-@settings(max_examples=25)
 @given(trees=forests(), seed=st.integers(0, 99), rule=st.sampled_from(["nan", "zero"]))
 def test_rows_end_in_their_leaves(target, trees, seed, rule):
     check(target, trees, seed, rule)
 
 
-@settings(max_examples=50)
 @given(trees=forests(), seed=st.integers(0, 99), rule=st.sampled_from(["nan", "zero"]))
 def test_solr_is_right_or_refuses(trees, seed, rule):
     try:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import zstandard
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -296,7 +296,6 @@ numbers = st.one_of(
 @example("9007199254740993", "")
 @example("0." + "0" * 400 + "1", "-")
 @example("1" + "0" * 400, "")
-@settings(max_examples=1000)
 def test_numbers_have_the_bits_of_float(text, sign):
     text = text if text.startswith("-") else sign + text
     status, value, end = parse(text)
@@ -606,7 +605,6 @@ def damaged_text(draw):
 
 
 @given(damaged_text(), st.booleans(), st.sampled_from([7, 2**20]))
-@settings(max_examples=300)
 def test_damaged_text_is_read_like_the_naive_reader_does_or_refused(
     tmp_path_factory, text, sparse_, size
 ):

@@ -350,7 +350,7 @@ class TestDamage:
         wrong = self.changed(path.read_text(), learned={"rounds": [[6, 0.5, 1.0, 1.0]]})
         assert "not one of 6 features" in self.refusal(path, wrong)
 
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.data())
     def test_any_lost_piece_is_noticed(self, path, text, data):
         start = data.draw(st.integers(0, len(text) - 2))

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve.data import DataError
@@ -63,7 +63,6 @@ def test_refresh_reads_what_others_wrote(path):
     assert 1 in other
 
 
-@settings(max_examples=60, deadline=None)
 @given(cut=st.integers(min_value=0, max_value=400), added=st.integers(1, 4))
 def test_a_torn_end_loses_only_the_last_cell(tmp_path_factory, cut, added):
     path = tmp_path_factory.mktemp("torn") / "notes.jsonl"

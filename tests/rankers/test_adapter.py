@@ -10,7 +10,7 @@ import pytest
 import sklearn
 import xgboost
 from catboost import CatBoostRanker
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from lightgbm import DaskLGBMRanker, LGBMRanker
 from scipy import sparse
@@ -243,7 +243,6 @@ class TestEveryLibrary:
         np.testing.assert_array_equal(found.predict(test), expected.predict(test))
 
 
-@settings(max_examples=20)
 @given(qid=st.lists(st.integers(0, 4), min_size=6, max_size=30))
 def test_however_rows_are_mixed_they_reach_the_library_grouped(qid):
     rng = np.random.default_rng(len(qid))

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from catboost import CatBoostRanker
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lightgbm import LGBMRanker
 from sklearn.base import BaseEstimator, RegressorMixin, clone
@@ -58,7 +58,6 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=60)
 @given(values)
 def test_a_record_makes_the_same_estimator_again(value):
     for kind in (Holder, Bare):

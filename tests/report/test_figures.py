@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import matplotlib as mpl
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -448,7 +448,6 @@ class TestCurves:
         assert ax.get_xscale() == scale
         assert [int(tick.get_text()) for tick in ax.get_xticklabels()] == labeled
 
-    @settings(max_examples=12)
     @given(st.sets(st.integers(1, 999), min_size=1, max_size=60))
     def test_ends_are_labeled_and_labels_do_not_overlap(self, ks):
         ax = plot_curves(make_study(sorted(ks), ["ig"], 999, baselines=()), RANKER)
@@ -612,7 +611,6 @@ class TestSimilarity:
         assert ax.get_xlabel() == "features, by cluster"
         assert ax.images[0].colorbar.ax.get_ylabel() == "tau"
 
-    @settings(max_examples=15)
     @given(st.lists(st.integers(0, 3), min_size=1, max_size=20), st.randoms(use_true_random=False))
     def test_a_tree_brings_like_features_together(self, families, random):
         random.shuffle(families)

@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -55,7 +55,6 @@ def brute_force(X, y, qid, k, lam, varies):
     return model, path
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 10**6), LAMBDAS, st.sampled_from([0.0, 1e4]), st.booleans())
 def test_errors_of_candidates_are_those_of_training_anew(seed, lam, offset, weighted):
     X, y, qid = sparse_data(seed, offset=offset)
@@ -74,7 +73,6 @@ def test_errors_of_candidates_are_those_of_training_anew(seed, lam, offset, weig
             model.change(feature)
 
 
-@settings(max_examples=15)
 @given(st.integers(0, 10**6), LAMBDAS)
 def test_choice_is_that_of_brute_force(seed, lam):
     X, y, qid = sparse_data(seed)

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.feature_selection import SelectKBest, f_regression
@@ -74,7 +74,6 @@ class TestRanks:
             ranks = [own.index(feature) if feature in own else n for own in lists]
             assert selector.scores_[feature] == pytest.approx(1 - sum(ranks) / (n * 3))
 
-    @settings(max_examples=25)
     @given(st.data())
     def test_any_lists(self, draw):
         n = draw.draw(st.integers(2, 6))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.stats import binomtest
@@ -38,7 +38,6 @@ def test_verdicts_are_binomial_tests_with_holms_adjustment(hits, level):
 
 
 @given(st.integers(0, 99))
-@settings(max_examples=20)
 def test_shadows_keep_the_values_of_each_query(seed):
     random = np.random.RandomState(seed)
     codes = np.sort(random.randint(5, size=40))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -511,7 +511,6 @@ class TestLists:
         with pytest.raises(DataError, match=r"feature a \\x1bb is both included and excluded"):
             GAS(1, include=0, exclude=0).fit(data)
 
-    @settings(max_examples=50)
     @given(labels=st.lists(st.integers(0, 3), min_size=1, max_size=8), k=st.integers(1, 8))
     def test_beginnings_fit(self, labels, k):
         groups = feature_groups(labels, [str(n) for n in range(len(labels))])

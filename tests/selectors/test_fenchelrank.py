@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
@@ -96,7 +96,6 @@ class TestOptimum:
         assert selector.objective_ == pytest.approx(found.fun, abs=2e-6)
 
     @given(st.integers(0, 2**32 - 1), st.floats(0.01, 20), st.integers(1, 30), st.booleans())
-    @settings(max_examples=30)
     def test_the_least_objective_is_within_the_gap(self, seed, radius, n_steps, away_steps):
         data = random_data(seed, n_queries=5)
         D = pair_differences(data)

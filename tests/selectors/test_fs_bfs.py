@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import Ridge
@@ -342,7 +342,6 @@ def rankings(draw):
 
 
 @given(rankings(), st.sampled_from(["average", "stable"]), st.sampled_from([0, 0.001, 0.05]))
-@settings(max_examples=40)
 def test_whatever_the_data(data, ties, tol):
     selector = FSBFS(None, ties=ties, tol=tol, patience=2).fit(data)
     features = [f for subset in selector.subsets_ for f in subset.features]

@@ -6,7 +6,7 @@ from itertools import product
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import csgraph
@@ -140,7 +140,6 @@ class TestSteps:
 
 class TestBisection:
     @given(st.integers(1, 9), st.data(), st.sampled_from(["sse", "size"]))
-    @settings(max_examples=40)
     def test_there_are_always_k_clusters(self, n, data, split):
         k = data.draw(st.integers(1, n))
         coordinate = st.sampled_from([0.0, 0.0, 1.0, 1.0 + 1e-15, 3.0])

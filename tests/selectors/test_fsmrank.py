@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve import DataError, RankingData, make_ranking
@@ -76,7 +76,6 @@ class TestOptimum:
         assert len(selector.selected_) == data.n_features
 
     @given(st.integers(0, 2**32 - 1), st.floats(1e-4, 1), st.floats(1e-4, 0.3))
-    @settings(max_examples=30)
     def test_conditions_of_optimality(self, seed, lambda1, lambda2):
         data = random_data(seed, n_queries=5, n_features=8)
         D = pair_differences(data)

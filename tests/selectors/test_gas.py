@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve import DataError, RankingData, make_ranking
@@ -117,7 +117,6 @@ def problems(draw):
 
 
 @given(problems())
-@settings(max_examples=50)
 def test_the_exact_solver_finds_the_optimum(problem):
     from ranksieve.selectors.filters.gas import _solve_exactly
 

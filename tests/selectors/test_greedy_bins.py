@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -201,7 +201,6 @@ class TestTeacher:
 
 
 class TestProperties:
-    @settings(max_examples=15)
     @given(st.integers(0, 1000), st.randoms(use_true_random=False))
     def test_order_of_rows_and_features(self, seed, random):
         data = nonlinear(seed, n_queries=10, n_docs=6)
@@ -219,7 +218,6 @@ class TestProperties:
         )
         assert [features[f] for f in found.selected_] == expected.selected_.tolist()
 
-    @settings(max_examples=10)
     @given(st.integers(0, 1000), st.floats(0.01, 100))
     def test_scale_of_labels_and_copies_of_features(self, seed, scale):
         data = nonlinear(seed, n_queries=10, n_docs=6)
@@ -232,7 +230,6 @@ class TestProperties:
         assert found.selected_[0] == first  # ties go to the lowest index
         np.testing.assert_allclose(found.scores_, np.tile(expected.scores_, 2), atol=1e-12)
 
-    @settings(max_examples=10)
     @given(st.integers(0, 1000))
     def test_increasing_functions_of_features_change_nothing(self, seed):
         data = nonlinear(seed, n_queries=10, n_docs=6)

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.cluster.hierarchy import cut_tree, dendrogram, is_valid_linkage, linkage
@@ -50,7 +50,6 @@ def distances(n):
 
 class TestTree:
     @given(st.integers(2, 8).flatmap(distances))
-    @settings(max_examples=60)
     def test_ward_d_is_the_naive_one(self, apart):
         heights, partitions = oracles.ward_d(apart.tolist())
         merges = ward_d(apart)

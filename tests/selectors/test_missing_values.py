@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lightgbm import LGBMRanker
 
@@ -18,7 +18,7 @@ from ranksieve.selectors import (
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.sums.importance import Importance
 from tests import oracles
-from tests.every_method import make_quick
+from tests.every_method import few_examples, make_quick
 
 nan = float("nan")
 TREES = [name for name in SELECTORS if name.startswith("bt-")]
@@ -122,7 +122,7 @@ def monotone_changes(draw):
 
 
 @pytest.mark.parametrize("name", FILTERS)
-@settings(max_examples=8)
+@few_examples
 @given(pair=monotone_changes())
 def test_filters_see_only_the_order_of_values(name, pair):
     first, second = (make_quick(name, 3).fit(data) for data in pair)

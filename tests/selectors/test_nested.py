@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from lightgbm import LGBMRanker
@@ -13,7 +13,7 @@ from ranksieve import RankingData, make_ranking
 from ranksieve.rankers import LambdaMART
 from ranksieve.rankers.rankrls import LAMS
 from ranksieve.selectors.registry import SELECTORS, make_selector
-from tests.every_method import make_quick
+from tests.every_method import few_examples, make_quick
 
 NESTED = [name for name, method in SELECTORS.items() if method.is_nested]
 OTHERS = [name for name in SELECTORS if name not in NESTED]
@@ -185,7 +185,7 @@ QUICK = (
 )
 
 
-@settings(max_examples=10)
+@few_examples
 @given(
     X=arrays(np.int64, (20, 5), elements=st.integers(0, 2)),
     y=arrays(np.int64, 20, elements=st.integers(0, 2)),

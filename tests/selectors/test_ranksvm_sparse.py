@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -71,7 +71,6 @@ class TestStatistic:
         st.booleans(),
         st.lists(st.integers(0, 5), min_size=1, max_size=6, unique=True),
     )
-    @settings(max_examples=40)
     def test_derivatives_equal_listed_pairs(self, seed, levels, keep, columns):
         data = random_data(seed, n_queries=4, levels=levels)
         D = pair_differences(data)
@@ -289,7 +288,6 @@ class TestOptimum:
             np.testing.assert_allclose(solver.solve(penalty, 1e-9).coef, expected, atol=1e-8)
 
     @given(st.integers(0, 2**32 - 1), st.sampled_from(PENALTIES))
-    @settings(max_examples=40)
     def test_few_documents(self, seed, penalty):
         """More features than pairs, all pairs apart before the path ends, two equal features."""
         data = random_data(seed, n_queries=2, n_features=7, levels=2)

@@ -4,7 +4,7 @@ import lightgbm
 import numpy as np
 import pytest
 from catboost import CatBoostRanker
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from xgboost import XGBRanker
@@ -80,7 +80,6 @@ class Fixed:
 
 
 @given(st.data())
-@settings(max_examples=30)
 def test_any_contributions(draw):
     lengths = draw.draw(st.lists(st.integers(1, 4), min_size=1, max_size=5))
     seed = draw.draw(st.integers(0, 99))

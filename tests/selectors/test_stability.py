@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_selection import SelectKBest, f_regression
 
@@ -58,7 +58,6 @@ def test_probabilities_are_shares_of_the_runs(runs, clusters):
 
 
 @given(st.integers(0, 999))
-@settings(max_examples=30)
 def test_clusters_are_connected_by_near_copies(seed):
     random = np.random.default_rng(seed)
     alike = random.random((7, 7))

@@ -4,7 +4,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -200,7 +200,6 @@ def test_differences_that_are_all_equal():
     assert bootstrap_interval(b + 0.1, b) == pytest.approx((0.1, 0.1, 0.1))
 
 
-@settings(max_examples=25)  # scipy is slow with ties among few queries
 @given(pairs, st.sampled_from(ALTERNATIVES))
 def test_swapping_the_methods_mirrors_the_tests(rows, alternative):
     a, b = rows
@@ -214,7 +213,6 @@ def test_swapping_the_methods_mirrors_the_tests(rows, alternative):
     assert win_tie_loss(a, b) == win_tie_loss(b, a)[::-1]
 
 
-@settings(max_examples=25)  # scipy is slow with ties among few queries
 @given(pairs, st.randoms(use_true_random=False))
 def test_the_order_of_queries_does_not_matter(rows, random):
     a, b = rows

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve import RankingData
@@ -46,7 +46,6 @@ def partitions(draw):
 
 
 class TestEqualToBruteForce:
-    @settings(max_examples=20)
     @given(st.integers(0, 10**6), partitions(), LAMBDAS, st.data())
     def test_any_sequence_of_additions_and_removals(self, seed, groups, lam, draw):
         weights = draw.draw(st.none() | st.lists(st.integers(0, 3), min_size=7, max_size=7))
@@ -84,7 +83,6 @@ class TestEqualToBruteForce:
             expected = np.insert(weights, 1, 0.0)  # that of the constant
             np.testing.assert_allclose(model.coefficients, expected, rtol=1e-10)
 
-    @settings(max_examples=25)
     @given(st.integers(0, 10**6), LAMBDAS, st.integers(1, 6))
     def test_groups_of_one_column_are_greedy_rankrls(self, seed, lam, k):
         data = random_data(seed)
@@ -108,7 +106,6 @@ class TestEqualToBruteForce:
 
 
 class TestInvariance:
-    @settings(max_examples=25)
     @given(st.integers(0, 10**6), partitions(), st.floats(0.1, 100))
     def test_scale_of_the_labels(self, seed, groups, scale):
         data = random_data(seed)
@@ -116,7 +113,6 @@ class TestInvariance:
         errors = [self._errors(source, groups) for source in (data, scaled)]
         np.testing.assert_allclose(errors[1], scale**2 * errors[0], rtol=1e-9)
 
-    @settings(max_examples=25)
     @given(st.integers(0, 10**6), partitions())
     def test_a_copy_of_a_column_is_half_the_regularization(self, seed, groups):
         data = random_data(seed)

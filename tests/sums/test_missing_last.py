@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
@@ -83,7 +83,6 @@ def test_similarity_of_sorted_lists_keeps_their_order_among_themselves(data, dir
 
 
 @pytest.mark.parametrize("binning", ["frequency", "width"])
-@settings(max_examples=30)
 @given(data=problems(30, st.sampled_from([nan, -3.0, 0.0, 2.0, 7.0])), n_bins=st.integers(2, 4))
 def test_they_have_a_bin_of_their_own(binning, data, n_bins):
     found = contingency(data, n_bins, binning)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -77,7 +77,6 @@ class TestAsIfRepeated:
         np.testing.assert_array_equal(ours.varies, theirs.varies)
         assert theirs.tables.dtype.kind == "i"
 
-    @settings(max_examples=30)
     @given(weighted(), st.sampled_from(["exact", "binned"]), st.booleans())
     def test_densities(self, example, evaluation, held_out):
         data, counts = example
@@ -116,7 +115,6 @@ class TestAsIfRepeated:
         np.testing.assert_allclose(ours.mean, theirs.mean, rtol=1e-12)
         np.testing.assert_allclose(ours.deviation, theirs.deviation, atol=1e-7)
 
-    @settings(max_examples=20)
     @given(weighted())
     def test_inspection(self, example):
         data, counts = example
@@ -154,7 +152,6 @@ def test_means_do_not_depend_on_the_scale_of_weights():
             np.testing.assert_array_equal(own, other)
 
 
-@settings(max_examples=50)
 @given(
     st.lists(st.integers(-5, 5), min_size=1, max_size=20),
     st.lists(st.floats(1e-3, 1e3), min_size=20, max_size=20),
