@@ -94,12 +94,11 @@ def main() -> None:
     elif command == "test":
         install("dev")
         drop_stale_kernels()
-        is_whole = all(option in ("--quick", "--remember-slow") for option in rest)
-        side_by_side = (
-            [f"--numprocesses={os.cpu_count() or 1}", "--dist=worksteal"] if is_whole else []
-        )
+        if rest in ([], ["--quick"]):
+            quick = ["-m", "not slow"] if rest else []
+            rest = [f"--numprocesses={os.cpu_count() or 1}", "--dist=worksteal", *quick]
         with test_environment() as variables:
-            call("python", "-m", "pytest", *side_by_side, *rest, env=variables)
+            call("python", "-m", "pytest", *rest, env=variables)
     elif command == "check":
         install("dev")
         call("ruff", "check", ".")

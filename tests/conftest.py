@@ -20,12 +20,6 @@ from ranksieve.engine import Source
 from ranksieve.engine.dask import connect
 from ranksieve.io.shards import open_shards, write_shards
 from tests.processes import Program
-from tests.slow import (  # noqa: F401  hooks of pytest
-    pytest_addoption,
-    pytest_collection_modifyitems,
-    pytest_configure,
-    uses_cluster,
-)
 
 # Kernels compile on their first call, which no deadline can foresee. On CI the same examples run
 # every time, so that a change is judged by what it changed. There are hundreds of such tests: each
@@ -34,6 +28,39 @@ settings.register_profile("local", deadline=None, max_examples=12)
 settings.register_profile("ci", deadline=None, max_examples=12, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+# Real data, a browser, a cluster, other processes: who asks for one of these waits.
+_SLOW_FIXTURES = {"browser", "client", "mq2008_dir", "scheduler", "start_program"}
+_LISTED = Path(__file__).with_name("slow.txt")  # until each of them has the mark in its source
+
+
+def pytest_collection_modifyitems(items):
+    """Mark tests that wait as slow, and put them where they keep no process busy at the end.
+
+    What needs the cluster comes first, one after the other, so that it need not run for long; then
+    pages, the longest tests; then reproductions, so that one process has them all: others would
+    compute what they share again.
+    """
+    listed = set(_LISTED.read_text().splitlines())
+    for item in items:
+        asks = _SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))
+        if asks or _uses_cluster(item) or item.nodeid.partition("[")[0] in listed:
+            item.add_marker("slow")
+    items.sort(
+        key=lambda item: (
+            not _uses_cluster(item),
+            item.path.suffix != ".md",
+            "tests/reproduction/" not in item.nodeid,
+        )
+    )
+
+
+def _uses_cluster(item):
+    """Whether a test asks for the cluster."""
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    asks = {"client", "scheduler"} & set(getattr(item, "fixturenames", ()))
+    return bool(asks) or parameters.get("everywhere") == "dask"
 
 
 def pytest_collection_finish():
@@ -136,7 +163,7 @@ def client(scheduler):
 @pytest.fixture(autouse=True)
 def _no_event_loop(request, cluster):
     """No test that has not asked for it shares its process with an event loop of Dask."""
-    if not uses_cluster(request.node):
+    if not _uses_cluster(request.node):
         cluster.stop(idle=30.0)
         loops = [thread for thread in threading.enumerate() if thread.name == "IO loop"]
         assert not loops, "a test before this one has left a client or cluster of Dask open"
