@@ -87,15 +87,15 @@ def shards(as_csr: bool) -> Format:
         lambda path: write_shards(planted_with_weights(), path, sparse=as_csr, shard_bytes=1500),
         read,
         checksum=True,
-        sign=lambda record: signed(record, "manifest_checksum"),
+        sign=signed,
     )
 
 
-def signed(record: Any, key: str) -> Any:
+def signed(record: Any) -> Any:
     if not isinstance(record, dict):
         return record
-    content = {name: value for name, value in record.items() if name != key}
-    return content | {key: checksum_of(content)}
+    content = {name: value for name, value in record.items() if name != "checksum"}
+    return content | {"checksum": checksum_of(content)}
 
 
 def letor(name: str) -> Format:
@@ -142,7 +142,7 @@ def model(kind: type, name: str) -> Format:
         load_model(path)
         return read_model(path).to_json()
 
-    return Format(name, write, read, checksum=True, sign=lambda record: signed(record, "checksum"))
+    return Format(name, write, read, checksum=True, sign=signed)
 
 
 def selection() -> Format:
@@ -156,9 +156,7 @@ def selection() -> Format:
         assert found.columns.max() < found.n_features_in
         return found
 
-    return Format(
-        "selection.json", write, read, checksum=True, sign=lambda record: signed(record, "checksum")
-    )
+    return Format("selection.json", write, read, checksum=True, sign=signed)
 
 
 FORMATS = [

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from ranksieve import DataError, RankingData, make_ranking, write_letor, write_parquet
 from ranksieve.io import files
+from ranksieve.io.records import to_values
 from ranksieve.io.selection import SelectedFeature, Selection, read_selection, write_selection
 from ranksieve.io.shards import convert_to_shards, open_shards
 from ranksieve.io.shards.filler import ShardFiller
@@ -56,6 +57,7 @@ def test_what_is_written(tmp_path):
             {"index": 3, "name": "clicks", "score": 0.5, "reason": "cluster 1"},
             {"index": 0, "name": "bm25", "score": None, "reason": ""},
         ],
+        "missing": None,
     }
     record["features"][0]["index"] = 4
     path.write_text(json.dumps(record))  # by hand, or by another program
@@ -122,24 +124,37 @@ BAD_FIELDS = {
     "missing": ({"method": KeyError}, "'method' is missing"),
     "kind": ({"method": 3}, "'method' should be a text, not 3"),
     "true": ({"n_features_in": True}, "'n_features_in' should be a whole number, not True"),
-    "parameters": ({"parameters": []}, "'parameters' should be an object"),
-    "version": ({"ranksieve": None}, "'ranksieve' should be a text"),
-    "data": ({"data": [1]}, "'data' should be a list of texts"),
-    "none": ({"features": []}, "no features are selected"),
-    "not a list": ({"features": {}}, "'features' should be a list"),
+    "parameters": ({"parameters": []}, r"'parameters' should be an object, not \[\]"),
+    "version": ({"ranksieve": None}, "'ranksieve' should be a text, not None"),
+    "data": ({"data": [1]}, r"'data\[0\]' should be a text, not 1"),
+    "none": ({"features": []}, r"'features' should be a list of length >= 1, not \[\]"),
+    "not a list": ({"features": {}}, "'features' should be a list, not {}"),
+    "policy": ({"missing": {"policy": "mean", "indicators": []}}, "missing: missing must be one"),
+    "unlearned": (
+        {"missing": {"policy": "zero", "indicators": True}},
+        "'missing' should list the features with indicators",
+    ),
+    "indicators": (
+        {"missing": {"policy": "zero", "indicators": [4]}},
+        "missing has an indicator of feature 4, but there are only 4 features",
+    ),
+    "a text of indicators": (
+        {"missing": {"policy": "zero", "indicators": ["1"]}},
+        r"'missing.indicators\[0\]' should be a whole number, not '1'",
+    ),
 }
 BAD_FEATURES = {
-    "not an object": (4, "feature 2 of the list: it should be an object, not 4"),
-    "no index": ({"index": KeyError}, "feature 2 of the list: 'index' is missing"),
-    "text": ({"index": "1"}, "feature 2 of the list: 'index' should be a whole number"),
-    "fraction": ({"index": 1.0}, "feature 2 of the list: 'index' should be a whole number"),
-    "negative": ({"index": -1}, "feature 2 of the list: index -1 is out of range: there are 5"),
-    "beyond": ({"index": 5}, "feature 2 of the list: index 5 is out of range: there are 5"),
+    "not an object": (4, r"'features\[1\]' should be an object, not 4"),
+    "no index": ({"index": KeyError}, r"'features\[1\].index' is missing"),
+    "text": ({"index": "1"}, r"'features\[1\].index' should be a whole number, not '1'"),
+    "fraction": ({"index": 1.0}, r"'features\[1\].index' should be a whole number, not 1.0"),
+    "negative": ({"index": -1}, r"'features\[1\].index' should be a whole number >= 0, not -1"),
+    "beyond": ({"index": 5}, r"index 5 \(bm25\) is out of range: there are 5"),
     "twice": ({"index": 3}, r"index 3 \(bm25\) is selected twice"),
-    "name": ({"name": None}, "feature 2 of the list: 'name' should be a text"),
+    "name": ({"name": None}, r"'features\[1\].name' should be a text, not None"),
     "equal names": ({"name": "clicks"}, "two features are named 'clicks'"),
-    "score": ({"score": "high"}, "feature 2 of the list: 'score' should be a number or null"),
-    "reason": ({"reason": KeyError}, "feature 2 of the list: 'reason' is missing"),
+    "score": ({"score": "high"}, r"'features\[1\].score' should be a number or null, not 'high'"),
+    "reason": ({"reason": KeyError}, r"'features\[1\].reason' is missing"),
 }
 
 
@@ -150,7 +165,7 @@ def changed(record, changes):
 
 @pytest.mark.parametrize("case", [*BAD_FIELDS, *BAD_FEATURES])
 def test_bad_shapes(tmp_path, case):
-    record = json.loads(json.dumps(SELECTION.to_record()))
+    record = json.loads(json.dumps(to_values(SELECTION)))
     if case in BAD_FIELDS:
         changes, message = BAD_FIELDS[case]
         record = changed(record, changes)
@@ -166,7 +181,7 @@ def test_bad_shapes(tmp_path, case):
 
 def test_more_than_is_needed_may_be_there(tmp_path):
     path = tmp_path / "selected.json"
-    record = json.loads(json.dumps(SELECTION.to_record())) | {"seconds": 3}
+    record = json.loads(json.dumps(to_values(SELECTION))) | {"seconds": 3}
     record["features"][0]["cost"] = 2
     path.write_text(json.dumps(record))
     assert read_selection(path) == SELECTION

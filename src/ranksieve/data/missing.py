@@ -104,9 +104,10 @@ class Missing:
         """Features with indicators, once they are known."""
         return self.indicators if isinstance(self.indicators, tuple) else ()
 
-    def to_record(self) -> dict[str, Any]:
-        """Fields as JSON values."""
-        return {"policy": self.policy, "indicators": list(self.indicated)}
+    def check_learned(self) -> None:
+        """Raise a ValueError if it is not known yet which features get indicators."""
+        if self.indicators is True:
+            raise ValueError("'missing' should list the features with indicators")
 
     def learned(self, count: Callable[[], np.ndarray]) -> Missing:
         """The same with indicators of the features for which ``count()`` is above 0."""

@@ -8,12 +8,18 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from msgspec import Struct
+
 from ranksieve.data import DataError
 from ranksieve.io import records
 from ranksieve.io.files import make_directory, replace_on_success
 
 MANIFEST = "ranksieve-export.json"
 _FORMAT, _VERSION = "ranksieve-export", 1
+
+
+class _Manifest(Struct, frozen=True, forbid_unknown_fields=True):
+    files: dict[str, str]  # by name: its checksum
 
 
 def check_may_write(directory: Path, names: Iterable[str], *, overwrite: bool) -> None:
@@ -64,18 +70,16 @@ def write_manifest(directory: Path, files: Mapping[str, bytes]) -> None:
     written = earlier | {
         name: records.checksum_of_bytes(content) for name, content in files.items()
     }
-    record = {"format": _FORMAT, "version": _VERSION, "files": written}
-    text = json.dumps(record | {"checksum": records.checksum_of(record)}, indent=1)
-    records.write_text(text + "\n", directory / MANIFEST)
+    record = records.sign_record(_Manifest(written), _FORMAT, _VERSION)
+    records.write_text(json.dumps(record, indent=1) + "\n", directory / MANIFEST)
 
 
 def _read_manifest(directory: Path) -> dict[str, str]:
     path = directory / MANIFEST
     with records.locate_errors(path, "; use --overwrite"):
         record = records.read_record(path)
-        records.check_format(record, _FORMAT, _VERSION, "the list of files of an export")
-        records.check_checksum(record)
-        return dict(records.get(record, "files", dict))
+        what = "the list of files of an export"
+        return records.convert_signed(record, _Manifest, _FORMAT, _VERSION, what).files
 
 
 def _check_is_plain(directory: Path, name: str) -> None:

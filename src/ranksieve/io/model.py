@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
 from ranksieve.io import records
 from ranksieve.io.files import PathLike, replace_on_success
-from ranksieve.io.selection import Selection, selection_of
+from ranksieve.io.records import Count
+from ranksieve.io.selection import Selection
 from ranksieve.io.together import checksum_of_file, file_of
 
 FORMAT = "ranksieve-model"
@@ -27,23 +28,13 @@ class TrainedOn:
     """The queries that trained a model."""
 
     queries: str  # in words, such as "the training and validation queries"
-    n_queries: int
+    n_queries: Count
     fingerprint: str  # of the data with these queries, before features were selected
 
     @property
     def in_words(self) -> str:
         """Which queries, and how many."""
         return f"{self.queries} ({self.n_queries:,})"
-
-    def to_record(self) -> dict[str, Any]:
-        """Fields as JSON values, for :meth:`of_record`."""
-        return asdict(self)
-
-    @classmethod
-    def of_record(cls, record: Any) -> TrainedOn:
-        """Restore what :meth:`to_record` returned; raises a DataError for anything else."""
-        records.check_kinds(record, {"queries": str, "n_queries": int, "fingerprint": str})
-        return cls(record["queries"], records.get_count(record, "n_queries"), record["fingerprint"])
 
 
 @dataclass(frozen=True)
@@ -52,7 +43,7 @@ class SavedModel:
 
     ranker: str  # name of its class in ``ranksieve.rankers``
     parameters: dict[str, Any]
-    n_features_in: int  # number of features that it was trained on
+    n_features_in: Count  # number of features that it was trained on
     feature_names: list[str] | None  # None if they are numbers
     selection: Selection | None  # how the features were selected
     missing: Missing | None  # treatment of missing values of the training data
@@ -60,18 +51,26 @@ class SavedModel:
     ranksieve: str  # version of the program
     trained_on: TrainedOn | None = None  # None if nobody has said it
 
+    def __post_init__(self) -> None:
+        if self.selection is not None and len(self.selection.features) != self.n_features_in:
+            raise DataError(
+                f"{len(self.selection.features)} selected for {self.n_features_in} features"
+            )
+        if self.feature_names is not None and len(self.feature_names) != self.n_features_in:
+            raise DataError(
+                f"{len(self.feature_names)} feature names for {self.n_features_in} features"
+            )
+
+        if self.missing is not None:
+            self.missing.check_learned()
+
     def to_json(self) -> str:
         """Text for :func:`read_model`, with a line for each field."""
-        selection = None if self.selection is None else self.selection.to_record()
-        missing = None if self.missing is None else self.missing.to_record()
-        trained_on = None if self.trained_on is None else self.trained_on.to_record()
-        parts = vars(self) | {"selection": selection, "missing": missing, "trained_on": trained_on}
-        record = {"format": FORMAT, "version": VERSION} | parts
+        record = records.sign_record(self, FORMAT, VERSION)
         lines = [
-            f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
-            for key, value in record.items()
+            f"{json.dumps(name)}: {json.dumps(value, allow_nan=False)}"
+            for name, value in record.items()
         ]
-        lines.append(f'"checksum": "{records.checksum_of(record)}"')
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -121,22 +120,4 @@ def check_model_of_answer(path: Path, checksums: Any) -> None:
 
 
 def _model(record: Any) -> SavedModel:
-    records.check_format(record, FORMAT, VERSION, "a model of ranksieve")
-    records.get(record, "version", int)
-    records.check_checksum(record)
-    n_features_in = records.get_count(record, "n_features_in")
-    stored, stored_queries = record.get("selection"), record.get("trained_on")
-    selection = None if stored is None else selection_of(stored)
-    if selection is not None and len(selection.features) != n_features_in:
-        raise DataError(f"{len(selection.features)} selected for {n_features_in} features")
-    return SavedModel(
-        ranker=records.get(record, "ranker", str),
-        parameters=records.get(record, "parameters", dict),
-        n_features_in=n_features_in,
-        feature_names=records.get_feature_names(record, n_features_in),
-        selection=selection,
-        missing=records.get_missing(record),
-        learned=records.get(record, "learned", dict),
-        ranksieve=records.get(record, "ranksieve", str),
-        trained_on=None if stored_queries is None else TrainedOn.of_record(stored_queries),
-    )
+    return records.convert_signed(record, SavedModel, FORMAT, VERSION, "a model of ranksieve")

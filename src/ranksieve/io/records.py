@@ -1,4 +1,9 @@
-"""Read and check JSON records, and write files safely."""
+"""Typed records in JSON: read and check them, and write them with a checksum.
+
+A record is a class with annotated fields: a frozen dataclass, whose file may have other fields as
+well, or a ``msgspec.Struct`` with ``forbid_unknown_fields``. Its annotations say all that a field
+may be, and its ``__post_init__`` what the fields must be together; nobody checks it again.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +15,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn, TypeVar, overload
 
+import msgspec
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.data.missing import Missing
 from ranksieve.io.files import PathLike, read_file, replace_on_success
 
 _DEPTH = 100
@@ -32,15 +37,27 @@ _KINDS = {
     dict: "an object",
 }
 
+T = TypeVar("T")
 
-def read_record(path: PathLike) -> Any:
-    """Read JSON; raise a DataError with the file, the line and the reason."""
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+"""A nonnegative integer that fits an index."""
+Finite = Annotated[float, msgspec.Meta(ge=-1.7976931348623157e308, le=1.7976931348623157e308)]
+"""A number that is neither NaN nor infinite."""
+
+
+@overload
+def read_record(path: PathLike) -> Any: ...
+@overload
+def read_record(path: PathLike, kind: type[T]) -> T: ...
+def read_record(path: PathLike, kind: Any = Any) -> Any:
+    """Read a record of some type; raise a DataError with the file, the line and the reason."""
     try:
-        return parse_record(read_file(path))
+        return parse_record(read_file(path), kind)
     except json.JSONDecodeError as error:
         raise DataError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
-    except DataError:
-        raise
+    except DataError as error:
+        place = "" if str(error).startswith(f"{path}:") else f"{path}: "
+        raise DataError(f"{place}{error}") from None
     except ValueError as error:
         raise DataError(f"{path}: not JSON: {error}") from None
 
@@ -58,19 +75,92 @@ def locate_errors(path: PathLike, advice: str = "") -> Iterator[None]:
         raise DataError(f"{place}{error}{advice}") from None
 
 
-def parse_record(text: bytes, *, finite: bool = True) -> Any:
-    """Parse JSON in UTF-8; raise a ValueError with the reason if it is not valid.
+@overload
+def parse_record(text: bytes, *, finite: bool = True) -> Any: ...
+@overload
+def parse_record(text: bytes, kind: type[T], *, finite: bool = True) -> T: ...
+def parse_record(text: bytes, kind: Any = Any, *, finite: bool = True) -> Any:
+    """Parse JSON in UTF-8, and convert it to a type.
 
-    Numbers must be ``finite`` unless they need not, integers short, names in an object distinct,
-    and lists or objects nested at most a hundred levels deep, so that records can be processed
-    safely.
+    Raises a ValueError with the reason if it is not valid JSON, and a DataError if it does not have
+    the type. Numbers must be ``finite`` unless they need not, integers short, names in an object
+    distinct, and lists or objects nested at most a hundred levels deep, so that records can be
+    processed safely.
     """
     try:
         record = _decoder(finite).decode(text.decode())
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     _check_depth(record)
-    return record
+    return convert_record(record, kind)
+
+
+@overload
+def convert_record(values: Any, kind: type[T]) -> T: ...
+@overload
+def convert_record(values: Any, kind: Any) -> Any: ...
+def convert_record(values: Any, kind: Any) -> Any:
+    """Convert JSON values to a type; raise a DataError that names the field that does not fit.
+
+    Examples
+    --------
+    >>> convert_record({"a": [1, 2.5]}, dict[str, list[float]])
+    {'a': [1.0, 2.5]}
+    >>> class Fold(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    ...     name: str
+    ...     queries: list[Count]
+    >>> convert_record({"name": "Fold1", "queries": [3]}, Fold)
+    Fold(name='Fold1', queries=[3])
+    >>> convert_record({"name": "Fold1", "queries": [3, -1]}, Fold)
+    Traceback (most recent call last):
+        ...
+    ranksieve.data.errors.DataError: 'queries[1]' should be a whole number >= 0, not -1
+    """
+    try:
+        return msgspec.convert(values, kind, strict=True)
+    except msgspec.ValidationError as error:
+        raise DataError(_in_our_words(str(error), values)) from None
+
+
+_FIELD = re.compile(r"Object (?:missing required|contains unknown) field `(.*)`", re.DOTALL)
+_WRONG_TYPE = re.compile(r"Expected `([^`]*)`(.*?)(?:, got (.*))?", re.DOTALL)
+_WORDS = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+
+
+def _in_our_words(reason: str, values: Any) -> str:
+    """Say what msgspec says of some values: where, what it should be, and what it is."""
+    reason, _, place = reason.partition(" - at `$")
+    place = place.removesuffix("`").removeprefix(".")
+    if field := _FIELD.fullmatch(reason):
+        what = "is missing" if "missing" in reason[: field.start(1)] else "is not a known field"
+        return f"{f'{place}.{field[1]}'.lstrip('.')!r:.80} {what}"
+    subject = f"{place!r:.80}" if place else "it"
+    if wrong := _WRONG_TYPE.fullmatch(reason):
+        kinds = " or ".join(_WORDS.get(kind, kind) for kind in wrong[1].split(" | "))
+        found = _value_at(values, place)
+        if not found and wrong[3]:
+            found = f", not {_WORDS.get(wrong[3].strip('`'), wrong[3])}"
+        return f"{subject} should be {kinds}{wrong[2]}{found}"
+    if reason.startswith("Invalid enum value"):
+        return f"{subject} is {reason.removeprefix('Invalid enum value ')}, which is not known"
+    return f"{place}: {reason}" if place else reason  # of a ``__post_init__``
+
+
+def _value_at(values: Any, place: str) -> str:
+    """Show the value at a place such as ``folds[2].name``; empty if the place is not exact."""
+    for key, index in re.findall(r"([^.\[\]]+)|\[(.*?)\]", place):
+        try:
+            values = values[key] if key else values[int(index)]
+        except (ValueError, LookupError, TypeError):  # ``[...]``: a value of a mapping
+            return ""
+    return f", not {values!r:.40}"
 
 
 def parse_records(text: bytes) -> list[tuple[int, Any]]:
@@ -149,27 +239,52 @@ def checksum_of_bytes(content: bytes) -> str:
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
-def matches_checksum(record: dict[str, Any], key: str = "checksum") -> bool:
-    """Whether the checksum under this key matches the rest of the record."""
-    return record[key] == checksum_of({k: v for k, v in record.items() if k != key})
+def matches_checksum(record: dict[str, Any], *, if_any: bool = False) -> bool:
+    """Whether the checksum in a record, ``if_any``, matches the rest of it."""
+    if if_any and "checksum" not in record:
+        return True
+    content = {name: value for name, value in record.items() if name != "checksum"}
+    return record.get("checksum") == checksum_of(content)
+
+
+def sign_record(value: Any, name: str, version: int) -> dict[str, Any]:
+    """Convert a record to JSON values with its format, version and checksum."""
+    record = {"format": name, "version": version} | to_values(value)
+    return record | {"checksum": checksum_of(record)}
+
+
+def convert_signed(record: Any, kind: type[T], name: str, version: int, what: str) -> T:
+    """Convert what :func:`sign_record` returned to a type; raise a DataError if it is not that."""
+    check_format(record, name, version, what)
+    if not matches_checksum(record):
+        raise DataError("it is damaged: its checksum is not that of its content")
+    content = {n: v for n, v in record.items() if n not in ("format", "version", "checksum")}
+    return convert_record(content, kind)
+
+
+def to_values(value: Any) -> Any:
+    """Convert a typed record to JSON values, for :func:`convert_record`."""
+    return msgspec.to_builtins(value)
 
 
 def check_checksum(record: dict[str, Any]) -> None:
     """Raise a DataError unless a record has the checksum of the rest of it."""
-    get(record, "checksum", str)
     if not matches_checksum(record):
         raise DataError("it is damaged: its checksum is not that of its content")
 
 
-def check_format(record: Any, name: str, newest: int, what: str) -> None:
-    """Raise a DataError unless this version can read a record of this format."""
+def check_format(record: Any, name: str, version: int, what: str) -> None:
+    """Raise a DataError unless a record has this format and version."""
     found = record.get("format") if isinstance(record, dict) else None
     if found != name:
         raise DataError(f"not {what}: its format is {found!r:.40}")
-    version = record.get("version")
-    if type(version) is int and version > newest:
+    written = record.get("version")
+    if type(written) is not int:
+        raise DataError(f"'version' should be a whole number, not {written!r:.40}")
+    if written != version:
+        age = "an older" if written < version else "a newer"
         raise DataError(
-            f"written by a newer version of ranksieve: format {version}, this one reads {newest}"
+            f"written by {age} version of ranksieve: format {written}, this one reads {version}"
         )
 
 
@@ -206,46 +321,6 @@ def check_kinds(record: Any, kinds: Mapping[str, type]) -> None:
 def _check_kind(value: Any, kind: type, what: str) -> None:
     if type(value) is not kind:  # isinstance would accept true as an int
         raise DataError(f"{what} should be {_KINDS[kind]}, not {value!r:.40}")
-
-
-def get_count(record: Any, key: str) -> int:
-    """Nonnegative integer that fits an index."""
-    count = get(record, key, int)
-    if not 0 <= count < 2**63:
-        raise DataError(f"{key!r} is {count!r:.40}")
-    return count
-
-
-def get_missing(record: dict[str, Any]) -> Missing | None:
-    """Treatment of missing values, from ``Missing.to_record``; None if there is none."""
-    if record.get("missing") is None:
-        return None
-    stored = get(record, "missing", dict)
-    policy, indicators = get(stored, "policy", str), get(stored, "indicators", list)
-    if not all(type(feature) is int for feature in indicators):
-        raise DataError("'indicators' of 'missing' should be whole numbers")
-    try:
-        return Missing(policy, tuple(indicators))
-    except ValueError as error:
-        raise DataError(str(error)) from None
-
-
-def get_texts(record: dict[str, Any], key: str) -> list[str]:
-    """List of texts under a key."""
-    texts = get(record, key, list)
-    if not all(type(text) is str for text in texts):
-        raise DataError(f"{key!r} should be a list of texts")
-    return texts
-
-
-def get_feature_names(record: dict[str, Any], n_features: int) -> list[str] | None:
-    """Names of all features under ``feature_names``; None if that is null."""
-    if "feature_names" in record and record["feature_names"] is None:
-        return None
-    names = get_texts(record, "feature_names")
-    if len(names) != n_features:
-        raise DataError(f"{len(names)} feature names for {n_features} features")
-    return names
 
 
 def get_numbers(record: Mapping[str, Any], key: str, *shape: int | None) -> np.ndarray:

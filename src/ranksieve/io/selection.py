@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.inputs import are_numbers, widened
 from ranksieve.data.missing import Missing
 from ranksieve.io import records
 from ranksieve.io.files import PathLike
+from ranksieve.io.records import Count, Finite
 
 
 @dataclass(frozen=True)
 class SelectedFeature:
     """A selected feature."""
 
-    index: int  # 0-based
+    index: Count  # 0-based
     name: str  # in the data, or its 1-based number
-    score: float | None  # when it was chosen, if the method has scores
+    score: Finite | None  # when it was chosen, if the method has scores
     reason: str  # why it was chosen, in a few words; may be empty
 
 
@@ -32,12 +34,29 @@ class Selection:
 
     method: str  # its name, as on the command line
     parameters: dict[str, Any]  # all of the method
-    n_features_in: int  # number of features to choose from
+    n_features_in: Count  # number of features to choose from
     data: list[str]  # files from which they were chosen
     ranksieve: str  # version of the program
-    features: list[SelectedFeature]
+    features: Annotated[list[SelectedFeature], Meta(min_length=1)]
     # Treatment of missing values before selection; indicators count as features to choose from.
     missing: Missing | None = None
+
+    def __post_init__(self) -> None:
+        seen: set[int | str] = set()
+        for feature in self.features:
+            if feature.index >= self.n_features_in:
+                raise DataError(
+                    f"index {feature.index} ({feature.name}) is out of range: there are "
+                    f"{self.n_features_in} features, numbered from 0"
+                )
+            if feature.index in seen:
+                raise DataError(f"index {feature.index} ({feature.name}) is selected twice")
+            if feature.name in seen:
+                raise DataError(f"two features are named {feature.name!r}")
+            seen |= {feature.index, feature.name}
+        if self.missing is not None:
+            self.missing.check_learned()
+            self.missing.check_fits(self.n_features_given)
 
     @property
     def n_features_given(self) -> int:
@@ -54,18 +73,12 @@ class Selection:
         """Whether the features have names other than their numbers."""
         return any(feature.name != str(feature.index + 1) for feature in self.features)
 
-    def to_record(self) -> dict[str, Any]:
-        """Record as JSON values, for :func:`selection_of`."""
-        record = asdict(self)
-        del record["missing"]
-        return record if self.missing is None else record | {"missing": self.missing.to_record()}
-
     def to_json(self) -> str:
         """Text for people and for :func:`read_selection`.
 
         It has a checksum, which must be removed if the text is edited by hand.
         """
-        record = self.to_record()
+        record = records.to_values(self)
         return json.dumps(
             record | {"checksum": records.checksum_of(record)}, indent=2, allow_nan=False
         )
@@ -121,65 +134,13 @@ def write_selection(selection: Selection, path: PathLike) -> None:
 
 def read_selection(path: PathLike) -> Selection:
     """Read and check a selection written by :func:`write_selection`."""
+    record = records.read_record(path)
     with records.locate_errors(path):
-        record = records.read_record(path)
-        has_checksum = isinstance(record, dict) and "checksum" in record
-        if has_checksum and not records.matches_checksum(record):
+        if not isinstance(record, dict):
+            raise DataError("not a selection: it should be an object with the features selected")
+        if not records.matches_checksum(record, if_any=True):
             raise DataError(
                 "the file was changed after it was written; if that is intended, remove its "
                 "'checksum'"
             )
-        return selection_of(record)
-
-
-def selection_of(record: Any) -> Selection:
-    """Make a selection from a JSON record; raise a DataError if it is not valid."""
-    if not isinstance(record, dict):
-        raise DataError("not a selection: it should be an object with the features selected")
-    n_features_in = records.get_count(record, "n_features_in")
-    features = [
-        _feature(entry, number, n_features_in)
-        for number, entry in enumerate(records.get(record, "features", list), start=1)
-    ]
-    _check_distinct(features)
-    missing = records.get_missing(record)
-    if missing is not None and len(missing.indicated) >= n_features_in:
-        raise DataError(f"{len(missing.indicated)} indicators among {n_features_in} features")
-    return Selection(
-        method=records.get(record, "method", str),
-        parameters=records.get(record, "parameters", dict),
-        n_features_in=n_features_in,
-        data=records.get_texts(record, "data"),
-        ranksieve=records.get(record, "ranksieve", str),
-        features=features,
-        missing=missing,
-    )
-
-
-def _feature(entry: Any, number: int, n_features_in: int) -> SelectedFeature:
-    where = f"feature {number} of the list: "
-    if not isinstance(entry, dict):
-        raise DataError(f"{where}it should be an object, not {entry!r:.40}")
-    index = records.get(entry, "index", int, where)
-    if not 0 <= index < n_features_in:
-        raise DataError(
-            f"{where}index {index} is out of range: there are {n_features_in} features, "
-            "numbered from 0"
-        )
-    score = entry.get("score")
-    if score is not None and type(score) not in (int, float):
-        raise DataError(f"{where}'score' should be a number or null, not {score!r:.40}")
-    name, reason = records.get(entry, "name", str, where), records.get(entry, "reason", str, where)
-    return SelectedFeature(index, name, None if score is None else float(score), reason)
-
-
-def _check_distinct(features: list[SelectedFeature]) -> None:
-    if not features:
-        raise DataError("no features are selected")
-    seen: set[int | str] = set()
-    for feature in features:
-        if feature.index in seen:
-            raise DataError(f"index {feature.index} ({feature.name}) is selected twice")
-        if feature.name in seen:
-            raise DataError(f"two features are named {feature.name!r}")
-        seen |= {feature.index, feature.name}
+        return records.convert_record(record, Selection)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ranksieve.costs import FeatureCosts
 from ranksieve.io.model import TrainedOn
+from ranksieve.io.records import convert_record
 from ranksieve.io.typed import to_json_values
 from ranksieve.recommendation.evidence import Evidence
 from ranksieve.recommendation.verdict import Verdict, percent
@@ -242,7 +243,7 @@ class Recommendation:
         for name in ("claim", "confirmed"):
             parts[name] = parts[name] and Verdict.of_record(parts[name])
         if parts["trained_on"] is not None:
-            parts["trained_on"] = TrainedOn.of_record(parts["trained_on"])
+            parts["trained_on"] = convert_record(parts["trained_on"], TrainedOn)
         parts["dropped"] = [DroppedFeature(**dropped) for dropped in parts["dropped"]]
         parts["kept"] = [
             KeptFeature(

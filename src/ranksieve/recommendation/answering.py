@@ -15,6 +15,7 @@ from ranksieve.data.joining import concatenate, with_features_of
 from ranksieve.data.ranking_data import fingerprint
 from ranksieve.datasets.opening import options_for, read_whole
 from ranksieve.io.model import MODEL, MODEL_OF_ALL, TrainedOn
+from ranksieve.io.records import to_values
 from ranksieve.io.selection import SelectedFeature, Selection, write_selection
 from ranksieve.io.together import checksum_of_file, replace_together
 from ranksieve.preprocessing import scaled_within_queries
@@ -115,7 +116,7 @@ def make_answer(
             "seed": plan.seed,
             "keep": [task.names[f] for f in task.include],
             "drop": [n for f, n in enumerate(task.names) if f not in task.allowed],
-            "treated": None if whole.missing is None else whole.missing.to_record(),
+            "treated": to_values(whole.missing),
             "costs": task.named_costs.to_record(),
         },
         notes=task.notes,

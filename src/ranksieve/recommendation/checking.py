@@ -16,7 +16,7 @@ from ranksieve.data.missing import Missing, count_missing, has_missing
 from ranksieve.data.ranking_data import fingerprint
 from ranksieve.datasets.opening import read_whole
 from ranksieve.io.model import MODEL, MODEL_OF_ALL, TrainedOn
-from ranksieve.io.records import get_missing
+from ranksieve.io.records import convert_record
 from ranksieve.io.typed import to_json_values
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.rankers.loading import load_model
@@ -151,7 +151,7 @@ def check(directory: str | os.PathLike[str], data: Any, **read_options: Any) -> 
     model = load_model(model_of(answer, folder, MODEL)) if answer.features else None
     settings, names, kept = answer.settings, answer.feature_names, answer.features
     new = read_whole(data, **read_options)
-    missing = get_missing({"missing": settings["treated"]})
+    missing = convert_record(settings["treated"], Missing | None)
     known = scaled_within_queries(_with_features(new, names, missing), settings["scale"])
     allowed = [feature for feature, name in enumerate(names) if name not in settings["drop"]]
     measure, convention = settings["measure"], settings["convention"]

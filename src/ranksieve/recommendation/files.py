@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from ranksieve.data import DataError
+from ranksieve.data.missing import Missing
 from ranksieve.io.model import ANSWER, ANSWER_FORMAT, MODEL, MODEL_OF_ALL, check_model_of_answer
 from ranksieve.io.records import (
     check_checksum,
     check_format,
     checksum_of,
+    convert_record,
     get,
-    get_missing,
     locate_errors,
     read_record,
     write_text,
@@ -149,7 +150,7 @@ def _check(answer: Recommendation) -> None:
         check_margin(answer.settings["margin"], answer.settings["level"])
     except ValueError as error:
         raise DataError(f"settings: {error}") from None
-    treated = get_missing({"missing": answer.settings["treated"]})
+    treated = convert_record(answer.settings["treated"], Missing | None)
     if treated is not None and not all(feature in known for feature in treated.indicated):
         raise DataError("it has indicators of features that the data does not have")
     assert answer.sentence

@@ -213,7 +213,7 @@ class ShardFiller:
             n_rows=sum(draft.rows for draft in self._drafts),
             n_queries=first,
             n_features=self.width,
-            dtype=self.dtype.name,
+            dtype="float32" if self.dtype == np.float32 else "float64",
             sparse=self.is_sparse,
             feature_names=None if names is None or are_numbers(names) else names,
             query_ids=query_kind,
