@@ -15,7 +15,6 @@ from ranksieve.base import RankSelector
 from ranksieve.metrics import NDCG, get_convention
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.registry import RANKERS, make_ranker
-from ranksieve.registry import OwnMethod
 from ranksieve.report.sheets.methods import registry_sheet
 from ranksieve.selectors import GAS, Importance, RandomSelector
 from ranksieve.selectors.record import record_selection
@@ -105,7 +104,7 @@ def test_a_name_means_the_same_everywhere(name):
     method = registry[name]
     assert all(isinstance(value, str) for value in method.preset.values())
     same = [other for other in registry.values() if other.kind is method.kind]
-    if len(same) == 1 or isinstance(method, OwnMethod):
+    if len(same) == 1 or method.is_adapted:
         assert method.preset == {}
     else:  # the class as it is has one of the names
         usual = method.kind()

@@ -6,7 +6,9 @@ ids, and held-out data (:func:`as_source`).
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any, ClassVar
 
@@ -27,6 +29,7 @@ from ranksieve.engine import Source, in_memory
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import evaluate
 from ranksieve.parameters import Constraints
+from ranksieve.registry.foreign import copy_of, fit_parameters
 
 # Entry that replaces {verbose} in docstrings.
 _VERBOSE = """
@@ -55,7 +58,38 @@ class RankEstimator(BaseEstimator):
     # a time take longer than one after the other: only one thread can run Python.
     steps_in_python: ClassVar[bool] = False
 
+    works_on_shards: ClassVar[bool] = True  # else it reads them into memory
+
     verbose: bool
+
+    # How the registry describes and makes an estimator; adapters answer for what they adapt.
+    _number_parameter: str | None = None  # parameter for the number of features to select
+    _more_settings: Collection[str] = ()  # parameters that ``_settings`` does not list
+
+    @property
+    def _adapted(self) -> Any:
+        """The estimator that has the parameters."""
+        return self
+
+    @property
+    def _uses_held_out_data(self) -> bool:
+        return "eval_set" in fit_parameters(self)
+
+    def _settings(self) -> dict[str, Any]:
+        """Parameters that can be set by name, in the order of the constructor."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def _accepts(self, parameter: str) -> bool:
+        """Whether there is such a parameter, including those of nested estimators."""
+        return parameter in self.get_params()
+
+    def _translate(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Rename parameters from native names of a library to those of the class."""
+        return dict(parameters)
+
+    def _with_settings(self, settings: Mapping[str, Any]) -> Any:
+        """Unfitted copy with other parameters."""
+        return copy_of(self, **settings)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

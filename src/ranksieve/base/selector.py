@@ -170,7 +170,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
     }
 
     n_features_to_select: FeatureCount
-    works_on_shards: ClassVar[bool] = True
+    _number_parameter = "n_features_to_select"
     # Sentences for documentation, tables and errors.
     given: ClassVar[str] = "The others follow by their scores."  # after the included features
     grouped: ClassVar[str] = "A group has the score of its best feature."

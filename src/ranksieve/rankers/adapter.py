@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from ranksieve.base.adapter import Adapter
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.io.records import get
@@ -21,13 +22,8 @@ from ranksieve.rankers.per_feature import reduce_parameters
 from ranksieve.rankers.registry import make_ranker
 from ranksieve.rankers.rounding import check_distinct_values
 from ranksieve.rankers.tree_libraries import find_library_class, is_error_of_library, library_of
-from ranksieve.registry import OwnMethod
-from ranksieve.registry.foreign import (
-    adapter_of,
-    changed_parameters,
-    copy_unfitted,
-    parameters_of,
-)
+from ranksieve.registry import Method
+from ranksieve.registry.foreign import changed_parameters, copy_unfitted, parameters_of
 from ranksieve.sums.checks import check_magnitudes
 from ranksieve.threads import openmp_thread_count
 
@@ -80,7 +76,7 @@ def untrained_ranker(given: Any) -> Ranker:
 
 
 @dataclass(eq=False, repr=False)
-class RankerAdapter(Ranker):
+class RankerAdapter(Adapter, Ranker):
     """An estimator of another library, or your own, with the interface of this library.
 
     Query ids may be of any type and rows in any order: they are grouped by query and converted to
@@ -138,10 +134,10 @@ class RankerAdapter(Ranker):
     """
 
     methods = tuple(
-        OwnMethod(
+        Method(
             name.lower(),
             f"{name}'s {kind}, with its own defaults",
-            declared={"class": f"{name.lower()}:{kind}"},
+            estimator=f"{name.lower()}:{kind}",
             trial=quick,
         )
         for name, kind, quick in (
@@ -157,24 +153,20 @@ class RankerAdapter(Ranker):
 
     adapt = staticmethod(as_ranker)
 
-    @staticmethod
-    def number_parameter(estimator: Any) -> None:
-        """None: rankers do not select features."""
-
-    @staticmethod
-    def outer_parameters(estimator: Any) -> dict[str, Any]:
-        """Parameters of the adapter itself that can be set by name; there are none."""
-        return {}
-
-    @staticmethod
-    def library_of(estimator: Any) -> Library | None:
-        """Library of an estimator; None for rankers of this library."""
-        return None if isinstance(estimator, Ranker) else library_of(estimator)
-
     @property
     def _library(self) -> Any:
         """Library of the estimator; only that of LightGBM has methods for its Datasets."""
         return library_of(self.estimator)
+
+    @property
+    def _more_settings(self) -> Collection[str]:  # type: ignore[override]
+        return self._library.more_parameters
+
+    def _accepts(self, parameter: str) -> bool:
+        return self._library.accepts(parameter) or super()._accepts(parameter)
+
+    def _translate(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        return self._library.translate(parameters)
 
     @property
     def _allows_missing(self) -> bool:  # type: ignore[override]
@@ -272,18 +264,18 @@ class RankerAdapter(Ranker):
             parts = library.contributions(self.estimator_, rows)
         return np.asarray(parts, dtype=np.float64)[:, :-1]  # the last column is the common offset
 
-    def _settings(self) -> dict[str, Any]:
+    def _saved_parameters(self) -> dict[str, Any]:
         changed = changed_parameters(self.estimator)
         recorded = {"class": self._library.name, "parameters": changed}
         return {"estimator": recorded, "verbose": self.verbose}
 
     @classmethod
-    def _with_settings(cls, settings: dict[str, Any]) -> RankerAdapter:
-        recorded = settings.get("estimator")
+    def _from_saved(cls, parameters: dict[str, Any]) -> RankerAdapter:
+        recorded = parameters.get("estimator")
         if not isinstance(recorded, dict) or not isinstance(recorded.get("parameters"), dict):
             raise ValueError("'estimator' should have a class and parameters")
         estimator = find_library_class(recorded.get("class"))(**recorded["parameters"])
-        return cls(**settings | {"estimator": estimator})
+        return cls(**parameters | {"estimator": estimator})
 
     def check_savable(self) -> None:
         """Raise a ValueError unless the estimator's library has model files for its parameters."""
@@ -304,9 +296,6 @@ class RankerAdapter(Ranker):
         n_features = library.n_features(self.estimator_)
         if n_features != self.n_features_in_:
             raise DataError(f"the trees have {n_features} features, not {self.n_features_in_}")
-
-    def __sklearn_clone__(self) -> Any:
-        return adapter_of(self, copy_unfitted(self.estimator))
 
 
 @contextmanager

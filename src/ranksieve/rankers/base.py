@@ -61,14 +61,14 @@ class Ranker(Predictor):
         """Make an object that trains copies of the ranker on subsets of the features."""
         return Refits(self, data)
 
-    def _settings(self) -> dict[str, Any]:
-        """Parameters as JSON values, from which :meth:`_with_settings` makes a ranker."""
+    def _saved_parameters(self) -> dict[str, Any]:
+        """Parameters for a file, from which :meth:`_from_saved` makes a ranker."""
         return self.get_params(deep=False)
 
     @classmethod
-    def _with_settings(cls, settings: dict[str, Any]) -> Any:
+    def _from_saved(cls, parameters: dict[str, Any]) -> Any:
         """Make an untrained ranker; raise a TypeError or ValueError for wrong parameters."""
-        return cls(**settings)
+        return cls(**parameters)
 
     @abstractmethod
     def _learned(self) -> dict[str, Any]:
@@ -128,10 +128,10 @@ class Ranker(Predictor):
 
     def check_savable(self) -> None:
         """Raise a ValueError if :meth:`save_model` cannot write such a ranker, trained or not."""
-        self._plain_settings()
+        self._plain_parameters()
 
-    def _plain_settings(self) -> dict[str, Any]:
-        given = self._settings().items()
+    def _plain_parameters(self) -> dict[str, Any]:
+        given = self._saved_parameters().items()
         return {name: plain_value(value, partial(_refuse, name)) for name, value in given}
 
     def save_model(
@@ -159,7 +159,7 @@ class Ranker(Predictor):
         names = getattr(self, "feature_names_in_", None)
         model = SavedModel(
             ranker=type(self).__name__,
-            parameters=self._plain_settings(),
+            parameters=self._plain_parameters(),
             n_features_in=int(self.n_features_in_),
             feature_names=None if names is None else [str(name) for name in names],
             selection=selection,
@@ -174,7 +174,7 @@ class Ranker(Predictor):
     def _restore(cls, model: SavedModel) -> Any:
         """Trained ranker of this class from a file; raises a DataError if it has other contents."""
         try:
-            ranker = cls._with_settings(model.parameters)
+            ranker = cls._from_saved(model.parameters)
             ranker._validate_params()
         except (TypeError, ValueError) as error:
             raise DataError(f"the parameters are not those of {model.ranker}: {error}") from None

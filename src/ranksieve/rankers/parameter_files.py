@@ -15,7 +15,7 @@ from ranksieve.io.model import FORMAT, read_model
 from ranksieve.io.records import locate_errors, object_of
 from ranksieve.rankers.cbm import read_training_parameters
 from ranksieve.rankers.registry import RANKERS
-from ranksieve.registry import Method, OwnMethod
+from ranksieve.registry import Method
 from ranksieve.text import on_one_line
 
 _LARGEST = 1e300
@@ -138,8 +138,7 @@ def _ranker_for(
 
 
 def _kinds(method: Method) -> list[str]:
-    kind = type(method.prototype) if isinstance(method, OwnMethod) else method.kind
-    return [base.__name__ for base in kind.__mro__]
+    return [base.__name__ for base in type(method.prototype._adapted).__mro__]
 
 
 # Parameters about files, machines, threads and logs, which do not change the model.

@@ -141,14 +141,12 @@ class _XGBoost(_TreeLibrary):
         "nthread": "n_jobs",
         "seed": "random_state",
     }
-    more_parameters = frozenset(
-        {
-            *("lambdarank_pair_method", "lambdarank_num_pair_per_sample", "lambdarank_unbiased"),
-            *("lambdarank_normalization", "lambdarank_score_normalization", "lambdarank_bias_norm"),
-            *("ndcg_exp_gain", "updater", "refresh_leaf", "process_type", "max_cached_hist_node"),
-            *("sample_type", "normalize_type", "rate_drop", "one_drop", "skip_drop"),  # dart
-            *("feature_selector", "top_k", "disable_default_eval_metric", "seed_per_iteration"),
-        }
+    more_parameters = (
+        *("lambdarank_pair_method", "lambdarank_num_pair_per_sample", "lambdarank_unbiased"),
+        *("lambdarank_normalization", "lambdarank_score_normalization", "lambdarank_bias_norm"),
+        *("ndcg_exp_gain", "updater", "refresh_leaf", "process_type", "max_cached_hist_node"),
+        *("sample_type", "normalize_type", "rate_drop", "one_drop", "skip_drop"),  # dart
+        *("feature_selector", "top_k", "disable_default_eval_metric", "seed_per_iteration"),
     )
 
     def feature_names(self, estimator: Any) -> Any:

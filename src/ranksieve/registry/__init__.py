@@ -1,6 +1,6 @@
 """Selectors and rankers by name: published ones, those of other packages, and users' own."""
 
-from ranksieve.registry.method import Method, OwnMethod, RecordedMethod
+from ranksieve.registry.method import Method
 from ranksieve.registry.names import Registry
 
-__all__ = ["Method", "OwnMethod", "RecordedMethod", "Registry"]
+__all__ = ["Method", "Registry"]

@@ -18,6 +18,8 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.registry.own_code import class_path, function_version, import_object, version_of
 from ranksieve.values import ParameterValue, plain_value
 
+_SEEDED_BY_THEMSELVES = frozenset({"lightgbm", "xgboost", "catboost"})
+
 Record = dict[str, Any]
 
 
@@ -66,26 +68,19 @@ def _construct(kind: type[Any], parameters: Mapping[str, Any]) -> Any:
         raise ValueError(f"{kind.__name__} cannot be created: {error}") from None
 
 
-def adapter_of(adapter: Any, estimator: Any) -> Any:
-    """Unfitted copy of an adapter around another estimator, with the same metadata requests."""
-    copied = type(adapter)(**adapter.get_params(deep=False) | {"estimator": estimator})
-    if hasattr(adapter, "_metadata_request"):
-        copied._metadata_request = deepcopy(adapter._metadata_request)
-    return copied
-
-
 def changed_parameters(estimator: Any) -> dict[str, Any]:
     """Parameters of an estimator that differ from the defaults of its class."""
-    return changes(defaults_of(type(estimator)), parameters_of(estimator))
-
-
-def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters that differ from earlier ones."""
+    before = defaults_of(type(estimator))
     return {
         name: value
-        for name, value in after.items()
-        if name not in before or _text(value) != _text(before[name])
+        for name, value in parameters_of(estimator).items()
+        if name not in before or differ(value, before[name])
     }
+
+
+def differ(value: Any, default: Any) -> bool:
+    """Whether a parameter, which may be an array or an estimator, differs from its default."""
+    return _text(value) != _text(default)
 
 
 def defaults_of(kind: type[Any]) -> dict[str, Any]:
@@ -100,6 +95,27 @@ def defaults_of(kind: type[Any]) -> dict[str, Any]:
 
 def _text(value: Any) -> str:
     return json.dumps(plain_value(value, otherwise=repr), sort_keys=True)
+
+
+def find_seeds(estimator: Any) -> list[str]:
+    """Parameters named ``random_state``, also of nested estimators, that a user has not set.
+
+    Without a seed, some libraries draw random numbers that differ from run to run, others do not.
+    """
+    deep = estimator.get_params() if hasattr(estimator, "get_params") else parameters_of(estimator)
+    found = []
+    for name, value in deep.items():
+        owner, _, last = name.rpartition("__")
+        if last == "random_state" and not _has_own_seed(deep.get(owner) if owner else estimator):
+            is_default = not owner and value == defaults_of(type(estimator)).get(name)
+            found += [name] if value is None or is_default else []
+    return found
+
+
+def _has_own_seed(estimator: Any) -> bool:
+    """Whether an estimator is of a library whose default seed is fixed."""
+    homes = [kind.__module__.partition(".")[0] for kind in type(estimator).__mro__]
+    return not _SEEDED_BY_THEMSELVES.isdisjoint(homes)
 
 
 def record_of(estimator: Any) -> Record:

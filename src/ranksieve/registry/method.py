@@ -8,23 +8,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ranksieve.registry.foreign import (
-    changes,
-    copy_of,
-    defaults_of,
-    fit_parameters,
-    make_from_record,
-    parameters_of,
-    record_of,
-)
+from ranksieve.registry.foreign import differ, find_seeds, record_of
+from ranksieve.registry.own_code import import_object
 from ranksieve.values import ParameterValue
-
-_SEEDED_BY_THEMSELVES = ("lightgbm", "xgboost", "catboost")  # their default seed is fixed
 
 
 @dataclass(frozen=True)
 class Method:
-    """A published name of a selector or ranker, as its class declares it in ``methods``."""
+    """A selector or ranker under a name: what it is, and how it is made.
+
+    A published method has the name, class and ``preset`` that its class declares in ``methods``. An
+    estimator of a user or of another library has a ``record``, which identifies it, and in
+    ``preset`` the parameters that differ from the defaults of its class. Of a method of a finished
+    study only the record is known: nothing is imported or made for it. What a method can do is said
+    by its ``prototype``, an estimator of this library or an adapter around another.
+    """
 
     name: str  # in lower case, as on the command line
     description: str  # one line that says how it works
@@ -36,36 +34,87 @@ class Method:
     draws: bool = True
     # Parameters that make it quick, for checks of every method on small data.
     trial: Mapping[str, Any] = field(default_factory=dict)
+    # Estimator to adapt, which is copied and never changed; or ``module:class``, which is imported
+    # when it is first needed. None for the class itself.
+    estimator: Any = None
+    # In a plan file: ``class``, ``version``, ``parameters``, ``grid``, ``seeds`` and ``nested``.
+    recorded: Mapping[str, Any] | None = None
     _kind: type[Any] | None = None
+
+    @classmethod
+    def from_record(cls, name: str, record: Mapping[str, Any]) -> Method:
+        """Method of a finished study; raises a ValueError if its record is incomplete."""
+        if "version" not in record:
+            raise ValueError(f"own: {name} has no version, which a study records")
+        preset, grid = record.get("parameters", {}), record.get("grid", {})
+        return cls(name, record["class"], preset, grid, recorded=record)
 
     @property
     def kind(self) -> type[Any]:
-        """The class."""
+        """The class; the adapter for estimators of other libraries and of users."""
         assert self._kind is not None, "the method is not registered"
         return self._kind
 
     @property
-    def family(self) -> str:
-        """Family of the method, such as ``filters`` or ``wrappers``."""
-        return self.kind.__module__.split(".")[2] if self.is_ours else "other packages"
+    def is_adapted(self) -> bool:
+        """Whether it has a record: it is an estimator of a user or of another library."""
+        return self.estimator is not None or self.recorded is not None
 
     @property
     def is_ours(self) -> bool:
-        """Whether the class belongs to this library."""
-        return self.kind.__module__.startswith("ranksieve.")
+        """Whether it is a published method of this library, which its name identifies."""
+        return not self.is_adapted and self.kind.__module__.startswith("ranksieve.")
+
+    @property
+    def family(self) -> str:
+        """Family of the method, such as ``filters`` or ``wrappers``."""
+        if self.is_adapted:
+            return "own"
+        return self.kind.__module__.split(".")[2] if self.is_ours else "other packages"
+
+    @cached_property
+    def record(self) -> Mapping[str, Any]:
+        """What the results of an adapted method depend on, as JSON values for a plan file."""
+        if self.recorded is not None:
+            return self.recorded
+        record = record_of(self.prototype._adapted)
+        # The number of features to select is set for each run.
+        record["parameters"].pop(self.prototype._number_parameter, None)
+        grid = {"grid": {name: list(v) for name, v in self.grid.items()}} if self.grid else {}
+        return record | grid | {"seeds": self.seeds}
 
     @property
     def key(self) -> str:
-        """Identifier of the method in a ledger, besides its parameters."""
-        return self.name
+        """Identifier in a ledger, besides parameters: the published name, or class and version."""
+        return f"{self.record['class']}, {self.record['version']}" if self.is_adapted else self.name
+
+    @cached_property
+    def seeds(self) -> list[str]:
+        """Parameters that take the seed of a run; those that a user has set do not."""
+        if self.recorded is not None:
+            return list(self.recorded.get("seeds", []))
+        return find_seeds(self.prototype._adapted) if self.draws else []
+
+    @property
+    def is_seeded(self) -> bool:
+        """Whether results depend on a seed, so that one run is not enough."""
+        return bool(self.seeds)
+
+    @cached_property
+    def prototype(self) -> Any:
+        """Estimator of this library that is copied, and never fitted."""
+        if self.estimator is not None:
+            named = isinstance(self.estimator, str)
+            given = import_object(self.estimator)() if named else self.estimator
+            return self.kind.adapt(given)
+        parameters = inspect.signature(self.kind).parameters
+        preset = {name: _complete(parameters[name].default, v) for name, v in self.preset.items()}
+        return self.kind(**preset)
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
         """Default of each parameter, including the preset."""
-        parameters = inspect.signature(self.kind).parameters
-        defaults = {name: p.default for name, p in parameters.items()}
-        preset = {name: _complete(defaults[name], given) for name, given in self.preset.items()}
-        return defaults | preset
+        return dict(self.prototype._settings())
 
     @property
     def paths(self) -> list[str]:
@@ -74,27 +123,21 @@ class Method:
         for name, default in self.defaults.items():
             parts = default.parts() if isinstance(default, ParameterValue) else []
             paths += [name, *(f"{name}.{part}" for part in parts)]
-        return paths
+        return list(dict.fromkeys([*paths, *self.prototype._more_settings]))
+
+    def accepts(self, parameter: str) -> bool:
+        """Whether there is such a parameter, field of a parameter, or nested parameter."""
+        return parameter in self.paths or bool(self.prototype._accepts(parameter))
 
     @property
     def uses_held_out_data(self) -> bool:
-        """Whether ``fit`` takes ``eval_set``."""
-        return "eval_set" in inspect.signature(self.kind.fit).parameters
-
-    @property
-    def seeds(self) -> list[str]:
-        """Parameters that take the seed of a run."""
-        return ["random_state"] if self.draws and "random_state" in self.defaults else []
-
-    @property
-    def is_seeded(self) -> bool:
-        """Whether results depend on a seed, so that one run is not enough."""
-        return bool(self.seeds)
+        """Whether ``fit`` uses held-out queries."""
+        return bool(self.prototype._uses_held_out_data)
 
     @property
     def is_nested(self) -> bool:
         """Whether larger selections start with the smaller ones, with default parameters."""
-        return bool(self.make().is_nested)
+        return bool(self.prototype.is_nested)
 
     @property
     def takes_missing(self) -> bool:
@@ -102,243 +145,75 @@ class Method:
 
         Methods around a ranker take them if the ranker does.
         """
-        return bool(getattr(self.make(), "takes_missing", False))
+        return bool(self.prototype.takes_missing)
 
     @property
     def works_on_shards(self) -> bool:
         """Whether the method works on shards in place; if not, it reads them into memory."""
-        return bool(getattr(self.make(), "works_on_shards", True))
+        return bool(self.prototype.works_on_shards)
 
     @property
     def steps_in_python(self) -> bool:
         """Whether it takes many short steps with Python between them; False if that depends."""
-        return getattr(self.kind, "steps_in_python", False) is True
+        return self.kind.steps_in_python is True
 
     @property
     def no_include(self) -> str:
         """Why a selector cannot start with given features; empty if it can."""
-        return str(getattr(self.kind, "no_include", ""))
+        return str(getattr(self.prototype, "no_include", ""))
 
     @property
     def no_groups(self) -> str:
         """Why a selector cannot select groups of features; empty if it can."""
-        return str(getattr(self.kind, "no_groups", ""))
+        return str(getattr(self.prototype, "no_groups", ""))
 
     @property
     def no_weights(self) -> str:
         """Why the method takes no weights of queries; empty if it does."""
-        return str(getattr(self.kind, "no_weights", ""))
+        return str(self.prototype.no_weights)
 
     @property
     def takes_costs(self) -> bool:
         """Whether a selector takes costs of features."""
         return "costs" in self.defaults
 
-    def make(self, **parameters: Any) -> Any:
-        """Make an estimator with the preset and further parameters."""
-        preset = {parameter: self.defaults[parameter] for parameter in self.preset}
-        return self.kind(**self._assemble(preset | parameters))
-
-    def accepts(self, parameter: str) -> bool:
-        """Whether there is such a parameter, or field of a parameter."""
-        return parameter in self.paths
-
     def translate(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters under the names of the class."""
-        return dict(parameters)
+        """Parameters under the names of the class, from those of its library."""
+        return dict(self.prototype._translate(parameters))
 
-    def _assemble(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Combine given fields, such as ``importance.ties``, into values of parameters."""
-        whole = {name: value for name, value in given.items() if "." not in name}
+    def make(self, **parameters: Any) -> Any:
+        """Make an estimator of this library with the preset and further parameters.
+
+        Fields, such as ``importance.ties``, are combined into values of parameters.
+        """
+        whole = {name: value for name, value in parameters.items() if "." not in name}
         for name, value in whole.items():
             if isinstance(value, Mapping):
                 whole[name] = _complete(self.defaults.get(name), value)
-        for path in given:
+        for path, value in parameters.items():
             name, dot, part = path.partition(".")
-            if not dot:
-                continue
-            value = _complete(self.defaults[name], whole.get(name, self.defaults[name]))
-            whole[name] = value.replace(**{part: given[path]})
-        return whole
+            if dot:
+                before = _complete(self.defaults[name], whole.get(name, self.defaults[name]))
+                whole[name] = before.replace(**{part: value})
+        return self.prototype._with_settings(whole)
 
     def changed(self, estimator: Any) -> dict[str, Any]:
         """Parameters, and fields of values, of an estimator that differ from the defaults."""
         changed: dict[str, Any] = {}
-        for name, given in estimator.get_params(deep=False).items():
-            default = self.defaults[name]
+        for name, value in estimator._settings().items():
+            default = self.defaults.get(name)
             if isinstance(default, ParameterValue):
-                changed |= default.of(given, default).changed_from(default, name)
-            elif given != default:
-                changed[name] = given
+                changed |= default.of(value, default).changed_from(default, name)
+            elif name not in self.defaults or (
+                differ(value, default) and not _are_equal_numbers(value, default)
+            ):
+                changed[name] = value
         return changed
 
 
-@dataclass(frozen=True)
-class OwnMethod(Method):
-    """An estimator of a user, under a name of the user's choice.
-
-    ``preset`` has the parameters that differ from the defaults of its class, as plain values.
-    """
-
-    estimator: Any = None  # never changed or fitted; if None, it is made from ``declared``
-    # ``class`` and ``parameters`` of the estimator, which is imported when it is first needed.
-    declared: Mapping[str, Any] = field(default_factory=dict)
-
-    @cached_property
-    def prototype(self) -> Any:
-        """The estimator that is copied."""
-        return make_from_record(self.declared) if self.estimator is None else self.estimator
-
-    @cached_property
-    def record(self) -> dict[str, Any]:
-        """Record for a plan file: everything that results depend on, as JSON values."""
-        record = record_of(self.prototype)
-        # The number of features to select is set for each run.
-        record["parameters"].pop(self.kind.number_parameter(self.prototype), None)
-        grid = {"grid": {name: list(v) for name, v in self.grid.items()}} if self.grid else {}
-        return record | grid | {"seeds": self._find_seeds()}
-
-    @property
-    def key(self) -> str:
-        """Class and version, which identify the method in a ledger."""
-        return f"{self.record['class']}, {self.record['version']}"
-
-    @property
-    def seeds(self) -> list[str]:
-        """Parameters that take the seed of a run, because the user has not set them."""
-        return self.record.get("seeds", [])
-
-    def _find_seeds(self) -> list[str]:
-        if not self.draws:
-            return []
-        own = self.prototype
-        deep = own.get_params() if hasattr(own, "get_params") else parameters_of(own)
-        found = []
-        for name, value in deep.items():
-            owner, _, last = name.rpartition("__")
-            if last == "random_state" and not _has_own_seed(deep.get(owner) if owner else own):
-                is_default = not owner and value == defaults_of(type(own)).get(name)
-                found += [name] if value is None or is_default else []
-        return found
-
-    @property
-    def is_ours(self) -> bool:
-        """False, even for classes of this library, because the parameters are the user's."""
-        return False
-
-    @property
-    def family(self) -> str:
-        """Family of the method."""
-        return "own"
-
-    @property
-    def is_nested(self) -> bool:
-        """Whether larger selections start with the smaller ones."""
-        recorded = self.record.get("nested")
-        return bool(self.make().is_nested) if recorded is None else bool(recorded)
-
-    @property
-    def uses_held_out_data(self) -> bool:
-        """Whether ``fit`` takes ``eval_set``."""
-        return "eval_set" in fit_parameters(self.prototype)
-
-    @property
-    def works_on_shards(self) -> bool:
-        """Whether the method works on shards in place; other libraries need data in memory."""
-        return bool(getattr(self.prototype, "works_on_shards", False))
-
-    @cached_property
-    def defaults(self) -> dict[str, Any]:
-        """Parameters of the prototype, and those of its adapter."""
-        return self._outer | parameters_of(self.prototype)
-
-    @cached_property
-    def _outer(self) -> dict[str, Any]:
-        """Parameters of the adapter that the prototype does not have itself."""
-        own = parameters_of(self.prototype)
-        outer = self.kind.outer_parameters(self.prototype)
-        return {name: default for name, default in outer.items() if name not in own}
-
-    @property
-    def _library(self) -> Any:
-        """Library of the prototype, which knows unlisted parameters; None if unknown."""
-        return self.kind.library_of(self.prototype)
-
-    @property
-    def paths(self) -> list[str]:
-        """Names of all settings."""
-        more = () if self._library is None else self._library.more_parameters
-        return list(dict.fromkeys([*super().paths, *more]))
-
-    def accepts(self, parameter: str) -> bool:
-        """Whether there is such a parameter, including those of nested estimators."""
-        if parameter in self.paths:
-            return True
-        deep = self.prototype.get_params() if hasattr(self.prototype, "get_params") else {}
-        return parameter in deep or bool(self._library and self._library.accepts(parameter))
-
-    def translate(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Rename parameters from the library's native names to those of the class."""
-        return dict(parameters) if self._library is None else self._library.translate(parameters)
-
-    def make(self, **parameters: Any) -> Any:
-        """Make a selector or ranker of this library from a copy of the estimator."""
-        own = self.translate(self._assemble(parameters))
-        outer = {name: own.pop(name) for name in self._outer if name in own}
-        adapted = self.kind.adapt(copy_of(self.prototype, **own))
-        return adapted.set_params(**outer) if outer else adapted
-
-    def changed(self, estimator: Any) -> dict[str, Any]:
-        """Parameters of what :meth:`make` returned that differ from those of the estimator."""
-        own = estimator.estimator if isinstance(estimator, self.kind) else estimator
-        outer = {name: getattr(estimator, name) for name in self._outer}
-        changed = {name: value for name, value in outer.items() if value != self._outer[name]}
-        return changes(parameters_of(self.prototype), parameters_of(own)) | changed
-
-
-@dataclass(frozen=True)
-class RecordedMethod(Method):
-    """A method without a published name, as the files of a finished study record it.
-
-    It has what results need: names and settings, but no class. Nothing is imported for it, and it
-    makes no estimator.
-    """
-
-    # In a plan file: ``class``, ``version``, ``parameters``, ``grid``, ``seeds`` and ``nested``.
-    record: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, name: str, record: Mapping[str, Any]) -> RecordedMethod:
-        """Make it from its record; raise a ValueError if that is incomplete."""
-        if "version" not in record:
-            raise ValueError(f"own: {name} has no version, which a study records")
-        preset, grid = record.get("parameters", {}), record.get("grid", {})
-        return cls(name, record["class"], preset, grid, record=record)
-
-    @property
-    def key(self) -> str:
-        """Class and version, which identify the method in a ledger."""
-        return f"{self.record['class']}, {self.record['version']}"
-
-    @property
-    def seeds(self) -> list[str]:
-        """Parameters that take the seed of a run."""
-        return list(self.record.get("seeds", []))
-
-    @property
-    def is_ours(self) -> bool:
-        """False: its class is not known to this library."""
-        return False
-
-    @property
-    def family(self) -> str:
-        """Family of the method."""
-        return "own"
-
-
-def _has_own_seed(estimator: Any) -> bool:
-    homes = [kind.__module__.partition(".")[0] for kind in type(estimator).__mro__]
-    return any(home in _SEEDED_BY_THEMSELVES for home in homes)
+def _are_equal_numbers(value: Any, default: Any) -> bool:
+    """Whether both are numbers and equal, such as 1 and 1.0."""
+    return all(isinstance(number, (int, float)) for number in (value, default)) and value == default
 
 
 def _complete(default: Any, given: Any) -> Any:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from ranksieve.registry.foreign import copy_unfitted, make_from_record
-from ranksieve.registry.method import Method, OwnMethod
+from ranksieve.registry.method import Method
 from ranksieve.registry.own_code import class_path, import_object
 from ranksieve.text import nearest_name
 
@@ -73,7 +73,7 @@ class Registry(Mapping[str, Method]):
 
         Estimators of other libraries come last.
         """
-        if isinstance(kind.methods[0], OwnMethod):
+        if kind.methods[0].is_adapted:
             return len(self.rooms) + 1
         room = kind.__module__.removeprefix(f"{self.package}.").partition(".")[0]
         return self.rooms.index(room) if room in self.rooms else len(self.rooms)
@@ -161,13 +161,13 @@ class Registry(Mapping[str, Method]):
         name = name or path.rpartition(":")[2].rpartition(".")[2]
         return replace(self._adopt(import_object(path)), name=name)
 
-    def own_of(self, method: Method) -> OwnMethod:
+    def own_of(self, method: Method) -> Method:
         """The same method, identified by class, version and parameters."""
-        if isinstance(method, OwnMethod):
+        if method.is_adapted:
             return method
         return replace(self._adopt(method.make(), method.grid, method.draws), name=method.name)
 
-    def from_record(self, name: str, record: Mapping[str, Any]) -> OwnMethod:
+    def from_record(self, name: str, record: Mapping[str, Any]) -> Method:
         """Method of a plan that is run; its class is imported, in the version that is installed."""
         return replace(self._adopt(make_from_record(record), record.get("grid")), name=name)
 
@@ -180,7 +180,7 @@ class Registry(Mapping[str, Method]):
 
     def _adopt(
         self, given: Any, grid: Mapping[str, Sequence[Any]] | None = None, draws: bool = True
-    ) -> OwnMethod:
+    ) -> Method:
         estimator = _make_default(given) if isinstance(given, type) else given
         if isinstance(estimator, self.adapter):
             estimator = estimator.estimator
@@ -191,7 +191,7 @@ class Registry(Mapping[str, Method]):
             raise ValueError(f"{given!r:.60} is not a {_WORDS[self.what]}: {error}") from None
         own = copy_unfitted(estimator)
         known = [method.draws for method in self._methods.values() if method.kind is kind]
-        method = OwnMethod(
+        method = Method(
             kind.__name__,
             _first_line(kind),
             grid=grid or {},

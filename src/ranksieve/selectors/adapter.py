@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.base import Choices, RankSelector
+from ranksieve.base.adapter import Adapter
 from ranksieve.base.selector import ChoiceParameters
 from ranksieve.data import DataError
 from ranksieve.engine import Source, in_memory
@@ -15,7 +16,6 @@ from ranksieve.parameters import FeatureCount
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.tree_libraries import is_of_library
 from ranksieve.registry.foreign import (
-    adapter_of,
     copy_of,
     fit_foreign,
     parameters_of,
@@ -80,7 +80,7 @@ def _check(estimator: Any) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class SelectorAdapter(HeldOutSelector):
+class SelectorAdapter(Adapter, HeldOutSelector):
     """A selector of scikit-learn, or your own, with the interface of this library.
 
     Parameters
@@ -116,7 +116,7 @@ class SelectorAdapter(HeldOutSelector):
     them. Shards are read into memory.
     """
 
-    works_on_shards = False
+    _copy_adapted = staticmethod(copy_of)  # a selector may be prefit
     no_include = "the estimator chooses all features itself."
     no_groups = "the estimator knows only single features."
     _uses_labels = False  # the estimator checks them itself
@@ -128,24 +128,16 @@ class SelectorAdapter(HeldOutSelector):
 
     adapt = staticmethod(as_selector)
 
-    @staticmethod
-    def number_parameter(estimator: Any) -> str | None:
-        """Name of the parameter for the number of features; None if there is none."""
-        parameters = parameters_of(estimator)
+    @property
+    def _number_parameter(self) -> str | None:  # type: ignore[override]
+        parameters = parameters_of(self.estimator)
         return next((name for name in _NUMBERS if name in parameters), None)
 
-    @classmethod
-    def outer_parameters(cls, estimator: Any) -> dict[str, Any]:
-        """Parameters of the adapter itself, with their defaults; none if it is not needed."""
-        if isinstance(estimator, RankSelector):
-            return {}
-        numbered = cls.number_parameter(estimator) is not None
-        choices = {choice.name: choice.default for choice in fields(ChoiceParameters)}
-        return ({"n_features_to_select": None} if numbered else {}) | choices
-
-    @staticmethod
-    def library_of(estimator: Any) -> None:
-        """None: selectors of other libraries need no settings of their library."""
+    def _outer(self) -> list[str]:
+        number = [] if self._number_parameter is None else ["n_features_to_select"]
+        choices = [choice.name for choice in fields(ChoiceParameters)]
+        own = parameters_of(self.estimator)
+        return [name for name in number + choices if name not in own]
 
     @property
     def takes_missing(self) -> bool:  # type: ignore[override]
@@ -175,7 +167,7 @@ class SelectorAdapter(HeldOutSelector):
     def _number(self, k: int) -> dict[str, int]:
         if self.n_features_to_select is None:
             return {}
-        name = self.number_parameter(self.estimator)
+        name = self._number_parameter
         if name is None:
             raise ValueError(
                 f"{type(self.estimator).__name__} takes no number of features: it has no parameter "
@@ -205,9 +197,6 @@ class SelectorAdapter(HeldOutSelector):
         if not len(chosen):
             raise DataError(f"{name} selected no feature")
         return chosen
-
-    def __sklearn_clone__(self) -> Any:
-        return adapter_of(self, copy_of(self.estimator))
 
 
 def _support(fitted: Any, n_features: int) -> np.ndarray:

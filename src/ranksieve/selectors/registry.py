@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ranksieve.registry import Method, OwnMethod, Registry
+from ranksieve.registry import Method, Registry
 
 if TYPE_CHECKING:
     from ranksieve.base import RankSelector
@@ -48,7 +48,7 @@ def make_method(method: Method, k: float | str | None = None, **parameters: Any)
     if k is not None:
         if "n_features_to_select" not in method.defaults:
             reason = "keeps all features, so it takes no number of them"
-            if isinstance(method, OwnMethod):
+            if method.is_adapted:
                 reason = "has no parameter n_features_to_select, k or max_features to set"
             raise ValueError(f"method {method.name!r} {reason}")
         parameters["n_features_to_select"] = k

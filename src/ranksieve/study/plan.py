@@ -13,7 +13,7 @@ from ranksieve.data.missing import Missing
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.preprocessing import SCALES
 from ranksieve.rankers.registry import RANKERS
-from ranksieve.registry import Method, OwnMethod, RecordedMethod, Registry
+from ranksieve.registry import Method, Registry
 from ranksieve.selectors.registry import SELECTORS, make_method
 from ranksieve.study.results import BASE, RANDOM
 from ranksieve.study.settings import check_settings
@@ -219,7 +219,7 @@ class Plan(PlanSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         everyone = {**self._methods, **self.inside}.items()
-        own = {name: method for name, method in everyone if isinstance(method, OwnMethod)}
+        own = {name: method for name, method in everyone if method.is_adapted}
         self._set("own", {name: self._record(name, method) for name, method in own.items()})
 
     def _find_methods(self, entries: Sequence[Any], registry: Registry) -> dict[str, Method]:
@@ -247,7 +247,7 @@ class Plan(PlanSettings):
             for value in values:
                 _check_value(method, parameter, value)
 
-    def _record(self, name: str, method: OwnMethod) -> dict[str, Any]:
+    def _record(self, name: str, method: Method) -> dict[str, Any]:
         """Record of an estimator for the plan file."""
         record = dict(method.record)
         if name in self.selectors:
@@ -281,7 +281,7 @@ class RecordedPlan(PlanSettings):
         if not isinstance(entry, str):
             raise ValueError(f"expected the name of a {registry.what}, got {entry!r:.60}")
         if entry in self.own:
-            return RecordedMethod.of(entry, self.own[entry])
+            return Method.from_record(entry, self.own[entry])
         published = registry.built_in.get(entry)
         if published is None or not published.is_ours:
             raise ValueError(
@@ -356,7 +356,7 @@ def find_method(
         return registry.from_record(entry, recorded[entry])
     method = registry.find(entry)
     own = method if method.is_ours else registry.own_of(method)
-    is_own_selector = isinstance(own, OwnMethod) and registry is SELECTORS
+    is_own_selector = own.is_adapted and registry is SELECTORS
     if is_own_selector and "n_features_to_select" not in own.defaults:
         raise ValueError(
             f"selector {own.name!r} takes no number of features, but a study compares subsets "
