@@ -61,7 +61,7 @@ def engine(rows: int, features: int, documents: int) -> Task:
 
     def run() -> np.ndarray:
         with engine_of(data).start(Products) as workers:
-            return workers.sum("sums")
+            return workers.sum(Products.sums)
 
     return Task(run, run, _facts)
 

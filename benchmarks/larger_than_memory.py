@@ -97,18 +97,17 @@ def _step(table: Table, name: str, work: Callable[[], Any]) -> Any:
 def _importance(source: Any) -> list[Any]:
     from ranksieve.engine import engine_of
     from ranksieve.metrics import NDCG
-    from ranksieve.sums.importance import ImportanceStatistic
+    from ranksieve.sums.importance import rank_by_features
 
-    with engine_of(source).start(ImportanceStatistic, NDCG(10), "standard") as workers:
-        return [values for _, values, *_ in workers.collect("sums")]
+    found = engine_of(source).collect(rank_by_features, NDCG(10), "standard")
+    return [values for _, values, *_ in found]
 
 
 def _gram(source: Any) -> list[Any]:
     from ranksieve.engine import engine_of
-    from ranksieve.sums.gram import CenteredGram
+    from ranksieve.sums.gram import multiply_features
 
-    with engine_of(source).start(CenteredGram) as workers:
-        return [xx for xx, _, _ in workers.collect("sums")]
+    return [xx for xx, _, _ in engine_of(source).collect(multiply_features)]
 
 
 def _compare(table: Table, shards: Any, importance: list[Any], gram: list[Any]) -> None:

@@ -63,9 +63,9 @@ def _rounds(source: Any, rounds: int) -> list[float]:
     times = []
     with engine_of(source).start(Counter) as workers:
         weights = np.ones(100)
-        workers.sum("step", weights)
+        workers.sum(Counter.step, weights)
         for _ in range(rounds):
             start = time.perf_counter()
-            weights = weights + 0 * workers.sum("step", weights)
+            weights = weights + 0 * workers.sum(Counter.step, weights)
             times.append(1e3 * (time.perf_counter() - start))
     return times

@@ -7,6 +7,11 @@ import numpy as np
 from ranksieve.engine import changes_state, starts_over
 
 
+def count_rows(block, factor=1, *, more=0):
+    """A function of a block, and nothing else."""
+    return len(block.y) * factor, np.full(2, more)
+
+
 class Sizes:
     """Returns of every kind that may be added up."""
 
@@ -27,6 +32,13 @@ class Sizes:
 
     def broken(self):
         raise ValueError("broken on purpose")
+
+
+class DoubleSizes(Sizes):
+    """A subclass that has one method of its own."""
+
+    def rows(self):
+        return 2 * super().rows()
 
 
 class Rounds:

@@ -305,9 +305,9 @@ def test_dask_workers_see_the_same(tmp_path, client, policy):
     with open_shards(tmp_path / "stored", client=client, missing=policy) as shards:
         kept = shards.take_features(list(range(shards.n_features))[::-1])
         with engine_of(kept).start(ColumnTotals) as workers:
-            total, keeps = workers.sum("totals"), workers.collect("keeps")
+            total, keeps = workers.sum(ColumnTotals.totals), workers.collect(ColumnTotals.keeps)
         with engine_of(kept.refusing_missing()).start(ColumnTotals) as workers:
-            assert workers.sum("keeps") == 0
+            assert workers.sum(ColumnTotals.keeps) == 0
     np.testing.assert_allclose(total, expected.X.sum(axis=0)[::-1], rtol=1e-12)
     assert set(keeps) == {int(expected.keeps_missing)}
 

@@ -23,7 +23,7 @@ from ranksieve.selectors.registry import SELECTORS
 from ranksieve.sums.gram import centered_gram
 from ranksieve.sums.importance import Importance, feature_importance
 from tests.every_method import make_quick
-from tests.example_statistics import Awkward, Rounds, Sizes
+from tests.example_statistics import Awkward, DoubleSizes, Rounds, Sizes, count_rows
 from tests.processes import forked_workers
 
 
@@ -40,7 +40,7 @@ def run_rounds(source, n_rounds=6, seconds=0.0, during=None):
         for number in range(n_rounds):
             if during is not None:
                 during(number)
-            total = workers.sum("step", weights)
+            total = workers.sum(Rounds.step, weights)
             weights = total / np.abs(total).max() / 1e3
             results.append(total)
     return np.array(results)
@@ -50,20 +50,29 @@ def test_sums_of_numbers_arrays_and_tuples(everywhere, data):
     source = everywhere(data)
     with engine_of(source).start(Sizes, 3) as workers:
         assert workers.n_blocks > 1
-        assert workers.sum("rows") == 3 * data.n_rows
-        rows, labels, halves = workers.sum("several")
+        assert workers.sum(Sizes.rows) == 3 * data.n_rows
+        rows, labels, halves = workers.sum(Sizes.several)
         assert rows == data.n_rows
         np.testing.assert_array_equal(labels, np.bincount(data.y.astype(int), minlength=10))
         assert halves == 0.5 * workers.n_blocks
-        assert sum(workers.collect("rows")) == 3 * data.n_rows
+        assert sum(workers.collect(Sizes.rows)) == 3 * data.n_rows
         for _ in range(2):
-            np.testing.assert_array_equal(workers.sum("kept"), [workers.n_blocks] * 2)
+            np.testing.assert_array_equal(workers.sum(Sizes.kept), [workers.n_blocks] * 2)
+
+
+def test_sums_of_functions_and_of_overridden_methods(everywhere, data):
+    engine = engine_of(everywhere(data))
+    total, more = engine.sum(count_rows, 3, more=2)
+    n_blocks = len(engine.collect(count_rows))
+    assert (total, more.tolist()) == (3 * data.n_rows, [2 * n_blocks] * 2)
+    with engine.start(DoubleSizes, factor=1) as workers:
+        assert workers.sum(Sizes.rows) == 2 * data.n_rows
 
 
 def test_terms_are_added_in_block_order(everywhere, data):
     with engine_of(everywhere(data)).start(Awkward) as workers:
-        terms = [term[0] for term in workers.collect("term")]
-        total = workers.sum("term")[0]
+        terms = [term[0] for term in workers.collect(Awkward.term)]
+        total = workers.sum(Awkward.term)[0]
     expected = 0.0
     for term in terms:
         expected += term
@@ -83,22 +92,24 @@ def test_state_stays_beside_its_block(everywhere, data):
 def test_errors_of_a_statistic_are_raised(everywhere, data):
     with engine_of(everywhere(data)).start(Sizes, 1) as workers:
         with pytest.raises(ValueError, match="broken on purpose"):
-            workers.sum("broken")
-        with pytest.raises(AttributeError, match="no_such_method"):
-            workers.sum("no_such_method")
+            workers.sum(Sizes.broken)
+        with pytest.raises(AttributeError, match="step"):
+            workers.sum(Rounds.step, np.ones(1))
     with pytest.raises(TypeError, match="factor"):
         engine_of(data).start(Sizes)
 
 
 def test_progress_counts_blocks(everywhere, data):
-    reports = []
+    reports, source = [], everywhere(data)
     with (
-        engine_of(everywhere(data)).start(Sizes, 1) as workers,
+        engine_of(source).start(Sizes, 1) as workers,
         listen(lambda *report: reports.append(report)),
     ):
-        workers.sum("rows")
+        workers.sum(Sizes.rows)
+        engine_of(source).sum(count_rows)
     n = workers.n_blocks
-    assert reports == [("Sizes", done, n) for done in range(1, n + 1)]
+    expected = [(what, done, n) for what in ("Sizes", "Count rows") for done in range(1, n + 1)]
+    assert reports == expected
 
 
 @pytest.mark.parametrize("as_csr", [False, True], ids=["dense", "sparse"])
@@ -227,30 +238,30 @@ def test_only_calls_that_change_the_state_are_kept_for_a_lost_worker(shard_direc
     with open_shards(shard_directory, client=client) as shards:
         weights = np.linspace(-1e-3, 1e-3, shards.n_features)
         with engine_of(shards).start(Rounds) as workers:
-            workers.sum("step", weights)
+            workers.sum(Rounds.step, weights)
             for _ in range(20):
-                workers.sum("products", weights)
-            workers.sum("step", -weights)
-            assert [method for method, _ in workers._calls] == ["step", "step"]
-            workers.collect("begin", 0.5)  # whatever the state was
-            workers.sum("step", weights)
-            assert [method for method, _ in workers._calls] == ["begin", "step"]
+                workers.sum(Rounds.products, weights)
+            workers.sum(Rounds.step, -weights)
+            assert [call.method for call in workers._calls] == ["step", "step"]
+            workers.collect(Rounds.begin, 0.5)  # whatever the state was
+            workers.sum(Rounds.step, weights)
+            assert [call.method for call in workers._calls] == ["begin", "step"]
 
 
 class ForgetfulWorkers(LocalWorkers):
     """Workers that are lost before every call, and know only the calls that are kept for that."""
 
-    def __init__(self, blocks, statistic, parameters, check=None):
-        super().__init__(blocks, statistic, parameters, check)
-        self._new = lambda: [statistic(block(), *parameters) for block in blocks]
+    def __init__(self, blocks, statistic, parameters, named, check=None):
+        super().__init__(blocks, statistic, parameters, named, check)
+        self._new = lambda: [statistic(block(), *parameters, **named) for block in blocks]
         self._calls = StateCalls(statistic)
 
-    def _results(self, method, arguments):
+    def _results(self, call):
         self._instances = self._new()
-        for known, given in self._calls:
-            list(super()._results(known, given))
-        yield from super()._results(method, arguments)
-        self._calls.add(method, arguments)
+        for known in self._calls:
+            list(super()._results(known))
+        yield from super()._results(call)
+        self._calls.add(call)
 
 
 def _with_states():

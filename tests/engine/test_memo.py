@@ -49,16 +49,15 @@ def started(monkeypatch):
     """How often statistics are started; the data makes one block."""
     counts = Counter()
 
-    def watch(module, name):
-        class Watched(getattr(module, name)):
-            def __init__(self, *arguments):
-                counts[self.title] += 1
-                super().__init__(*arguments)
+    def watch(module, function, name):
+        def watched(*arguments):
+            counts[name] += 1
+            return function(*arguments)
 
-        monkeypatch.setattr(module, name, Watched)
+        monkeypatch.setattr(module, function.__name__, watched)
 
-    watch(statistics, "ImportanceStatistic")
-    watch(similarity, "SimilarityStatistic")
+    watch(statistics, statistics.rank_by_features, "Importance")
+    watch(similarity, similarity.compare_features, "Similarity")
 
     def totals(workers):
         counts["table"] += 1

@@ -15,8 +15,8 @@ from ranksieve.rankers import LambdaMART, as_ranker
 from ranksieve.rankers.rounding import (
     FLOAT32_ROUNDING,
     LIGHTGBM_ROUNDING,
-    _RoundedFeatures,
     check_distinct_values,
+    count_varying_rounded,
 )
 from ranksieve.selectors import EliminationSelector
 from ranksieve.selectors.registry import SELECTORS
@@ -191,5 +191,5 @@ def test_counts_equal_counting_queries(rounding):
         rounded = rounding.round(rows)
         expected += [varies, varies & (rounded.min(axis=0) != rounded.max(axis=0))]
     for matrix in (data, data._replace(X=sparse.csr_matrix(data.X))):
-        found = _RoundedFeatures(whole_block(matrix), rounding).n_varying(np.arange(6))
+        found = count_varying_rounded(whole_block(matrix), rounding, np.arange(6))
         np.testing.assert_array_equal(found, expected)

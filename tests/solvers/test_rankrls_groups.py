@@ -92,7 +92,7 @@ class TestEqualToBruteForce:
         ):
             groups = [(column,) for column in range(N_COLUMNS)]
             model = GroupModel(GroupProducts(grouped, groups), lam)
-            other = Model(single, Products(*single.sum("gram")), lam)
+            other = Model(single, Products(*single.sum(LeaveQueryOut.gram)), lam)
             for _ in range(k):
                 free = np.setdiff1d(np.arange(CONSTANT), model.features)
                 errors = model.addition_errors(free)

@@ -148,9 +148,13 @@ def test_selectors_share_statistics(data, monkeypatch):
     from ranksieve.sums import similarity
 
     calls = []
-    statistic = similarity.SimilarityStatistic
-    plain = statistic.sums
-    monkeypatch.setattr(statistic, "sums", lambda self: calls.append(1) or plain(self))
+    plain = similarity.compare_features
+
+    def counted(*arguments):
+        calls.append(1)
+        return plain(*arguments)
+
+    monkeypatch.setattr(similarity, "compare_features", counted)
     Study(data, selectors=["gas-e", "gas-l", "mmr"], ks=[2], **QUICK, baselines=False).run()
     # Eight c, eight c and nine trade-offs on each of five folds; two conventions of similarity.
     assert len(calls) <= 5 * 2

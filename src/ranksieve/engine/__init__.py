@@ -1,23 +1,28 @@
 """Engines: run statistics on blocks of data, and add up their results.
 
 Every quantity of the library is a sum over queries. Data is divided into *blocks* of whole queries;
-a *statistic* is a class with one instance per block; the *engine* makes these instances, calls a
-method of all of them with the same arguments and adds up the results, always in block order. A
-selector or ranker asks for sums and does not depend on where the data is: in memory, in
-memory-mapped shards on disk, or on a Dask cluster.
+the *engine* calls a function of all blocks with the same arguments and adds up the results, always
+in block order. A selector or ranker asks for sums and does not depend on where the data is: in
+memory, in memory-mapped shards on disk, or on a Dask cluster::
 
-The interface is three methods::
+    engine_of(source).sum(function, *arguments)    # sum over blocks of function(block, *arguments)
+    engine_of(source).collect(function, *arguments)    # a list in block order, not added up
+
+Methods of many rounds keep something beside the blocks. A *statistic* is a class with one instance
+per block, whose methods are called in the same way::
 
     engine_of(source).start(Statistic, *parameters) -> workers    # Statistic(block, *parameters)
-    workers.sum("method", *arguments)    # sum over blocks of method(*arguments)
-    workers.collect("method", *arguments)    # the same as a list, in block order, not added up
+    workers.sum(Statistic.method, *arguments)    # sum over blocks of instance.method(*arguments)
+    workers.collect(Statistic.method, *arguments)
 
-A method returns a number, an array or a tuple of arrays. Attributes of an instance stay with its
-block until ``workers.close()`` (or the end of a ``with``), so that iterative methods keep their
-caches there and communicate only small arrays. A method on whose calls later results depend is
-marked by the decorator ``changes_state``, or by ``starts_over`` if earlier calls no longer matter
-after it. If a Dask worker dies, its blocks are opened by another one and these calls are repeated
-there; so the state of an instance must depend only on its block, its parameters and these calls.
+Results are numbers, arrays or tuples of them. A method is found by its name in each instance, so
+that a method of a base class stands for what a subclass makes of it. Attributes of an instance stay
+with its block until ``workers.close()`` (or the end of a ``with``), so that iterative methods keep
+their caches there and communicate only small arrays. A method on whose calls later results depend
+is marked by the decorator ``changes_state``, or by ``starts_over`` if earlier calls no longer
+matter after it. If a Dask worker dies, its blocks are opened by another one and these calls are
+repeated there; so the state of an instance must depend only on its block, its parameters and these
+calls.
 
 Queries may have weights (``block.query_weights``, None if each has weight 1), by which a statistic
 multiplies the terms of its sums.
@@ -27,8 +32,8 @@ the data, each is summed by one thread, and the sums are added in a fixed order.
 
 Examples
 --------
-A new statistic: component-wise mean of the documents with a label of at least ``grade``, in two
-rounds, the second of which uses what the first one stored with each block.
+A new statistic: component-wise mean and variance of the documents with a label of at least
+``grade``, in two rounds, the second of which uses what the first one stored with each block.
 
 >>> import numpy as np
 >>> from ranksieve import RankingData
@@ -44,8 +49,8 @@ rounds, the second of which uses what the first one stored with each block.
 ...         return ((self.good - mean) ** 2).sum(axis=0)
 >>> data = RankingData(np.arange(8.0).reshape(4, 2), y=[0, 1, 2, 0], qid=[1, 1, 2, 2])
 >>> with engine_of(data).start(GoodDocuments, 1) as workers:
-...     n, total = workers.sum("totals")
-...     variance = workers.sum("squares", total / n) / n
+...     n, total = workers.sum(GoodDocuments.totals)
+...     variance = workers.sum(GoodDocuments.squares, total / n) / n
 >>> (total / n).tolist(), variance.tolist()
 ([3.0, 4.0], [1.0, 1.0])
 

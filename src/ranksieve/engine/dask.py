@@ -10,17 +10,17 @@ instances are repeated there. The arguments of other calls are not kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, NamedTuple
 
 import numpy as np
 
-from ranksieve.data import DataError
+from ranksieve.data import Block, DataError
 from ranksieve.data.missing import Missing
-from ranksieve.engine.engines import Engine, LocalWorkers, Workers
+from ranksieve.engine.engines import Engine, LocalWorkers, P, S, Workers
 from ranksieve.engine.state import Call, StateCalls
 from ranksieve.io.shards import Shards, open_shards
 from ranksieve.io.shards.files import Checks
@@ -38,10 +38,15 @@ class DaskEngine(Engine):
         self.shards = shards
         self.client = client  # a ``distributed.Client``
 
-    def start(self, statistic: type, *parameters: Any) -> DaskWorkers:
+    def start(
+        self, statistic: Callable[Concatenate[Block, P], S], *parameters: P.args, **named: P.kwargs
+    ) -> Workers[S]:
         """Make ``statistic(block, *parameters)`` for each shard, on its worker."""
-        return DaskWorkers(self.shards, self.client, statistic, parameters)
+        return DaskWorkers(self.shards, self.client, (statistic, parameters, named))
 
+
+# Statistic, its parameters and its named parameters.
+_Recipe = tuple[Callable[..., S], tuple[Any, ...], dict[str, Any]]
 
 _checks: dict[tuple[str, str, bool], Checks] = {}  # per worker, which reopens shards often
 
@@ -92,21 +97,18 @@ class Stored(NamedTuple):
 class _Host:
     """Actor: the instances of some shards on one Dask worker."""
 
-    def __init__(
-        self, stored: Stored, shards: range, n_threads: int, recipe: tuple[type, Any]
-    ) -> None:
+    def __init__(self, stored: Stored, shards: range, n_threads: int, recipe: _Recipe[Any]) -> None:
         opened = stored.open_on_worker()
-        statistic, parameters = recipe
         blocks = [partial(opened.block, shard) for shard in shards]
         with limit_threads(n_threads):
-            self._workers = LocalWorkers(blocks, statistic, parameters)
+            self._workers = LocalWorkers(blocks, *recipe)
 
-    def call(self, method: str, arguments: tuple[Any, ...]) -> list[Any]:
-        return self._workers.collect(method, *arguments)
+    def call(self, call: Call) -> list[Any]:
+        return list(self._workers._results(call))
 
     def replay(self, calls: list[Call]) -> None:
-        for method, arguments in calls:
-            self._workers.collect(method, *arguments)
+        for call in calls:
+            self.call(call)
 
     def close(self) -> None:
         self._workers.close()
@@ -127,15 +129,13 @@ class _LostWorkerError(Exception):
     """The worker of an assignment is gone."""
 
 
-class DaskWorkers(Workers):
+class DaskWorkers(Workers[S]):
     """Instances on the workers of a cluster."""
 
-    def __init__(
-        self, shards: Shards, client: Any, statistic: type, parameters: tuple[Any, ...]
-    ) -> None:
+    def __init__(self, shards: Shards, client: Any, recipe: _Recipe[S]) -> None:
+        statistic, *_ = recipe
         super().__init__(statistic, shards.n_shards)
-        self._shards, self._client = shards, client
-        self._recipe = (statistic, parameters)
+        self._shards, self._client, self._recipe = shards, client, recipe
         self._calls = StateCalls(statistic)
         threads = self._threads_of_workers()
         runs = _shard_runs(shards.n_shards, len(threads))
@@ -164,31 +164,29 @@ class DaskWorkers(Workers):
         creation = self._client.submit(_Host, *arguments, actor=True, workers=[worker], pure=False)
         return _Assignment(shards, worker, creation)
 
-    def _results(self, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
-        pending = [self._ask(assignment, method, arguments) for assignment in self._assignments]
+    def _results(self, call: Call) -> Iterator[Any]:
+        pending = [self._ask(assignment, call) for assignment in self._assignments]
         for assignment, future in zip(self._assignments, pending, strict=True):
             try:
                 results = self._wait(assignment, future)
             except _LostWorkerError:
                 self._reopen(assignment)
-                results = self._repeat_call(assignment, method, arguments)
+                results = self._repeat_call(assignment, call)
             yield from results
-        self._calls.add(method, arguments)
+        self._calls.add(call)
 
-    def _ask(self, assignment: _Assignment, method: str, arguments: tuple[Any, ...]) -> Any:
+    def _ask(self, assignment: _Assignment, call: Call) -> Any:
         """Start a call; None if the worker was lost before."""
         try:
-            return assignment.actor.call(method, arguments)
+            return assignment.actor.call(call)
         except RuntimeError:
             return None
 
-    def _repeat_call(
-        self, assignment: _Assignment, method: str, arguments: tuple[Any, ...]
-    ) -> list[Any]:
+    def _repeat_call(self, assignment: _Assignment, call: Call) -> list[Any]:
         """Repeat a call of an assignment that moved, and may have to move again."""
         while True:
             try:
-                return self._wait(assignment, self._ask(assignment, method, arguments))
+                return self._wait(assignment, self._ask(assignment, call))
             except _LostWorkerError:
                 self._reopen(assignment)
 

@@ -12,16 +12,22 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 import numpy as np
 
 from ranksieve.data import Block, DataError, NonFiniteError, RankingData
+from ranksieve.engine.state import Call
 from ranksieve.io.shards import Shards
 from ranksieve.progress import track
 from ranksieve.threads import limit_blas_threads, limit_threads, ordered_map, thread_count
 
 Source = RankingData | Shards
+
+P = ParamSpec("P")
+T = TypeVar("T")
+S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)  # so that workers of a class can do what those of a base can
 
 _QUICK = 0.003  # seconds per block
 
@@ -39,44 +45,87 @@ class Engine(ABC):
     """Owns the blocks of a source."""
 
     @abstractmethod
-    def start(self, statistic: type, *parameters: Any) -> Workers:
+    def start(
+        self, statistic: Callable[Concatenate[Block, P], S], *parameters: P.args, **named: P.kwargs
+    ) -> Workers[S]:
         """Make ``statistic(block, *parameters)`` for each block."""
 
+    def sum(
+        self, function: Callable[Concatenate[Block, P], T], *arguments: P.args, **named: P.kwargs
+    ) -> T:
+        """Sum over blocks, in block order, of ``function(block, *arguments)``."""
+        with self._start_function(function) as workers:
+            return workers.sum(_OpenBlock.apply, function, *arguments, **named)
 
-class Workers(ABC):
+    def collect(
+        self, function: Callable[Concatenate[Block, P], T], *arguments: P.args, **named: P.kwargs
+    ) -> list[T]:
+        """List, in block order, of ``function(block, *arguments)``."""
+        with self._start_function(function) as workers:
+            return workers.collect(_OpenBlock.apply, function, *arguments, **named)
+
+    def _start_function(self, function: Callable[..., Any]) -> Workers[_OpenBlock]:
+        workers = self.start(_OpenBlock)
+        workers.title = _title_of(function)
+        return workers
+
+
+class _OpenBlock:
+    """Statistic without a state of its own: functions of its block."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+    def apply(
+        self, function: Callable[Concatenate[Block, P], T], *arguments: P.args, **named: P.kwargs
+    ) -> T:
+        return function(self.block, *arguments, **named)
+
+
+def _title_of(work: Callable[..., Any]) -> str:
+    """What progress says of a statistic: its ``title``, or else its name in words."""
+    words = work.__name__.strip("_").replace("_", " ")
+    return getattr(work, "title", words[:1].upper() + words[1:])
+
+
+class Workers(ABC, Generic[S_co]):
     """Instances of a statistic, one per block; see :mod:`ranksieve.engine`."""
 
-    def __init__(self, statistic: type, n_blocks: int) -> None:
+    def __init__(self, statistic: Callable[..., S_co], n_blocks: int) -> None:
         self.n_blocks = n_blocks
-        self._title = getattr(statistic, "title", statistic.__name__)
+        self.title = _title_of(statistic)
 
-    def sum(self, method: str, *arguments: Any) -> Any:
+    def sum(
+        self, method: Callable[Concatenate[S_co, P], T], *arguments: P.args, **named: P.kwargs
+    ) -> T:
         """Sum over blocks, in block order, of the results of ``method(*arguments)``."""
-        results = self._track_progress(method, arguments)
+        results = self._track_progress(Call(method.__name__, arguments, named))
         total = _copy_result(next(results))
         for result in results:
             total = _add_results(total, result)
         return total
 
-    def collect(self, method: str, *arguments: Any) -> list[Any]:
+    def collect(
+        self, method: Callable[Concatenate[S_co, P], T], *arguments: P.args, **named: P.kwargs
+    ) -> list[T]:
         """List, in block order, of the results of ``method(*arguments)``."""
-        return list(self._track_progress(method, arguments))
+        return list(self._track_progress(Call(method.__name__, arguments, named)))
 
-    def _track_progress(self, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
-        advance = track(self._title, self.n_blocks)
-        for result in self._results(method, arguments):
+    def _track_progress(self, call: Call) -> Iterator[Any]:
+        advance = track(self.title, self.n_blocks)
+        for result in self._results(call):
             advance(1)
             yield result
 
     @abstractmethod
-    def _results(self, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+    def _results(self, call: Call) -> Iterator[Any]:
         """Yield the results of all instances, in block order."""
 
     @abstractmethod
     def close(self) -> None:
         """Release the instances and their memory."""
 
-    def __enter__(self) -> Workers:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -113,12 +162,14 @@ class LocalEngine(Engine):
     ) -> None:
         self.blocks, self.check = list(blocks), check
 
-    def start(self, statistic: type, *parameters: Any) -> LocalWorkers:
+    def start(
+        self, statistic: Callable[Concatenate[Block, P], S], *parameters: P.args, **named: P.kwargs
+    ) -> Workers[S]:
         """Make ``statistic(block, *parameters)`` for each block."""
-        return LocalWorkers(self.blocks, statistic, parameters, self.check)
+        return LocalWorkers(self.blocks, statistic, parameters, named, self.check)
 
 
-class LocalWorkers(Workers):
+class LocalWorkers(Workers[S]):
     """Instances in this process, called by threads.
 
     Each instance is called by one thread at a time. With several blocks, statistics are limited to
@@ -129,8 +180,9 @@ class LocalWorkers(Workers):
     def __init__(
         self,
         blocks: Sequence[Callable[[], Block]],
-        statistic: type,
+        statistic: Callable[..., S],
         parameters: tuple[Any, ...],
+        named: dict[str, Any],
         check: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(statistic, len(blocks))
@@ -139,29 +191,31 @@ class LocalWorkers(Workers):
         self._quick: set[str] = set()
         self._pool = ThreadPoolExecutor(self._n_threads)
         try:
-            self._instances = list(self._map(lambda open_: statistic(open_(), *parameters), blocks))
+            self._instances = list(
+                self._map(lambda open_: statistic(open_(), *parameters, **named), blocks)
+            )
         except BaseException:
             self.close()
             raise
 
-    def _results(self, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+    def _results(self, call: Call) -> Iterator[Any]:
         def answer(instances: Sequence[Any]) -> list[Any]:
-            return [getattr(instance, method)(*arguments) for instance in instances]
+            return [call.run(instance) for instance in instances]
 
         # Passing a block to a thread takes about as long as a quick method. So once a method is
         # known to be quick, each thread gets its share of the blocks at once. Results of slow
         # methods, which may be large, are added up as they arrive.
         n = len(self._instances)
-        size = -(-n // self._n_threads) if method in self._quick else 1
+        size = -(-n // self._n_threads) if call.method in self._quick else 1
         start = time.perf_counter()
         for answers in self._map(
             answer, [self._instances[first : first + size] for first in range(0, n, size)]
         ):
             yield from answers
         if (time.perf_counter() - start) * self._n_threads < _QUICK * n:
-            self._quick.add(method)
+            self._quick.add(call.method)
         else:
-            self._quick.discard(method)
+            self._quick.discard(call.method)
 
     def _map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         try:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-Call = tuple[str, tuple[Any, ...]]  # method and arguments
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 _KEEPS = "_keeps_calls_of"  # attribute of methods that change the state; None: it keeps all
@@ -31,23 +30,35 @@ def starts_over(*, keeping: Sequence[str] = ()) -> Callable[[Method], Method]:
     return mark
 
 
+class Call(NamedTuple):
+    """A call of a method of a statistic, by its name, so that overridden methods are found."""
+
+    method: str
+    arguments: tuple[Any, ...]
+    named: dict[str, Any]
+
+    def run(self, instance: Any) -> Any:
+        """Result of one instance."""
+        return getattr(instance, self.method)(*self.arguments, **self.named)
+
+
 class StateCalls(list[Call]):
     """The calls that lead to the present state of a statistic, in order.
 
     Calls of methods without one of the decorators, inherited or own, are not among them.
     """
 
-    def __init__(self, statistic: type) -> None:
+    def __init__(self, statistic: Any) -> None:
         super().__init__()
         self._statistic = statistic
 
-    def add(self, method: str, arguments: tuple[Any, ...]) -> None:
+    def add(self, call: Call) -> None:
         """Record a call if it changes the state; forget those that no longer matter."""
-        own = (vars(kind).get(method) for kind in self._statistic.__mro__)
+        own = (vars(kind).get(call.method) for kind in self._statistic.__mro__)
         marked = next((found for found in own if hasattr(found, _KEEPS)), None)
         if marked is None:
             return
         keeps = getattr(marked, _KEEPS)
         if keeps is not None:
-            self[:] = [call for call in self if call[0] in keeps]
-        self.append((method, deepcopy(arguments)))  # callers may go on to change their arrays
+            self[:] = [earlier for earlier in self if earlier.method in keeps]
+        self.append(deepcopy(call))  # callers may go on to change their arrays

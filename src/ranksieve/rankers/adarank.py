@@ -193,7 +193,7 @@ class AdaRank(LinearRanker):
         held_out = Rounds.measured_on(validation, self, self.eval_measure or measure)
         with engine_of(source).start(QueryValues, *parameters) as workers, held_out as chosen:
             rounds = self._boost(workers, source.n_features, chosen)
-            weights = np.concatenate(workers.collect("distribution"))
+            weights = np.concatenate(workers.collect(QueryValues.distribution))
         self.best_round_ = (
             chosen.best or first_of_best(np.array([one.measure for one in rounds])) + 1
         )
@@ -204,11 +204,13 @@ class AdaRank(LinearRanker):
         self.validation_ = chosen.measured
         self.query_weights_ = weights / weights.sum()
 
-    def _boost(self, workers: Workers, n_features: int, chosen: Rounds) -> list[AdaRankRound]:
+    def _boost(
+        self, workers: Workers[QueryValues], n_features: int, chosen: Rounds
+    ) -> list[AdaRankRound]:
         """Rounds, whose measure is turned so that larger is better."""
         rounds: list[AdaRankRound] = []
         taken: set[int] = set()
-        weight, sums = workers.sum("sums")
+        weight, sums = workers.sum(QueryValues.sums)
         total = weight  # of the queries with a value, before any round
         for _ in range(self.n_rounds):
             candidate = first_of_best(sums / weight)
@@ -218,7 +220,7 @@ class AdaRank(LinearRanker):
             feature, sign = candidate % n_features, 1.0 if candidate < n_features else -1.0
             share = min(sums[candidate] / weight, 1 - _SMALLEST)
             alpha = sign * float(np.log((1 + share) / (1 - share)) / 2)
-            value, weight, sums = workers.sum("advance", feature, alpha, weight)
+            value, weight, sums = workers.sum(QueryValues.advance, feature, alpha, weight)
             rounds.append(AdaRankRound(feature, alpha, value / total))
             if chosen.add(feature, alpha) or share == 1 - _SMALLEST:
                 break

@@ -40,7 +40,9 @@ class Rounds:
     is no best round.
     """
 
-    def __init__(self, ranker: Any, measure: Measure, workers: Workers | None) -> None:
+    def __init__(
+        self, ranker: Any, measure: Measure, workers: Workers[GrowingModel] | None
+    ) -> None:
         self._measure, self._workers = measure, workers
         self._stopping = EarlyStopping(ranker.early_stopping_rounds)
 
@@ -72,6 +74,6 @@ class Rounds:
         """Add a feature, or a threshold on it, to the model; return whether to stop."""
         if self._workers is None:
             return False
-        n, total = self._workers.sum("add", feature, alpha, threshold)
+        n, total = self._workers.sum(GrowingModel.add, feature, alpha, threshold)
         check_any_value(n)
         return self._stopping.add(total / n)

@@ -190,7 +190,7 @@ class CoordinateAscent(LinearRanker):
         parameters = measure, get_convention(self.convention, self.ties)
         ascents = []
         with engine_of(source).start(Trials, *parameters) as workers:
-            total = workers.sum("weight")
+            total = workers.sum(Trials.weight)
             for _ in range(self.n_restarts):
                 ascent = _Ascent(workers, source.n_features, total, self.n_steps)
                 ascent.climb(rng, self.tol, self.max_passes)
@@ -220,10 +220,12 @@ class _Ascent:
     be lost.
     """
 
-    def __init__(self, workers: Workers, n_features: int, total: float, n_steps: int) -> None:
+    def __init__(
+        self, workers: Workers[Trials], n_features: int, total: float, n_steps: int
+    ) -> None:
         self.workers, self.total, self.n_steps = workers, total, n_steps
         self.weights = np.full(n_features, 1 / n_features)
-        self.value = workers.sum("begin", self.weights) / total
+        self.value = workers.sum(Trials.begin, self.weights) / total
         self.moves: list[Move] = []
 
     @property
@@ -253,15 +255,15 @@ class _Ascent:
         weight, norm = self.weights[feature], self.norm
         deltas = norm * trial_steps(weight / norm, self.n_steps)
         deltas[-1] = -weight  # exactly to 0
-        values = self.workers.sum("trials", feature, deltas, self.n_steps) / self.total
+        values = self.workers.sum(Trials.trials, feature, deltas, self.n_steps) / self.total
         best = first_of_best(values)
         if values[best] <= self.value + ROUNDING:
             return False
         self.weights[feature] = 0.0 if best == len(deltas) - 1 else weight + deltas[best]
-        self.value = self.workers.sum("move", feature, deltas[best]) / self.total
+        self.value = self.workers.sum(Trials.move, feature, deltas[best]) / self.total
         self.moves.append(Move(feature, float(self.weights[feature] / norm), self.value))
         if self.norm > _LARGE:
-            self.workers.collect("scale", 1 / _LARGE)
+            self.workers.collect(Trials.scale, 1 / _LARGE)
             self.weights /= _LARGE
         return True
 

@@ -204,7 +204,7 @@ class GradientRanker(Ranker):
             training = engine.start(TrainingLoss, self._loss, self.activation)
             workers = stack.enter_context(training)
             log = self._make_log(validation, stack)
-            rows, total, terms = workers.sum("totals")
+            rows, total, terms = workers.sum(TrainingLoss.totals)
             standard = Standard(np.zeros(source.n_features), np.ones(source.n_features))
             if self.standardize:
                 standard = Standard.of(rows, total, workers)
@@ -222,24 +222,28 @@ class GradientRanker(Ranker):
         measure = parse_measure(self.measure)  # an unknown one is an error even if it is not used
         if validation is None:
             return _TrainingLog(None, self.early_stopping_rounds)
-        held_out = MeasuredNetwork, measure, self.convention, self.activation
-        workers = stack.enter_context(engine_of(validation).start(*held_out))
+        measured = engine_of(validation).start(
+            MeasuredNetwork, measure, self.convention, self.activation
+        )
+        workers = stack.enter_context(measured)
 
         def value_of(weights: Weights) -> float:
-            n_queries, total = workers.sum("sums", weights)
+            n_queries, total = workers.sum(MeasuredNetwork.sums, weights)
             check_any_value(n_queries)
             return float(total / n_queries)
 
         return _TrainingLog(value_of, self.early_stopping_rounds)
 
     def _minimize(
-        self, workers: Workers, standard: Standard, terms: float, log: _TrainingLog
+        self, workers: Workers[TrainingLoss], standard: Standard, terms: float, log: _TrainingLog
     ) -> None:
         """Find the best linear model by L-BFGS."""
         from scipy.optimize import OptimizeResult, minimize
 
         def objective(coef: np.ndarray) -> tuple[float, np.ndarray]:
-            loss, gradient = workers.sum("loss_and_gradient", standard.to_original([coef]))
+            loss, gradient = workers.sum(
+                TrainingLoss.loss_and_gradient, standard.to_original([coef])
+            )
             (slope,) = standard.to_standardized([gradient])
             value = loss / terms + self.alpha / 2 * float(coef @ coef)
             return value, slope / terms + self.alpha * coef
@@ -265,11 +269,13 @@ class GradientRanker(Ranker):
                 stacklevel=2,
             )
 
-    def _step(self, workers: Workers, standard: Standard, terms: float, log: _TrainingLog) -> None:
+    def _step(
+        self, workers: Workers[TrainingLoss], standard: Standard, terms: float, log: _TrainingLog
+    ) -> None:
         """Take gradient steps, each on a batch of queries."""
         random = check_random_state(self.random_state)
         weights = first_weights(len(standard.mean), self.hidden, random)
-        queries = np.concatenate(workers.collect("informative_queries"))
+        queries = np.concatenate(workers.collect(TrainingLoss.informative_queries))
         size = min(self.batch_queries or len(queries), len(queries))
         steps = STEPS["sgd" if self.solver == "sgd" else "adam"](weights, self.learning_rate)
         for _ in range(self.epochs):
@@ -279,7 +285,7 @@ class GradientRanker(Ranker):
                 batch = np.sort(shuffled[first : first + size])
                 some = batch if size < len(queries) else None
                 original = standard.to_original(weights)
-                part, *gradient = workers.sum("loss_and_gradient", original, some)
+                part, *gradient = workers.sum(TrainingLoss.loss_and_gradient, original, some)
                 loss += part
                 # Not divided by the terms of the batch: that would favor batches with few terms.
                 share = terms * len(batch) / len(queries)

@@ -149,34 +149,28 @@ def _check_alive(client: Any, workers: Iterable[str]) -> None:
         )
 
 
-class _NDCGPerTree(Measured):
-    """Statistic: NDCG of held-out queries after each tree."""
+def measure_trees(block: Block, text: str, cutoff: int) -> np.ndarray:
+    """Weighted sum over held-out queries of NDCG, for each number of trees."""
+    import lightgbm
 
-    def __init__(self, block: Block, text: str, cutoff: int) -> None:
-        import lightgbm
-
-        super().__init__(block, NDCG(cutoff), "lightgbm")
-        self.booster = lightgbm.Booster(model_str=text)
-
-    def sums(self) -> np.ndarray:
-        """Weighted sum over queries of NDCG, for each number of trees."""
-        X, scores = to_library_format(self.block.X), np.zeros(len(self.block.y))
-        sums = np.empty(self.booster.num_trees())
-        for tree in range(len(sums)):
-            scores += self.booster.predict(
-                X, start_iteration=tree, num_iteration=1, raw_score=True, num_threads=1
-            )
-            _, sums[tree] = self.total(scores)
-        return sums
+    measured = Measured(block, NDCG(cutoff), "lightgbm")
+    booster = lightgbm.Booster(model_str=text)
+    X, scores = to_library_format(block.X), np.zeros(len(block.y))
+    sums = np.empty(booster.num_trees())
+    for tree in range(len(sums)):
+        scores += booster.predict(
+            X, start_iteration=tree, num_iteration=1, raw_score=True, num_threads=1
+        )
+        _, sums[tree] = measured.total(scores)
+    return sums
 
 
 def best_number_of_trees(
     booster: Any, validation: Source, cutoff: int, early_stopping_rounds: int
 ) -> int:
     """Number of trees that early stopping by NDCG@cutoff (LightGBM's convention) would keep."""
-    parameters = booster.model_to_string(), cutoff
-    with engine_of(validation).start(_NDCGPerTree, *parameters) as workers:
-        values = workers.sum("sums") / total_weight(validation)
+    sums = engine_of(validation).sum(measure_trees, booster.model_to_string(), cutoff)
+    values = sums / total_weight(validation)
     stopping = EarlyStopping(early_stopping_rounds)
     for value in values.tolist():
         if stopping.add(value):

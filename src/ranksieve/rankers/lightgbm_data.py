@@ -66,29 +66,20 @@ def dataset_of(blocks: Iterable[Block], reference: Any = None) -> Any:
     return lightgbm.Dataset(X, y, reference=reference, weight=of_rows, group=counts)
 
 
-class _BlockLabels:
-    """Statistic: labels that are not whole numbers in a range."""
-
-    title = "Labels"
-
-    def __init__(self, block: Block, largest: int) -> None:
-        self.block = block
-        self.largest = largest
-
-    def first_wrong(self) -> tuple[int, float] | None:
-        """Row and value of the first wrong label; None if all are right."""
-        y = self.block.y
-        wrong = (y != np.floor(y)) | (y < 0) | (y > self.largest)
-        if not np.any(wrong):
-            return None
-        row = int(np.argmax(wrong))
-        return self.block.first_row + row, float(y[row])
+def check_labels(block: Block, largest: int) -> tuple[int, float] | None:
+    """Row and value of the first label that is not a whole number in the range, if there is one."""
+    y = block.y
+    wrong = (y != np.floor(y)) | (y < 0) | (y > largest)
+    if not np.any(wrong):
+        return None
+    row = int(np.argmax(wrong))
+    return block.first_row + row, float(y[row])
 
 
 def check_whole_labels(name: str, source: Source, largest: int = LARGEST_LABEL) -> None:
     """Raise a DataError unless all labels are whole numbers from 0 to ``largest``."""
-    with engine_of(source).start(_BlockLabels, largest) as workers:
-        wrong = [found for found in workers.collect("first_wrong") if found is not None]
+    found = engine_of(source).collect(check_labels, largest)
+    wrong = [one for one in found if one is not None]
     if wrong:
         row, label = wrong[0]
         if isinstance(source, RankingData):

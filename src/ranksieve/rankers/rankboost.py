@@ -104,10 +104,12 @@ class PairPotentials:
         return total, sums
 
 
-def order_statistics(workers: Workers, features: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+def order_statistics(
+    workers: Workers[PairPotentials], features: np.ndarray, ranks: np.ndarray
+) -> np.ndarray:
     """Values (features, ranks) of given ranks, from 0; rows count by their weights."""
     return values_of_ranks(
-        lambda *known: workers.sum("digits", features, *known),
+        lambda *known: workers.sum(PairPotentials.digits, features, *known),
         np.tile(ranks, (len(features), 1)),
         n_bits=4,
     )
@@ -220,10 +222,10 @@ class RankBoost(Ranker):
         self.best_round_ = chosen.best or len(self.rounds_)
         self.validation_ = chosen.measured
 
-    def _thresholds(self, workers: Workers) -> list[np.ndarray]:
+    def _thresholds(self, workers: Workers[PairPotentials]) -> list[np.ndarray]:
         """Ascending thresholds of each feature; none if it is constant."""
         most = self.n_thresholds + 1
-        parts = workers.collect("distinct", most)
+        parts = workers.collect(PairPotentials.distinct, most)
         n_rows = sum(rows for rows, _ in parts)
         found: list[np.ndarray] = []
         many: list[int] = []
@@ -238,7 +240,9 @@ class RankBoost(Ranker):
                 found[feature] = values
         return found
 
-    def _widths(self, workers: Workers, features: np.ndarray, n_rows: float) -> list[np.ndarray]:
+    def _widths(
+        self, workers: Workers[PairPotentials], features: np.ndarray, n_rows: float
+    ) -> list[np.ndarray]:
         """Equally spaced thresholds; only the largest value exceeds the last one."""
         ends = np.array([0, last_rank(n_rows)])
         low, high = order_statistics(workers, features, ends).T[..., None]
@@ -246,19 +250,21 @@ class RankBoost(Ranker):
         values = np.hstack([low + (high - low) * shares, high])
         return [np.unique(row) for row in np.nextafter(values, -np.inf)]
 
-    def _quantiles(self, workers: Workers, features: np.ndarray, n_rows: float) -> list[np.ndarray]:
+    def _quantiles(
+        self, workers: Workers[PairPotentials], features: np.ndarray, n_rows: float
+    ) -> list[np.ndarray]:
         """Thresholds with equally many documents in between, except for equal values."""
         ranks = np.append(bin_ranks(n_rows, self.n_thresholds + 1), last_rank(n_rows))
         values = order_statistics(workers, features, ranks)
         return [np.setdiff1d(row[:-1], row[-1]) for row in values]  # none exceeds the largest
 
-    def _boost(self, workers: Workers, chosen: Rounds) -> list[Round]:
+    def _boost(self, workers: Workers[PairPotentials], chosen: Rounds) -> list[Round]:
         n = np.array([len(values) for values in self.thresholds_])
         padded = np.full((len(n), max(1, n.max())), np.inf)
         for row, values in zip(padded, self.thresholds_, strict=True):
             row[: len(values)] = values
         rounds: list[Round] = []
-        weight, sums = workers.sum("begin", padded, n)
+        weight, sums = workers.sum(PairPotentials.begin, padded, n)
         first = weight
         if first == 0:  # no query of positive weight has different labels
             return rounds
@@ -272,7 +278,7 @@ class RankBoost(Ranker):
                 break
             best = float(np.clip(best, _SMALLEST - 1, 1 - _SMALLEST))
             alpha = float(np.log((1 + best) / (1 - best)) / 2)
-            weight, sums = workers.sum("advance", feature, position, alpha)
+            weight, sums = workers.sum(PairPotentials.advance, feature, position, alpha)
             threshold = float(self.thresholds_[feature][position])
             rounds.append(Round(feature, threshold, alpha, weight / first))
             done = abs(best) == 1 - _SMALLEST or weight < _VANISHED * first

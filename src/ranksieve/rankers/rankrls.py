@@ -161,12 +161,12 @@ def leave_query_out(
     """
     lams = as_lams(lams)
     with engine_of(source).start(RidgeRows) as workers:
-        ridge = decompose(*workers.sum("gram")).models(lams)
+        ridge = decompose(*workers.sum(RidgeRows.gram)).models(lams)
         if isinstance(measure, str) and measure == "squared":
-            n_queries, n, sums, squares = workers.sum("errors", ridge)
+            n_queries, n, sums, squares = workers.sum(RidgeRows.errors, ridge)
         else:
             criterion = parse_measure(measure), get_convention(convention, ties)
-            n_queries, n, sums, squares = workers.sum("measured", ridge, *criterion)
+            n_queries, n, sums, squares = workers.sum(RidgeRows.measured, ridge, *criterion)
     if n_queries < 2:
         raise DataError("leave-query-out needs at least two queries with two documents or more")
     mean = sums / n

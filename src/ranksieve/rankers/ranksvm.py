@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ranksieve.engine import Source, engine_of
 from ranksieve.parameters import Count, Positive
 from ranksieve.rankers.base import LinearRanker
 from ranksieve.registry import Method
-from ranksieve.solvers.ranksvm.losses import Hinge, SquaredHinge
+from ranksieve.solvers.ranksvm.losses import Hinge, Pairs, SquaredHinge
 from ranksieve.solvers.ranksvm.minimizers import CuttingPlanes, Newton, Solution, Solver
 from ranksieve.sums.checks import check_labels_differ
 
@@ -190,8 +190,8 @@ def ranksvm_path(
 
 @contextmanager
 def _solver(source: Source, loss: Loss, scale: Scale) -> Iterator[Solver]:
-    statistic = SquaredHinge if loss == "squared_hinge" else Hinge
+    statistic: Any = SquaredHinge if loss == "squared_hinge" else Hinge
     with engine_of(source).start(statistic) as workers:
-        n_pairs, n_queries = workers.sum("totals")
+        n_pairs, n_queries = workers.sum(Pairs.totals)
         divisor = {"pairs": n_pairs, "queries": n_queries, "sum": 1.0}[scale]
         yield (Newton if loss == "squared_hinge" else CuttingPlanes)(workers, divisor)

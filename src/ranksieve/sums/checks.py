@@ -19,45 +19,37 @@ from ranksieve.sums.chunks import vary_within_queries, weights_of
 _LARGE, _SMALL = 1e18, 1e-18  # beyond these, products of squares may overflow or underflow
 
 
-class Labels:
-    """Statistic: number of queries whose rankings can differ in quality."""
+def count_queries(block: Block) -> tuple[int, int, int]:
+    """Number of queries with two documents or more, with different labels, and with weight."""
+    differ = vary_within_queries(block.y, block.query_ptr)
+    counted = differ & (weights_of(block) > 0)
+    several = np.diff(block.query_ptr) >= 2
+    return int(np.sum(several)), int(np.sum(differ)), int(np.sum(counted))
 
-    title = "Labels"
 
-    def __init__(self, block: Block) -> None:
-        self.block = block
+def sum_weights_of_several(block: Block) -> float:
+    """Weight of the queries with two documents or more."""
+    return float(weights_of(block)[np.diff(block.query_ptr) >= 2].sum())
 
-    def counts(self) -> tuple[int, int, int]:
-        """Number of queries with two documents or more, with different labels, and with weight."""
-        differ = vary_within_queries(self.block.y, self.block.query_ptr)
-        counted = differ & (weights_of(self.block) > 0)
-        several = np.diff(self.block.query_ptr) >= 2
-        return int(np.sum(several)), int(np.sum(differ)), int(np.sum(counted))
 
-    def weight_of_several(self) -> float:
-        """Weight of the queries with two documents or more."""
-        return float(weights_of(self.block)[np.diff(self.block.query_ptr) >= 2].sum())
-
-    def weight_of_rows(self) -> float:
-        """Number of rows, each as often as its query counts."""
-        return float(weights_of(self.block) @ np.diff(self.block.query_ptr))
+def sum_weights_of_rows(block: Block) -> float:
+    """Number of rows, each as often as its query counts."""
+    return float(weights_of(block) @ np.diff(block.query_ptr))
 
 
 def weight_of_rows(source: Source) -> float:
     """Number of rows, each as often as its query counts."""
     if source.query_weights is None:
         return source.n_rows
-    with engine_of(source).start(Labels) as workers:
-        return float(workers.sum("weight_of_rows"))
+    return engine_of(source).sum(sum_weights_of_rows)
 
 
 def check_labels_differ(source: Source) -> None:
     """Raise a DataError unless some query has documents with different labels."""
     if isinstance(source, RankingData):  # check the labels without the engine
-        several, differ, counted = Labels(whole_block(source)).counts()
+        several, differ, counted = count_queries(whole_block(source))
     else:
-        with engine_of(source).start(Labels) as workers:
-            several, differ, counted = workers.sum("counts")
+        several, differ, counted = engine_of(source).sum(count_queries)
     if several == 0:
         raise DataError(
             "no query has two documents, so there is nothing to rank; check that qid has the "
@@ -72,18 +64,10 @@ def check_labels_differ(source: Source) -> None:
         raise DataError("all queries whose documents have different labels have weight 0")
 
 
-class Magnitudes:
-    """Statistic: the largest absolute value of each feature."""
-
-    title = "Magnitudes"
-
-    def __init__(self, block: Block) -> None:
-        self.block = block
-
-    def largest(self) -> np.ndarray:
-        """Largest absolute value of each feature, (features,)."""
-        low, high = smallest_and_largest(self.block)
-        return np.maximum(high, -low)
+def largest_values(block: Block) -> np.ndarray:
+    """Largest absolute value of each feature, (features,)."""
+    low, high = smallest_and_largest(block)
+    return np.maximum(high, -low)
 
 
 def smallest_and_largest(block: Block) -> tuple[np.ndarray, np.ndarray]:
@@ -96,8 +80,7 @@ def smallest_and_largest(block: Block) -> tuple[np.ndarray, np.ndarray]:
 
 def check_magnitudes(source: Source, what: str) -> None:
     """Raise a DataError if a feature is so large or small that it may be the cause of ``what``."""
-    with engine_of(source).start(Magnitudes) as workers:
-        largest = np.max(workers.collect("largest"), axis=0)
+    largest = np.max(engine_of(source).collect(largest_values), axis=0)
     extreme = (largest > _LARGE) | ((largest > 0) & (largest < _SMALL))
     for feature in np.flatnonzero(extreme)[:1]:
         name, value = source.feature_names[feature], largest[feature]

@@ -118,7 +118,7 @@ class KernelSums:
     ) -> None:
         self.n_classes = len(grades)
 
-        def start(part: Part) -> Workers:
+        def start(part: Part) -> Workers[ClassDensities]:
             engine = engine_of(part.source)
             return stack.enter_context(engine.start(ClassDensities, grades, part.queries))
 
@@ -156,8 +156,12 @@ class KernelSums:
             np.array([grid.step for grid in chosen]),
             starts,
         )
-        trained = self.train.sum("on_grids", *where)
-        held = self.held_out.sum("on_grids", *where) if self.held_out else np.zeros_like(trained)
+        trained = self.train.sum(ClassDensities.on_grids, *where)
+        held = (
+            self.held_out.sum(ClassDensities.on_grids, *where)
+            if self.held_out
+            else np.zeros_like(trained)
+        )
         for j, (feature, grid) in enumerate(zip(features, chosen, strict=True)):
             nodes = slice(starts[j], starts[j + 1])
             yield partial(_smooth, trained[:, nodes], held[:, nodes], grid, widths[:, feature])
@@ -182,7 +186,9 @@ class KernelSums:
                 quadrature[j] = np.concatenate([quadrature[j], grid.quadrature])
         starts = np.concatenate([[0], np.cumsum([len(own) for own in at])])
         points = np.concatenate(at)
-        sums = self.train.sum("kernel_sums", features, points, starts, widths[:, features])
+        sums = self.train.sum(
+            ClassDensities.kernel_sums, features, points, starts, widths[:, features]
+        )
         with np.errstate(invalid="ignore"):
             sums = np.where(self.found.counts[:, None] > 0, sums, np.nan)
             sums /= self.found.counts[:, None]
@@ -195,7 +201,7 @@ class KernelSums:
         if self.held_out is None:
             yield from [(np.empty(0), np.zeros((self.n_classes, 0)))] * len(features)
             return
-        parts = self.held_out.collect("values", features)
+        parts = self.held_out.collect(ClassDensities.values, features)
         X, classes, weights = map(np.concatenate, zip(*parts, strict=True))
         for column in X.T:
             values, inverse = np.unique(column, return_inverse=True)
@@ -247,7 +253,9 @@ def _feature_batches(
         yield np.array(batch)
 
 
-def bandwidths_of(workers: Workers, found: Totals, rule: Bandwidth = "silverman") -> np.ndarray:
+def bandwidths_of(
+    workers: Workers[ClassDensities], found: Totals, rule: Bandwidth = "silverman"
+) -> np.ndarray:
     r"""Bandwidth of each class and feature, (classes, features).
 
     ``"silverman"``: :math:`0.9 \min(s, IQR / 1.34)\, M^{-1/5}` for M values of standard deviation
@@ -263,7 +271,7 @@ def bandwidths_of(workers: Workers, found: Totals, rule: Bandwidth = "silverman"
         )
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(counts > 0, found.sums / counts, 0.0)
-        squares = workers.sum("squares", means)
+        squares = workers.sum(ClassDensities.squares, means)
         spread = np.sqrt(squares / (counts - 1))
         overall = found.sums.sum(axis=0) / counts.sum()
         between = (counts * (means - overall) ** 2).sum(axis=0)
@@ -279,7 +287,7 @@ def bandwidths_of(workers: Workers, found: Totals, rule: Bandwidth = "silverman"
     return np.where(useless, np.nan, bandwidth)
 
 
-def _interquartile_range(workers: Workers, found: Totals) -> np.ndarray:
+def _interquartile_range(workers: Workers[ClassDensities], found: Totals) -> np.ndarray:
     """Difference of the quartiles, interpolated as numpy does, (classes, features)."""
     last = np.maximum(found.counts - 1, 0)[:, None]
     positions = last * np.array([0.25, 0.75])

@@ -44,9 +44,8 @@ def file_order(source: Source, measure: str | Measure, convention: Convention | 
     (1.0, 0.7222, True)
     """
     measure = parse_measure(measure)
-    with engine_of(source).start(_OrderValues, measure, convention) as workers:
-        pieces = workers.collect("values")
-    in_order, by_chance = np.concatenate(pieces, axis=1)
+    values = engine_of(source).collect(file_order_values, measure, convention)
+    in_order, by_chance = np.concatenate(values, axis=1)
     greater = measure.greater_is_better
     return compare_with_chance(in_order, by_chance, source.query_weights, greater_is_better=greater)
 
@@ -82,15 +81,6 @@ def order_values(
     return np.where(prepared.is_defined, values, np.nan)
 
 
-class _OrderValues:
-    """Statistic: value of each query in the order of the data, and its expectation."""
-
-    title = "File order"
-
-    def __init__(self, block: Block, measure: Measure, convention: Convention | str) -> None:
-        self.block = block
-        self.criterion = measure, convention
-
-    def values(self) -> np.ndarray:
-        """See :func:`order_values`."""
-        return order_values(self.block.y, self.block.query_ptr, *self.criterion)
+def file_order_values(block: Block, measure: Measure, convention: Convention | str) -> np.ndarray:
+    """The same of a block."""
+    return order_values(block.y, block.query_ptr, measure, convention)

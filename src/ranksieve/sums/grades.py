@@ -25,25 +25,16 @@ from ranksieve.sums.chunks import Chunk, chunks, comparable_chunks, row_weights_
 MOST_GRADES = 256
 
 
-class Grades:
-    """Statistic: the distinct labels."""
-
-    title = "Labels"
-
-    def __init__(self, block: Block) -> None:
-        self.block = block
-
-    def distinct(self) -> np.ndarray:
-        """Distinct labels in ascending order, without queries of weight 0."""
-        return np.unique(self.block.y[row_weights_of(self.block, weights_of(self.block)) > 0])
+def distinct_labels(block: Block) -> np.ndarray:
+    """Distinct labels of a block in ascending order, without queries of weight 0."""
+    return np.unique(block.y[row_weights_of(block, weights_of(block)) > 0])
 
 
 def grades_of(*sources: Source) -> np.ndarray:
     """Distinct labels of all sources in ascending order: the classes of documents."""
     found: list[np.ndarray] = []
     for source in sources:
-        with engine_of(source).start(Grades) as workers:
-            found += workers.collect("distinct")
+        found += engine_of(source).collect(distinct_labels)
     grades = np.unique(np.concatenate(found))
     if len(grades) > MOST_GRADES:
         raise DataError(
@@ -144,9 +135,9 @@ class Totals(NamedTuple):
     missing: np.ndarray  # (features,): weight of the rows without a value
 
 
-def totals(workers: Workers) -> Totals:
-    """Counts and sums by class, and the range of each feature; ``workers`` of :class:`Classes`."""
-    counts, sums, low, high, varying, missing = zip(*workers.collect("totals"), strict=True)
+def totals(workers: Workers[Classes]) -> Totals:
+    """Counts and sums by class, and the range of each feature."""
+    counts, sums, low, high, varying, missing = zip(*workers.collect(Classes.totals), strict=True)
     return Totals(
         counts=np.sum(counts, axis=0),
         sums=np.sum(sums, axis=0),
@@ -157,7 +148,7 @@ def totals(workers: Workers) -> Totals:
     )
 
 
-def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np.ndarray:
+def order_statistics(workers: Workers[Classes], ranks: np.ndarray, n_features: int) -> np.ndarray:
     """Values of given ranks within their class, exactly and without sorting.
 
     ``ranks`` (classes or 1, ranks) or (classes or 1, features, ranks) are 0-based and ascend, for
@@ -165,10 +156,10 @@ def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np
     :class:`Classes`. The result has the shape (classes or 1, features, ranks).
     """
     everywhere = ranks if ranks.ndim == 3 else np.repeat(ranks[:, None, :], n_features, axis=1)
-    return values_of_ranks(lambda *known: workers.sum("digits", *known), everywhere, n_bits=8)
+    return values_of_ranks(lambda *known: workers.sum(Classes.digits, *known), everywhere, n_bits=8)
 
 
-def frequency_edges(workers: Workers, found: Totals, n_bins: int) -> np.ndarray:
+def frequency_edges(workers: Workers[Classes], found: Totals, n_bins: int) -> np.ndarray:
     """Inner edges of bins with equally many values, some of which may be equal.
 
     Bin b has values in (edge b - 1, edge b]. Missing values are below all bins and are not counted.

@@ -15,40 +15,34 @@ from ranksieve.sums.chunks import CHUNK, chunks, row_weights_of, weights_of
 _ROUNDING = 1e-12  # relative size of squares below which they count as 0
 
 
-class CenteredGram:
-    """Statistic: products of features and labels, centered within each query."""
-
-    title = "Gram matrix"
-
-    def __init__(self, block: Block, factors: np.ndarray | None = None) -> None:
-        self.block, self.factors = block, factors
-
-    def sums(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """Products of features (features, features), of features and labels, and of labels."""
-        n_features = self.block.X.shape[1]
-        xx, xy, yy = np.zeros((n_features, n_features)), np.zeros(n_features), 0.0
-        # For few rows, adding up n_features^2 numbers would take longer than the product.
-        parts = chunks(self.block, most=max(CHUNK, 4 * n_features**2))
-        labels, space = np.empty((len(self.block.y), 1)), np.empty((0, n_features))
-        center_queries(self.block.y[:, None], self.block.query_ptr, labels)
-        roots = self.block.query_weights
+def multiply_features(
+    block: Block, factors: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Products of features (features, features), of features and labels, and of labels."""
+    n_features = block.X.shape[1]
+    xx, xy, yy = np.zeros((n_features, n_features)), np.zeros(n_features), 0.0
+    # For few rows, adding up n_features^2 numbers would take longer than the product.
+    parts = chunks(block, most=max(CHUNK, 4 * n_features**2))
+    labels, space = np.empty((len(block.y), 1)), np.empty((0, n_features))
+    center_queries(block.y[:, None], block.query_ptr, labels)
+    roots = block.query_weights
+    if roots is not None:
+        roots = row_weights_of(block, np.sqrt(roots))
+    for part in parts:
+        if len(part.X) > len(space):
+            space = np.empty((len(part.X), n_features))
+        x, y = space[: len(part.X)], labels[part.rows, 0]
+        rows = part.X if factors is None else part.X * factors
+        center_queries(rows, part.query_ptr, x)
         if roots is not None:
-            roots = row_weights_of(self.block, np.sqrt(roots))
-        for part in parts:
-            if len(part.X) > len(space):
-                space = np.empty((len(part.X), n_features))
-            x, y = space[: len(part.X)], labels[part.rows, 0]
-            rows = part.X if self.factors is None else part.X * self.factors
-            center_queries(rows, part.query_ptr, x)
-            if roots is not None:
-                x *= roots[part.rows, None]
-                y *= roots[part.rows]
-            xx += x.T @ x
-            xy += x.T @ y
-            yy += float(y @ y)
-        if not np.isfinite(xx).all():
-            self.block.check_finite()
-        return xx, xy, yy
+            x *= roots[part.rows, None]
+            y *= roots[part.rows]
+        xx += x.T @ x
+        xy += x.T @ y
+        yy += float(y @ y)
+    if not np.isfinite(xx).all():
+        block.check_finite()
+    return xx, xy, yy
 
 
 class GramSums(NamedTuple):
@@ -81,48 +75,41 @@ def centered_gram(source: Source, factors: np.ndarray | None = None) -> GramSums
     >>> centered_gram(data)
     GramSums(xx=array([[2.]]), xy=array([1.]), yy=1.0)
     """
-    with engine_of(source).start(CenteredGram, factors) as workers:
-        return GramSums(*workers.sum("sums"))
+    return GramSums(*engine_of(source).sum(multiply_features, factors))
 
 
-class PresentGram:
-    """Statistic: products of features over the documents that have a value of both."""
+def multiply_present(
+    block: Block, factors: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Products of features i and j, squares of i where j has a value, and documents with both.
 
-    title = "Correlations"
-
-    def __init__(self, block: Block, factors: np.ndarray | None = None) -> None:
-        self.block, self.factors = block, factors
-
-    def sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Products of features i and j, squares of i where j has a value, and documents with both.
-
-        Values of a query are centered by the means over the documents that have both, and count by
-        its weight.
-        """
-        n_features = self.block.X.shape[1]
-        products, squares, n_both = np.zeros((3, n_features, n_features))
-        weights = weights_of(self.block)
-        for part in chunks(self.block, most=CHUNK):
-            x, present = np.empty((2, *part.X.shape))
-            rows = part.X if self.factors is None else part.X * self.factors
-            center_present(rows, part.query_ptr, x, present)
-            own_weights = weights[part.queries]
-            if self.block.query_weights is not None:
-                x *= np.repeat(np.sqrt(own_weights), np.diff(part.query_ptr))[:, None]
-            products += x.T @ x
-            squares += (x * x).T @ present
-            for (start, end), weight in zip(
-                pairwise(part.query_ptr.tolist()), own_weights.tolist(), strict=True
-            ):
-                own = present[start:end]
-                both = own.T @ own
-                n_both += weight * both
-                if not own.all():  # otherwise the means are 0
-                    total = x[start:end].T @ own
-                    mean = total / np.maximum(both, 1)
-                    products -= mean * total.T
-                    squares -= mean * total
-        return products, squares, n_both
+    Values of a query are centered by the means over the documents that have both, and count by
+    its weight.
+    """
+    n_features = block.X.shape[1]
+    products, squares, n_both = np.zeros((3, n_features, n_features))
+    weights = weights_of(block)
+    for part in chunks(block, most=CHUNK):
+        x, present = np.empty((2, *part.X.shape))
+        rows = part.X if factors is None else part.X * factors
+        center_present(rows, part.query_ptr, x, present)
+        own_weights = weights[part.queries]
+        if block.query_weights is not None:
+            x *= np.repeat(np.sqrt(own_weights), np.diff(part.query_ptr))[:, None]
+        products += x.T @ x
+        squares += (x * x).T @ present
+        for (start, end), weight in zip(
+            pairwise(part.query_ptr.tolist()), own_weights.tolist(), strict=True
+        ):
+            own = present[start:end]
+            both = own.T @ own
+            n_both += weight * both
+            if not own.all():  # otherwise the means are 0
+                total = x[start:end].T @ own
+                mean = total / np.maximum(both, 1)
+                products -= mean * total.T
+                squares -= mean * total
+    return products, squares, n_both
 
 
 def present_correlation(source: Source, factors: np.ndarray | None = None) -> np.ndarray:
@@ -140,8 +127,7 @@ def present_correlation(source: Source, factors: np.ndarray | None = None) -> np
     Takes O(m f^2) time for m rows and f features, with a product of matrices for each query,
     because the means depend on the query and the pair of features.
     """
-    with engine_of(source).start(PresentGram, factors) as workers:
-        products, squares, n_both = workers.sum("sums")
+    products, squares, n_both = engine_of(source).sum(multiply_present, factors)
     n_either = np.add.outer(np.diag(n_both), np.diag(n_both)) - n_both
     scale = np.sqrt(np.maximum(squares * squares.T, 0.0))
     varies = squares > _ROUNDING * np.diag(squares)[:, None]

@@ -182,7 +182,7 @@ def measure_models(
                 raise ValueError(
                     f"models use features that are not in 0 to {source.n_features - 1}"
                 )
-            n, values, squares = workers.sum("sums", features, coefs)
+            n, values, squares = workers.sum(MeasuredModels.sums, features, coefs)
             check_any_value(n)
             mean = values / n
             spread = np.maximum(0.0, squares / n - mean**2)

@@ -122,44 +122,35 @@ class Quality:
         return Quality(*(part[features] for part in parts))
 
 
-class ImportanceStatistic:
-    """Statistic: each query's value of a measure when its documents are ranked by one feature."""
+def rank_by_features(
+    block: Block,
+    measure: Measure,
+    convention: Convention | str,
+    queries: np.ndarray | None = None,
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Sums over queries of a measure when the documents are ranked by one feature.
 
-    title = "Importance"
-
-    def __init__(
-        self,
-        block: Block,
-        measure: Measure,
-        convention: Convention | str,
-        queries: np.ndarray | None = None,
-    ) -> None:
-        self.block = block
-        self.weights = weights_of(block, queries)
-        self.prepared = measure.prepare(block.y, block.query_ptr, convention)
-
-    def sums(self) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        """Weight of queries with a value, sums of values and squares, numbers of varying queries.
-
-        The arrays (2, features) have ranking by descending value in row 0, by ascending in row 1.
-        The last one (features,) counts the queries in which a feature is not constant.
-        """
-        sums = ColumnSums(self.block.X.shape[1])
-        all_finite = True
-        for chunk in chunks(self.block):
-            all_finite &= self.prepared.add_columns(
-                chunk.X,
-                chunk.query_ptr,
-                sums,
-                self.weights[chunk.queries],
-                first_query=chunk.queries.start,
-                first_row=chunk.rows.start,
-                keeps_missing=self.block.keeps_missing,
-            )
-        if not all_finite:
-            self.block.check_finite()
-        weight = float(self.weights @ self.prepared.is_defined)
-        return weight, sums.values, sums.squares, sums.varying
+    Returns the weight of queries with a value, sums of values and squares, numbers of varying
+    queries. The arrays (2, features) have ranking by descending value in row 0, by ascending in
+    row 1. The last one (features,) counts the queries in which a feature is not constant.
+    """
+    weights = weights_of(block, queries)
+    prepared = measure.prepare(block.y, block.query_ptr, convention)
+    sums = ColumnSums(block.X.shape[1])
+    all_finite = True
+    for chunk in chunks(block):
+        all_finite &= prepared.add_columns(
+            chunk.X,
+            chunk.query_ptr,
+            sums,
+            weights[chunk.queries],
+            first_query=chunk.queries.start,
+            first_row=chunk.rows.start,
+            keeps_missing=block.keeps_missing,
+        )
+    if not all_finite:
+        block.check_finite()
+    return float(weights @ prepared.is_defined), sums.values, sums.squares, sums.varying
 
 
 def feature_importance(
@@ -187,7 +178,7 @@ def feature_importance(
 
 
 class ImportanceSums(NamedTuple):
-    """Sums over queries of each feature's value; see :class:`ImportanceStatistic`."""
+    """Sums over queries of each feature's value; see :func:`rank_by_features`."""
 
     n_queries: float  # the sum of the weights of those with a value
     values: np.ndarray  # (2, features): by descending and by ascending value
@@ -220,5 +211,4 @@ def importance_sums(
     With ``queries``, a boolean mask over all queries, only those count.
     """
     parameters = parse_measure(measure), get_convention(convention, ties), queries
-    with engine_of(source).start(ImportanceStatistic, *parameters) as workers:
-        return ImportanceSums(*workers.sum("sums"))
+    return ImportanceSums(*engine_of(source).sum(rank_by_features, *parameters))

@@ -72,45 +72,38 @@ class Facts:
         )
 
 
-class Overview:
-    """Statistic: facts about a block."""
+def describe_block(block: Block, relevance: float) -> Facts:
+    """All facts about a block."""
+    block = replace(block, keeps_missing=True)
+    X, y, starts = block.X, block.y, block.query_ptr[:-1]
+    values = X.data if block.is_sparse else X
+    few = X.shape[1] <= MOST_FEATURES_TO_PAIR
+    low, high = smallest_and_largest(block)
+    n_missing = count_missing(X)
+    return Facts(
+        labels=Counter(y.tolist()),
+        lengths=np.diff(block.query_ptr),
+        n_without_relevant=int(np.sum(np.add.reduceat(y >= relevance, starts) == 0)),
+        n_missing=n_missing,
+        n_infinite=int(np.isinf(values).sum()),
+        n_nonzero=int(np.count_nonzero(values) - n_missing.sum()),
+        low=low,
+        high=high,
+        flat=~varying_columns(block) if few else None,
+        digests=[hashlib.blake2b(column).digest() for column in _columns(block)],
+    )
 
-    title = "Overview"
 
-    def __init__(self, block: Block, relevance: float) -> None:
-        self.block = replace(block, keeps_missing=True)
-        self.relevance = relevance
-
-    def facts(self) -> Facts:
-        """All facts about the block."""
-        X, y, starts = self.block.X, self.block.y, self.block.query_ptr[:-1]
-        values = X.data if self.block.is_sparse else X
-        few = X.shape[1] <= MOST_FEATURES_TO_PAIR
-        low, high = smallest_and_largest(self.block)
-        n_missing = count_missing(X)
-        return Facts(
-            labels=Counter(y.tolist()),
-            lengths=np.diff(self.block.query_ptr),
-            n_without_relevant=int(np.sum(np.add.reduceat(y >= self.relevance, starts) == 0)),
-            n_missing=n_missing,
-            n_infinite=int(np.isinf(values).sum()),
-            n_nonzero=int(np.count_nonzero(values) - n_missing.sum()),
-            low=low,
-            high=high,
-            flat=~varying_columns(self.block) if few else None,
-            digests=[hashlib.blake2b(column).digest() for column in self._columns()],
-        )
-
-    def _columns(self) -> Iterator[bytes]:
-        """Bytes of each column."""
-        if not self.block.is_sparse:
-            for column in self.block.X.T:
-                yield _unify_nan_bits(column).tobytes()
-            return
-        matrix = self.block.X.tocsc()
-        matrix.data = _unify_nan_bits(matrix.data)
-        for start, end in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
-            yield matrix.indices[start:end].tobytes() + matrix.data[start:end].tobytes()
+def _columns(block: Block) -> Iterator[bytes]:
+    """Bytes of each column."""
+    if not block.is_sparse:
+        for column in block.X.T:
+            yield _unify_nan_bits(column).tobytes()
+        return
+    matrix = block.X.tocsc()
+    matrix.data = _unify_nan_bits(matrix.data)
+    for start, end in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
+        yield matrix.indices[start:end].tobytes() + matrix.data[start:end].tobytes()
 
 
 def _unify_nan_bits(values: np.ndarray) -> np.ndarray:
@@ -121,8 +114,7 @@ def _unify_nan_bits(values: np.ndarray) -> np.ndarray:
 
 def overview(source: Source, relevance: float) -> Facts:
     """Facts about all blocks of a source; labels of at least ``relevance`` are relevant."""
-    with engine_of(source).start(Overview, relevance) as workers:
-        first, *others = workers.collect("facts")
+    first, *others = engine_of(source).collect(describe_block, relevance)
     for other in others:
         first = first.join(other)
     return first

@@ -22,7 +22,7 @@ from ranksieve._kernels.similarity import (
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import shared
-from ranksieve.sums.chunks import CHUNK, Chunk, chunks, weights_of
+from ranksieve.sums.chunks import CHUNK, chunks, weights_of
 from ranksieve.values import ParameterValue, check_boolean, check_choice
 
 SIMILARITIES = {"concordance": CONCORDANCE, "tau_a": TAU_A, "tau_b": TAU_B, "spearman": SPEARMAN}
@@ -94,47 +94,46 @@ class Similarity(ParameterValue):
         )
 
 
-class SimilarityStatistic:
-    """Statistic: each query's similarity of all pairs of features.
+def compare_features(
+    block: Block, method: str, directions: np.ndarray, absolute: bool, ties: str
+) -> tuple[float, np.ndarray]:
+    """Weight of the queries that can be ranked, and the sum of their similarities of all pairs.
 
-    The parameters are those of :class:`Similarity`; ``directions`` (features,) are 1 or -1.
+    The parameters are those of :class:`Similarity`; ``directions`` (features,) are 1 or -1. The
+    sum is (features, features).
     """
-
-    title = "Similarity"
-
-    def __init__(
-        self, block: Block, method: str, directions: np.ndarray, absolute: bool, ties: str
-    ) -> None:
-        self.block, self.method, self.directions = block, SIMILARITIES[method], directions
-        self.absolute, self.ties = absolute, ties
-        self.weights = weights_of(block)
-
-    def sums(self) -> tuple[float, np.ndarray]:
-        """Weight of the queries that can be ranked, and the sum over them (features, features)."""
-        n_features = self.block.X.shape[1]
-        upper = np.zeros((n_features, n_features))
-        for chunk in chunks(self.block, most=CHUNK if self.ties == "stable" else None):
-            self._add(chunk, upper)
-        several = np.diff(self.block.query_ptr) > 1
-        return float(self.weights[several].sum()), upper + np.triu(upper, 1).T
-
-    def _add(self, chunk: Chunk, upper: np.ndarray) -> None:
-        """Add the queries of a chunk in their order, each by the faster way of counting."""
-        way = BY_RANKS if self.method == SPEARMAN else BY_BITS
-        X, directions, keeps = chunk.X, self.directions, self.block.keeps_missing
-        if self.ties == "stable":
+    keeps, weights = block.keeps_missing, weights_of(block)
+    upper = np.zeros((len(directions), len(directions)))
+    for chunk in chunks(block, most=CHUNK if ties == "stable" else None):
+        X, signs = chunk.X, directions
+        if ties == "stable":
             X = _break_ties(X * directions, chunk.query_ptr, keeps)
-            directions = np.ones(len(directions))
-        first = 0
-        comparison = SimilaritySettings(
-            directions, self.method, self.absolute, _MOST_BY_BITS, keeps
-        )
-        weights = self.weights[chunk.queries]
-        while first < len(chunk.query_ptr) - 1:
-            first = add_similarity[way](X, chunk.query_ptr, weights, first, comparison, upper)
-            if first < 0:
-                self.block.check_finite()
-            way = BY_SORTING if way == BY_BITS else BY_BITS
+            signs = np.ones(len(directions))
+        settings = SimilaritySettings(signs, SIMILARITIES[method], absolute, _MOST_BY_BITS, keeps)
+        queries = chunk.query_ptr, weights[chunk.queries]
+        if not _add_similarities(X, *queries, settings, upper):
+            block.check_finite()
+    several = np.diff(block.query_ptr) > 1
+    return float(weights[several].sum()), upper + np.triu(upper, 1).T
+
+
+def _add_similarities(
+    X: np.ndarray,
+    query_ptr: np.ndarray,
+    weights: np.ndarray,
+    settings: SimilaritySettings,
+    upper: np.ndarray,
+) -> bool:
+    """Add queries in their order, each by the faster way of counting; False if one is not finite.
+
+    A kernel returns the first query that is left to the other one, or a negative number.
+    """
+    way = BY_RANKS if settings.method == SPEARMAN else BY_BITS
+    first = 0
+    while 0 <= first < len(query_ptr) - 1:
+        first = add_similarity[way](X, query_ptr, weights, first, settings, upper)
+        way = BY_SORTING if way == BY_BITS else BY_BITS
+    return first >= 0
 
 
 def _break_ties(X: np.ndarray, query_ptr: np.ndarray, keeps_missing: bool) -> np.ndarray:
@@ -222,8 +221,7 @@ def _mean_similarity(
 ) -> np.ndarray:
     """Mean over queries; the arguments are plain values, so that the memo recognizes them."""
     parameters = method, directions, absolute, ties
-    with engine_of(source).start(SimilarityStatistic, *parameters) as workers:
-        n_queries, total = workers.sum("sums")
+    n_queries, total = engine_of(source).sum(compare_features, *parameters)
     if n_queries == 0:
         raise DataError("the similarity of features needs a query with at least two documents")
     return total / n_queries

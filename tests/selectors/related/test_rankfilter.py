@@ -9,7 +9,7 @@ from ranksieve import DataError, RankingData, limit_threads, make_ranking
 from ranksieve.data import Block
 from ranksieve.preprocessing import QueryMinMaxScaler
 from ranksieve.selectors import RankFilter, RankWrapper
-from ranksieve.selectors.related.rankfilter import ReliefSums
+from ranksieve.selectors.related.rankfilter import _sample, sum_relief
 
 KINDS = (RankFilter, RankWrapper)
 
@@ -48,7 +48,7 @@ def nearest(X, document, others):
 
 def sums(data, by_ordering, max_documents=None, seed=0):
     block = Block(data.X, data.y, data.query_ptr)
-    return ReliefSums(block, by_ordering, max_documents, seed).sums()
+    return sum_relief(block, by_ordering, max_documents, seed)
 
 
 @st.composite
@@ -115,7 +115,7 @@ def test_threads_do_not_matter(kind, planted):
 
 @pytest.mark.parametrize("by_ordering", [False, True])
 def test_some_documents_of_longer_queries(by_ordering, planted):
-    chosen = ReliefSums(Block(planted.X, planted.y, planted.query_ptr), by_ordering, 7, 3).sampled
+    chosen = _sample(Block(planted.X, planted.y, planted.query_ptr), 7, 3)
     counts = np.add.reduceat(chosen, planted.query_ptr[:-1])
     np.testing.assert_array_equal(counts, np.minimum(planted.group_counts, 7))
     n_queries, weights, _ = sums(planted, by_ordering, 7, 3)

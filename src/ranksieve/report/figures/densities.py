@@ -158,7 +158,7 @@ def _curves_of(
         points = [_points(found.low[i], found.high[i], widths[:, i]) for i in features]
         starts = np.cumsum([0, *map(len, points)])
         where = features, np.concatenate(points), starts, widths[:, features]
-        values = workers.sum("kernel_sums", *where) / found.counts[:, None]
+        values = workers.sum(ClassDensities.kernel_sums, *where) / found.counts[:, None]
     parts = np.split(values, starts[1:-1], axis=1)
     return grades, list(zip(features.tolist(), points, parts, strict=True))
 

@@ -95,33 +95,20 @@ def shap_within_queries(ranker: Ranker, source: Source) -> np.ndarray:
     linear ranker, a SHAP value is a weight times a value; rankers that are neither linear nor made
     of trees raise a ValueError.
     """
-    with engine_of(source).start(_Distances, ranker) as workers:
-        weight, sums = workers.sum("sums")
+    weight, sums = engine_of(source).sum(sum_distances, ranker)
     return np.asarray(sums / weight)
 
 
-class _Distances:
-    """Statistic: distances of contributions from their means in the queries."""
-
-    title = "Contributions"
-
-    def __init__(self, block: Block, ranker: Ranker) -> None:
-        self.block = block
-        self.ranker = ranker
-
-    def sums(self) -> tuple[float, np.ndarray]:
-        """Weight of all queries, and the weighted sum of their mean distances."""
-        weights = weights_of(self.block)
-        total = np.zeros(self.block.X.shape[1])
-        with limit_threads(1):  # each of many blocks has a thread already
-            for chunk in chunks(self.block, CHUNK):
-                starts, lengths = chunk.query_ptr[:-1], np.diff(chunk.query_ptr)[:, None]
-                parts = self._contributions(chunk.X)
-                means = np.add.reduceat(parts, starts) / lengths
-                distances = np.abs(parts - np.repeat(means, lengths[:, 0], axis=0))
-                total += weights[chunk.queries] @ (np.add.reduceat(distances, starts) / lengths)
-        return float(weights.sum()), total
-
-    def _contributions(self, X: np.ndarray) -> np.ndarray:
-        coef: Any = getattr(self.ranker, "coef_", None)
-        return self.ranker._contributions(X) if coef is None else X * coef
+def sum_distances(block: Block, ranker: Ranker) -> tuple[float, np.ndarray]:
+    """Weight of all queries, and the weighted sum of distances from the means of queries."""
+    weights = weights_of(block)
+    total = np.zeros(block.X.shape[1])
+    coef: Any = getattr(ranker, "coef_", None)
+    with limit_threads(1):  # each of many blocks has a thread already
+        for chunk in chunks(block, CHUNK):
+            starts, lengths = chunk.query_ptr[:-1], np.diff(chunk.query_ptr)[:, None]
+            parts = ranker._contributions(chunk.X) if coef is None else chunk.X * coef
+            means = np.add.reduceat(parts, starts) / lengths
+            distances = np.abs(parts - np.repeat(means, lengths[:, 0], axis=0))
+            total += weights[chunk.queries] @ (np.add.reduceat(distances, starts) / lengths)
+    return float(weights.sum()), total

@@ -97,6 +97,6 @@ def group_products(
         limit_blas_threads(1),  # matrices between rounds are small
         engine_of(source).start(GroupLeaveQueryOut, *rows) as workers,
     ):
-        n_queries, weight = workers.sum("n_queries")
+        n_queries, weight = workers.sum(GroupLeaveQueryOut.n_queries)
         check_two_queries(n_queries)
         yield GroupProducts(workers, groups), weight

@@ -12,7 +12,7 @@ from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive
 from ranksieve.registry import Method
 from ranksieve.selectors._search.embedded import EmbeddedSelector, relative_sizes
-from ranksieve.solvers.ranksvm.mean_loss import MeanLoss, mean_loss
+from ranksieve.solvers.ranksvm.mean_loss import ActiveSet, MeanLoss, mean_loss
 
 _EQUAL = 1e-9  # relative difference up to which slopes are equal
 _LINE = 50  # most evaluations in a line search; Newton's method needs few
@@ -106,12 +106,14 @@ class FenchelRank(EmbeddedSelector):
                 highest, position = mixture.worst(slopes)
                 if self.away_steps and highest - slopes @ coef > gap:
                     most = mixture.room(position)
-                    slope, curvature = loss.mean("direct_to", *mixture.model(position), -1.0)
+                    slope, curvature = loss.mean(
+                        ActiveSet.direct_to, *mixture.model(position), -1.0
+                    )
                     mixture.leave(position, _length(loss, slope, curvature, most))
                 else:
-                    slope, curvature = loss.mean("direct_to", *mixture.model(feature), 1.0)
+                    slope, curvature = loss.mean(ActiveSet.direct_to, *mixture.model(feature), 1.0)
                     mixture.approach(feature, _length(loss, slope, curvature, 1.0))
-            self.objective_ = loss.mean("loss_and_gradient")[0]
+            self.objective_ = loss.mean(ActiveSet.loss_and_gradient)[0]
             self.gap_, self.n_iter_ = gap, n_iter
             nearness = relative_sizes(slopes)
             return self._select_by_weights(coef, nearness, loss.varies, choices)
@@ -178,7 +180,7 @@ def _length(loss: MeanLoss, slope: float, curvature: float, most: float) -> floa
         t = t - own / curvature if curvature > 0 else high
         if not low < t < high:
             t = high if high == most else 0.5 * (low + high)
-        own, curvature = loss.mean("line_derivatives", t)
+        own, curvature = loss.mean(ActiveSet.line_derivatives, t)
         if abs(own) <= _LEVEL * abs(slope) or (t == most and own < 0):
             break
         low, high = (t, high) if own < 0 else (low, t)

@@ -46,6 +46,7 @@ from ranksieve.solvers.rankrls.residuals import (
     LeaveQueryOut,
     MeasuredLeaveQueryOut,
     ReplayedLeaveQueryOut,
+    Residuals,
 )
 from ranksieve.sums.held_out import linear_scores
 from ranksieve.threads import limit_blas_threads
@@ -291,12 +292,16 @@ class GreedyRankRLS(LeaveQueryOutSelector):
             limit_blas_threads(1),  # matrices between rounds are small
             engine_of(source, _BLOCK).start(*self._statistic(source, choices.k)) as workers,
         ):
-            n_queries, weight = workers.sum("n_queries")
+            n_queries, weight = workers.sum(Residuals.n_queries)
             check_two_queries(n_queries)
             if self.kappa is not None:
-                yield partial(SampledModel, workers), weight, workers.sum("spread") > 0
+                yield (
+                    partial(SampledModel, workers),
+                    weight,
+                    workers.sum(ReplayedLeaveQueryOut.spread) > 0,
+                )
                 return
-            products = Products(*workers.sum("gram"))
+            products = Products(*workers.sum(LeaveQueryOut.gram))
             kind = ReplayedModel if self._is_low else Model
             yield partial(kind, workers, products), weight, np.diag(products.xx) > 0
 

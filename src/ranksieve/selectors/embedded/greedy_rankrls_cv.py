@@ -21,7 +21,7 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.held_out import HeldOutSelector
 from ranksieve.selectors._search.paths import AnyFit, MeasuredFit, Step, changes_with_bars
 from ranksieve.selectors.embedded.greedy_rankrls import GreedyRankRLS
-from ranksieve.sums.checks import Labels, check_labels_differ
+from ranksieve.sums.checks import check_labels_differ, sum_weights_of_several
 from ranksieve.sums.held_out import measure_models
 
 Rule = Literal["best", "one_se", "penalized", "knee", "pareto"]
@@ -205,8 +205,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
 
     def _measure_errors(self, source: Source) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Mean leave-query-out errors or measures of each path, and their standard errors."""
-        with engine_of(source).start(Labels) as workers:
-            n_queries = workers.sum("weight_of_several")
+        n_queries = engine_of(source).sum(sum_weights_of_several)
         for path in self.paths_:
             scores = np.array([fit.score for fit in path])
             deviations = np.array([fit.deviation for fit in path])

@@ -165,11 +165,11 @@ def contingency(source: Source, n_bins: int, binning: Literal["frequency", "widt
         padded = np.full((source.n_features, n_edges.max()), np.inf)
         for row, inner in zip(padded, edges, strict=True):
             row[: len(inner)] = inner
-        tables = workers.sum("table", padded, n_edges)
+        tables = workers.sum(Classes.table, padded, n_edges)
     return Contingency(tables, edges, grades, found.varies)
 
 
-def _edges(workers: Workers, found: Totals, n_bins: int, binning: str) -> np.ndarray:
+def _edges(workers: Workers[Classes], found: Totals, n_bins: int, binning: str) -> np.ndarray:
     """Inner edges (features, bins - 1), some of which may be equal."""
     if binning == "frequency":
         return frequency_edges(workers, found, n_bins)

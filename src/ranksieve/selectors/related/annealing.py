@@ -41,7 +41,9 @@ class Energies:
     :class:`MeasuredModels`, and ``sign`` is 1 if larger values of the measure are better, else -1.
     """
 
-    def __init__(self, products: Products, lam: float, workers: Workers, sign: int) -> None:
+    def __init__(
+        self, products: Products, lam: float, workers: Workers[MeasuredModels], sign: int
+    ) -> None:
         self.products, self.lam, self.workers, self.sign = products, lam, workers, sign
         self.known: dict[Subset, float] = {}  # each subset is trained once
 
@@ -54,7 +56,7 @@ class Energies:
             for number, subset in enumerate(new):
                 positions = np.searchsorted(features, subset)
                 coefs[positions, number] = ridge(self.products, subset, self.lam)
-            n_queries, values, _ = self.workers.sum("sums", features, coefs)
+            n_queries, values, _ = self.workers.sum(MeasuredModels.sums, features, coefs)
             check_any_value(n_queries)
             energies = -self.sign * values / n_queries
             self.known.update(zip(new, energies.tolist(), strict=True))

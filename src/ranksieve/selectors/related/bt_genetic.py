@@ -150,7 +150,7 @@ class SubsetTrees(TreeSelector, SubsetSelector):
                 if len(chosen) > free.k:
                     return TreeTrial(features, influence, float("nan"))
                 text = ranker.booster_.model_to_string()
-                n_queries, value = workers.sum("sums", text, np.array(features))
+                n_queries, value = workers.sum(MeasuredTrees.sums, text, np.array(features))
                 check_any_value(n_queries)
                 mean = orient(value / n_queries, parse_measure(self.measure))
                 return TreeTrial(features, influence, mean)

@@ -26,7 +26,7 @@ from ranksieve.parameters import AtLeastTwo, Count, Positive
 from ranksieve.progress import track
 from ranksieve.selectors.related.subsets import SubsetSelector
 from ranksieve.solvers.rankrls.model import Products, ridge
-from ranksieve.sums.held_out import check_any_value, orient
+from ranksieve.sums.held_out import MeasuredModels, check_any_value, orient
 
 DIGITS = 10  # decimals of objectives; later ones depend on the order of summation
 
@@ -120,12 +120,14 @@ class ParetoSelector(SubsetSelector):
             coefs[chosen, number] = ridge(products, chosen.tolist(), self.lam)
         return coefs
 
-    def _means(self, workers: Workers, coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _means(
+        self, workers: Workers[MeasuredModels], coefs: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Mean over held-out queries of each model's value, and of its loss against the first.
 
         Larger values are better, as in :class:`ranksieve.sums.held_out.Measured`.
         """
-        n_queries, values, losses = workers.sum("losses", coefs)
+        n_queries, values, losses = workers.sum(MeasuredModels.losses, coefs)
         check_any_value(n_queries)
         return np.round(values / n_queries, DIGITS), np.round(losses / n_queries, DIGITS)
 

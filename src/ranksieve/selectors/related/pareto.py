@@ -138,7 +138,9 @@ class MOFSRank(ParetoSelector):
         self.front_ = self._points(RedundancyPoint, front.masks, -shortfalls, redundancy)
         return choices.in_order(self._order(front.masks, products).tolist())
 
-    def _best_samples(self, train: Part, workers: Workers, rng: RandomState) -> list[Products]:
+    def _best_samples(
+        self, train: Part, workers: Workers[MeasuredModels], rng: RandomState
+    ) -> list[Products]:
         """Products of the samples of training queries that rank held-out queries best."""
         queries = counted_queries(train.source)
         if train.queries is not None:
@@ -154,7 +156,7 @@ class MOFSRank(ParetoSelector):
         return [drawn[position] for position in best_first[: self.n_samples]]
 
     def _search(
-        self, sample: Products, workers: Workers, rng: RandomState, choices: Choices
+        self, sample: Products, workers: Workers[MeasuredModels], rng: RandomState, choices: Choices
     ) -> Members:
         spread = np.sqrt(np.diag(sample.xx))
         spread[spread == 0] = 1.0
@@ -262,7 +264,11 @@ class RiskPareto(ParetoSelector):
         return choices.in_order([*order[chosen].tolist(), *order[~chosen].tolist()])
 
     def _search(
-        self, products: Products, workers: Workers, rng: RandomState, choices: Choices
+        self,
+        products: Products,
+        workers: Workers[MeasuredModels],
+        rng: RandomState,
+        choices: Choices,
     ) -> Members:
         every = np.ones((1, len(products.xy)), dtype=bool)
         all_features = self._weights(products, every)

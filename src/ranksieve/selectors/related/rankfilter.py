@@ -48,46 +48,32 @@ _REFERENCES = """
 """
 
 
-class ReliefSums:
-    """Statistic: each query's mean over documents of a Relief update.
+def sum_relief(
+    block: Block, by_ordering: bool, max_documents: int | None, seed: int
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Sums over queries of the mean over documents of a Relief update.
 
     If ``by_ordering``, signs of differences count (:class:`RankWrapper`), else their sizes
     (:class:`RankFilter`). The sample of at most ``max_documents`` of a query depends only on the
-    seed and on the number of the query.
+    seed and on the number of the query. Returns the weight of the queries used, the sum over them
+    (features,), and which features vary.
     """
-
-    title = "Neighbors"
-
-    def __init__(
-        self, block: Block, by_ordering: bool, max_documents: int | None, seed: int
-    ) -> None:
-        self.block = block
-        self.by_ordering = by_ordering
-        self.sampled = _sample(block, max_documents, seed)
-        self.query_weights = weights_of(block)
-
-    def sums(self) -> tuple[float, np.ndarray, np.ndarray]:
-        """Weight of the queries used, the sum over them (features,), and which features vary."""
-        n_features = self.block.X.shape[1]
-        n_queries, weights = 0.0, np.zeros(n_features)
-        varying = np.zeros(n_features, dtype=np.int64)
-        for chunk in chunks(self.block, most=CHUNK):
-            X = np.array(chunk.X, dtype=np.float64)
-            scale_dense(X, chunk.query_ptr, False, 0, len(chunk.query_ptr) - 1)
-            if not np.isfinite(X).all():
-                self.block.check_finite()
-            own = self.query_weights[chunk.queries]
-            varying += X[np.repeat(own > 0, np.diff(chunk.query_ptr))].any(axis=0)
-            n_queries += add_relief(
-                X,
-                self.block.y[chunk.rows],
-                chunk.query_ptr,
-                own,
-                self.sampled[chunk.rows],
-                self.by_ordering,
-                weights,
-            )
-        return n_queries, weights, varying
+    sampled, query_weights = _sample(block, max_documents, seed), weights_of(block)
+    n_features = block.X.shape[1]
+    n_queries, weights = 0.0, np.zeros(n_features)
+    varying = np.zeros(n_features, dtype=np.int64)
+    for chunk in chunks(block, most=CHUNK):
+        X = np.array(chunk.X, dtype=np.float64)
+        scale_dense(X, chunk.query_ptr, False, 0, len(chunk.query_ptr) - 1)
+        if not np.isfinite(X).all():
+            block.check_finite()
+        own = query_weights[chunk.queries]
+        varying += X[np.repeat(own > 0, np.diff(chunk.query_ptr))].any(axis=0)
+        labels = block.y[chunk.rows]
+        n_queries += add_relief(
+            X, labels, chunk.query_ptr, own, sampled[chunk.rows], by_ordering, weights
+        )
+    return n_queries, weights, varying
 
 
 def _sample(block: Block, most: int | None, seed: int) -> np.ndarray:
@@ -122,8 +108,7 @@ class _Relief(RankSelector):
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         seed = int(check_random_state(self.random_state).randint(2**31))
         parameters = self._by_ordering, self.max_documents, seed
-        with engine_of(source).start(ReliefSums, *parameters) as workers:
-            n_queries, weights, varying = workers.sum("sums")
+        n_queries, weights, varying = engine_of(source).sum(sum_relief, *parameters)
         if n_queries == 0:
             raise DataError(
                 "no document has both a neighbor of its own label and one of another label in its "

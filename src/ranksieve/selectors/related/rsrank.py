@@ -15,6 +15,7 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.embedded import NOT_PENALIZED, EmbeddedSelector
 from ranksieve.selectors.related.proximal import RowPenalty
 from ranksieve.selectors.related.standardized_loss import StandardizedLoss, standardized_loss
+from ranksieve.solvers.gradient.networks import TrainingLoss
 
 _LEAST = 1e-6  # length of a first step that only breaks ties
 
@@ -114,7 +115,7 @@ class RSRank(EmbeddedSelector):
         self, loss: StandardizedLoss, weights: np.ndarray, penalty: RowPenalty
     ) -> np.ndarray:
         random = check_random_state(self.random_state)
-        queries = np.concatenate(loss.workers.collect("informative_queries"))
+        queries = np.concatenate(loss.workers.collect(TrainingLoss.informative_queries))
         n_steps = 0
         for _ in range(self.epochs):
             shuffled = random.permutation(queries)

@@ -112,8 +112,8 @@ class SaliencySelector(ClusterSelector):
         ).fit(source)
         varies = varying_features(source)
         scale = np.where(varies, network.scale_, 0.0)
-        with engine_of(source).start(SaliencyMap) as workers:
-            sums, together = workers.sum("sums", network.weights_, scale, self.group_size)
+        parameters = network.weights_, scale, self.group_size
+        sums, together = engine_of(source).sum(sum_saliencies, *parameters)
         self.scores_ = sums / weight_of_rows(source)
         either = together.diagonal()[:, None] + together.diagonal() - together
         self.similarity_ = together / np.where(either > 0, either, 1)
@@ -134,33 +134,25 @@ class SaliencySelector(ClusterSelector):
         return [f"saliency {value:.3g}" for value in self.scores_[self.selected_]]
 
 
-class SaliencyMap:
-    """Statistic: saliencies of features, and how often pairs of features are salient together."""
+def sum_saliencies(
+    block: Block, weights: Weights, scale: np.ndarray, group_size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sum of saliencies, and the number of documents with both features of a pair in the group.
 
-    title = "Saliency"
-
-    def __init__(self, block: Block) -> None:
-        self.block = block
-
-    def sums(
-        self, weights: Weights, scale: np.ndarray, group_size: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Sum of saliencies, and the number of documents with both features of a pair in the group.
-
-        Documents count by the weights of their queries.
-        """
-        n = len(scale)
-        inner, bias, outer = weights
-        activate, derivative = ACTIVATIONS["tanh"]
-        total, together = np.zeros(n), np.zeros((n, n))
-        counts = row_weights_of(self.block, weights_of(self.block))[:, None]
-        for part in chunks(self.block, most=CHUNK):
-            slopes = derivative(activate(part.X @ inner + bias)) * outer
-            saliency = np.abs(slopes @ inner.T) * scale
-            total += (counts[part.rows] * saliency).sum(axis=0)
-            # Stable, so that ties go to the lowest index.
-            salient = np.argsort(-saliency, axis=1, kind="stable")[:, :group_size]
-            groups = np.zeros(saliency.shape)
-            np.put_along_axis(groups, salient, 1.0, axis=1)
-            together += groups.T @ (counts[part.rows] * groups)
-        return total, together
+    Documents count by the weights of their queries.
+    """
+    n = len(scale)
+    inner, bias, outer = weights
+    activate, derivative = ACTIVATIONS["tanh"]
+    total, together = np.zeros(n), np.zeros((n, n))
+    counts = row_weights_of(block, weights_of(block))[:, None]
+    for part in chunks(block, most=CHUNK):
+        slopes = derivative(activate(part.X @ inner + bias)) * outer
+        saliency = np.abs(slopes @ inner.T) * scale
+        total += (counts[part.rows] * saliency).sum(axis=0)
+        # Stable, so that ties go to the lowest index.
+        salient = np.argsort(-saliency, axis=1, kind="stable")[:, :group_size]
+        groups = np.zeros(saliency.shape)
+        np.put_along_axis(groups, salient, 1.0, axis=1)
+        together += groups.T @ (counts[part.rows] * groups)
+    return total, together

@@ -16,7 +16,7 @@ from ranksieve.solvers.gradient.networks import Standard, TrainingLoss, Weights
 class StandardizedLoss:
     """Mean loss, and its gradient by the weights of a model of standardized features."""
 
-    workers: Workers  # of TrainingLoss
+    workers: Workers[TrainingLoss]
     standard: Standard
     terms: float  # number of pairs or queries over which the loss is averaged
     varies: np.ndarray  # (features,): False if constant within every query of positive weight
@@ -26,7 +26,7 @@ class StandardizedLoss:
     ) -> tuple[float, Weights]:
         """Loss and gradient of all or of the given queries, always divided by all terms."""
         loss, *gradient = self.workers.sum(
-            "loss_and_gradient", self.standard.to_original(weights), queries
+            TrainingLoss.loss_and_gradient, self.standard.to_original(weights), queries
         )
         parts = [part / self.terms for part in self.standard.to_standardized(gradient)]
         parts[0][~self.varies] = 0.0  # any other value is due to rounding
@@ -46,6 +46,6 @@ def standardized_loss(
 ) -> Iterator[StandardizedLoss]:
     """Context manager that yields the loss and frees its memory at the end of the block."""
     with engine_of(source).start(TrainingLoss, loss, activation) as workers:
-        rows, total, terms = workers.sum("totals")
-        varies = workers.sum("count_varying") > 0
+        rows, total, terms = workers.sum(TrainingLoss.totals)
+        varies = workers.sum(TrainingLoss.count_varying) > 0
         yield StandardizedLoss(workers, Standard.of(rows, total, workers), terms, varies)

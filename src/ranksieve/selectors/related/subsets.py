@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from ranksieve.solvers.rankrls.model import Products
 from ranksieve.solvers.rankrls.ridge import RidgeRows
 from ranksieve.sums.densities import Part
 from ranksieve.sums.held_out import Measured
+
+Statistic = TypeVar("Statistic", bound=Measured)
 
 _LARGE_BLOCKS = 2**22  # bytes; larger blocks suit many quick rounds
 
@@ -64,12 +66,14 @@ class SubsetSelector(HeldOutSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    def _measuring_workers(self, statistic: type[Measured], held_out: Part) -> Workers:
+    def _measuring_workers(self, statistic: type[Statistic], held_out: Part) -> Workers[Statistic]:
         """Start workers that evaluate models on held-out queries."""
-        convention = get_convention(self.convention, self.ties)
-        parameters = parse_measure(self.measure), convention, held_out.queries
+        measure, convention = (
+            parse_measure(self.measure),
+            get_convention(self.convention, self.ties),
+        )
         engine = engine_of(held_out.source, smallest=_LARGE_BLOCKS)
-        return engine.start(statistic, *parameters)
+        return engine.start(statistic, measure, convention, held_out.queries)
 
 
 def free_features(choices: Choices, varies: np.ndarray) -> FreeFeatures:
@@ -85,7 +89,7 @@ def free_features(choices: Choices, varies: np.ndarray) -> FreeFeatures:
 def training_products(part: Part) -> Products:
     """Products of all features on some queries, from which RankRLS fits any subset."""
     with engine_of(part.source).start(RidgeRows, part.queries) as workers:
-        xx, xy = workers.sum("gram")
+        xx, xy = workers.sum(RidgeRows.gram)
     if not np.isfinite(xx).all():
         raise DataError(f"some features are too large to multiply; {SCALE_FIRST}")
     return Products(xx, xy, 0.0)  # the squared labels are not needed

@@ -74,7 +74,7 @@ class Ascent:
     spread. So the steps do not depend on the scale of a feature or on the rounding of a sum.
     """
 
-    workers: Workers  # of CombinationTrials
+    workers: Workers[CombinationTrials]
     n_queries: float  # number of queries, or their total weight
     units: np.ndarray  # (features,)
     n_steps: int  # number of weights to try in each direction
@@ -128,7 +128,9 @@ class Ascent:
         steps = self._steps(present)
         deltas = np.array([steps / self.units[feature] for feature in features])
         self.n_rounds += 1
-        value, trials = self.workers.sum("sums", node.combination, features, deltas, self.n_steps)
+        value, trials = self.workers.sum(
+            CombinationTrials.sums, node.combination, features, deltas, self.n_steps
+        )
         weights, values = [], []
         for feature, of_deltas, sums in zip(features, deltas, trials, strict=True):
             tried = present.get(feature, 0.0) + of_deltas

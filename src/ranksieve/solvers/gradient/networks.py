@@ -53,10 +53,10 @@ class Standard(NamedTuple):
     scale: np.ndarray
 
     @classmethod
-    def of(cls, rows: float, total: np.ndarray, workers: Workers) -> Standard:
+    def of(cls, rows: float, total: np.ndarray, workers: Workers[TrainingLoss]) -> Standard:
         """Moments of the features, from :meth:`TrainingLoss.totals`; constants are not scaled."""
         mean = total / rows
-        deviation = np.sqrt(workers.sum("squares", mean) / rows)
+        deviation = np.sqrt(workers.sum(TrainingLoss.squares, mean) / rows)
         varies = deviation > 1e-10 * np.abs(mean)  # a constant may differ from 0 by rounding
         return cls(mean, np.where(varies, deviation, 1.0))
 

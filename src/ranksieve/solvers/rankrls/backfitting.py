@@ -226,10 +226,10 @@ class BackfittedModel:
     error: float  # sum over queries of the leave-query-out error
     square: float  # sum of its square
 
-    def __init__(self, workers: Workers, lam: float, keeps_all: bool = True) -> None:
+    def __init__(self, workers: Workers[Backfitting], lam: float, keeps_all: bool = True) -> None:
         self.workers, self.lam = workers, lam
         self.keeps_all = keeps_all  # products of all features, instead of those of candidates
-        begun = workers.sum("begin")
+        begun = workers.sum(Backfitting.begin)
         self.n_varying, self.n_queries, self.weight, self.error, self.square = begun
         self.features: list[int] = []  # in the order in which they were added
         self.coefficients = np.empty(0)  # their weights
@@ -247,7 +247,7 @@ class BackfittedModel:
         self._ask_products(candidates)
         new_products = tuple(self._products[self._n_known :])
         self._n_known = len(self._products)
-        errors = self.error + self.workers.sum("changes", new_products, self.lam)
+        errors = self.error + self.workers.sum(Backfitting.changes, new_products, self.lam)
         return errors[np.searchsorted(self.candidates, candidates)]
 
     def _ask_products(self, features: np.ndarray) -> None:
@@ -256,12 +256,12 @@ class BackfittedModel:
             return
         self._is_current = True
         if self.keeps_all and len(self.candidates):
-            self._products.append(self.workers.sum("latest"))
+            self._products.append(self.workers.sum(Backfitting.latest))
             return
         self.candidates = np.arange(len(self.n_varying)) if self.keeps_all else features
         several = self.n_varying[self.candidates] > 1
         request = None if self.keeps_all else features
-        self._products = list(self.workers.sum("candidates", request, several))
+        self._products = list(self.workers.sum(Backfitting.candidates, request, several))
         self._n_known = 0
 
     def change(self, feature: int) -> None:
@@ -280,7 +280,7 @@ class BackfittedModel:
         self.features.append(feature)
         alone = self.n_varying[self.features] == 1
         self.error, self.square = self.workers.sum(
-            "accept", feature, alone, inner, self._xy, self.coefficients
+            Backfitting.accept, feature, alone, inner, self._xy, self.coefficients
         )
         self._is_current = False
 

@@ -137,7 +137,7 @@ def _codes(source: Source, categories: tuple[int, ...], most: int) -> list[np.nd
     if not categories:
         return []
     with engine_of(source).start(Categories, np.array(categories)) as workers:
-        parts = workers.collect("codes")
+        parts = workers.collect(Categories.codes)
     kept = []
     for position, feature in enumerate(categories):
         codes = np.concatenate([part[position][0] for part in parts])

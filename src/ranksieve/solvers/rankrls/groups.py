@@ -129,10 +129,14 @@ class GroupProducts:
     :class:`GroupLeaveQueryOut`, ``groups`` the columns of each group.
     """
 
-    def __init__(self, workers: Workers, groups: Sequence[Sequence[int] | np.ndarray]) -> None:
+    def __init__(
+        self, workers: Workers[GroupLeaveQueryOut], groups: Sequence[Sequence[int] | np.ndarray]
+    ) -> None:
         self.workers = workers
         self.groups = [np.asarray(group, dtype=np.intp) for group in groups]
-        flat, self.xy = workers.sum("own_products", self.groups)  # xy: all columns with labels
+        flat, self.xy = workers.sum(
+            GroupLeaveQueryOut.own_products, self.groups
+        )  # xy: all columns with labels
         ends = np.cumsum([len(group) ** 2 for group in self.groups])
         # Columns of each group that vary within some query, and their products with each other.
         self.columns, self.inner = [], []
@@ -151,7 +155,9 @@ class GroupProducts:
     def with_all(self, group: int) -> np.ndarray:
         """Products of a group's columns with all columns; computed once and kept."""
         if group not in self._with_all:
-            self._with_all[group] = self.workers.sum("products", self.columns[group])
+            self._with_all[group] = self.workers.sum(
+                GroupLeaveQueryOut.products, self.columns[group]
+            )
         return self._with_all[group]
 
 
@@ -195,7 +201,7 @@ class GroupModel:
         outer = self.products.xy[columns] - half[:, -1] @ half[:, :-1]
         groups = Groups(ptr, np.concatenate(inner), outer, self.lam)
         model = self._model._replace(half=half)
-        return self.products.workers.sum("addition_errors", model, columns, groups)
+        return self.products.workers.sum(GroupLeaveQueryOut.addition_errors, model, columns, groups)
 
     def removal_errors(self, candidates: Sequence[int]) -> np.ndarray:
         """Error after removing each of some groups of the model."""
@@ -229,7 +235,7 @@ class GroupModel:
 
     def _error(self, model: Fitted) -> tuple[float, float]:
         labels_only = model._replace(half=model.half[:, -1:])
-        return self.products.workers.sum("error", labels_only)
+        return self.products.workers.sum(GroupLeaveQueryOut.error, labels_only)
 
 
 def _leave_out(rotated: np.ndarray, within: np.ndarray) -> np.ndarray:

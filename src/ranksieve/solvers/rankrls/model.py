@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from ranksieve.engine import Workers
-from ranksieve.solvers.rankrls.residuals import Change
+from ranksieve.solvers.rankrls.residuals import Change, LeaveQueryOut, ReplayedLeaveQueryOut
 from ranksieve.sums.checks import finite
 
 
@@ -32,7 +32,7 @@ class Model:
     error: float  # sum over queries of the leave-query-out error
     square: float  # sum of its square
 
-    def __init__(self, workers: Workers, products: Products, lam: float) -> None:
+    def __init__(self, workers: Workers[Any], products: Products, lam: float) -> None:
         self.workers = workers
         self.xx, self.xy, _ = products
         self.lam = lam
@@ -66,7 +66,9 @@ class Model:
         """Error after removing each of some features of the model."""
         chosen = self.features
         inner = self._inner()
-        errors = self.workers.sum("removal_errors", np.array(chosen), inner, self.xy[chosen])
+        errors = self.workers.sum(
+            LeaveQueryOut.removal_errors, np.array(chosen), inner, self.xy[chosen]
+        )
         return errors[[chosen.index(feature) for feature in candidates]]
 
     @property
@@ -75,10 +77,10 @@ class Model:
         return solve_triangular(self._factor, self._labels, trans="T", lower=True)
 
     def _start(self) -> None:
-        self._take(*self.workers.sum("begin", self.lam, self._inverse, self._d))
+        self._take(*self.workers.sum(LeaveQueryOut.begin, self.lam, self._inverse, self._d))
 
     def _move(self, change: Change) -> None:
-        self._take(*self.workers.sum("change", change, self._inverse, self._d))
+        self._take(*self.workers.sum(LeaveQueryOut.change, change, self._inverse, self._d))
 
     def _take(self, errors: np.ndarray, error: float, square: float) -> None:
         self.errors, self.error, self.square = errors, error, square
@@ -106,15 +108,19 @@ class ReplayedModel(Model):
 
     def _start(self) -> None:
         self._history = np.empty((0, len(self.xy)))
-        self._set_errors(*self.workers.sum("start", self.lam))
+        self._set_errors(*self.workers.sum(ReplayedLeaveQueryOut.start, self.lam))
 
     def _move(self, change: Change) -> None:
-        found = self.workers.sum("apply_change", change, self._history[:, change.feature].copy())
+        found = self.workers.sum(
+            ReplayedLeaveQueryOut.apply_change, change, self._history[:, change.feature].copy()
+        )
         self._history = np.concatenate([self._history, change.t[None]])
         self._set_errors(*found)
 
     def _set_errors(self, error: float, square: float) -> None:
-        errors = self.workers.sum("errors", None, self._history, self._inverse, self._d)
+        errors = self.workers.sum(
+            ReplayedLeaveQueryOut.errors, None, self._history, self._inverse, self._d
+        )
         self._take(errors, error, square)
 
 
@@ -125,26 +131,28 @@ class SampledModel:
     :class:`ranksieve.solvers.rankrls.residuals.ReplayedLeaveQueryOut`.
     """
 
-    def __init__(self, workers: Workers, lam: float) -> None:
+    def __init__(self, workers: Workers[ReplayedLeaveQueryOut], lam: float) -> None:
         self.workers = workers
         self.lam = lam
         self.features: list[int] = []
         self._factor = np.empty((0, 0))
         self._labels = np.empty(0)
-        self.error, self.square = workers.sum("start", lam)
+        self.error, self.square = workers.sum(ReplayedLeaveQueryOut.start, lam)
         self._seen: tuple[Any, ...] = ([],)
 
     def addition_errors(self, candidates: np.ndarray) -> np.ndarray:
         """Errors after adding each of some features; infinite for constant ones."""
         model = np.array(self.features, dtype=np.intp)
-        with_model, own, with_labels = self.workers.sum("products", candidates, model)
+        with_model, own, with_labels = self.workers.sum(
+            ReplayedLeaveQueryOut.products, candidates, model
+        )
         half = solve_triangular(self._factor, with_model, lower=True)
         inverse = 1.0 + (own - (half**2).sum(axis=0)) / self.lam
         d = (with_labels - self._labels @ half) / (self.lam * inverse)
         # Features were only added, so the current factor contains t of each change.
         history = half / np.diag(self._factor)[:, None]
         self._seen = candidates.tolist(), half, with_labels, inverse, d, history
-        errors = self.workers.sum("errors", candidates, history, inverse, d)
+        errors = self.workers.sum(ReplayedLeaveQueryOut.errors, candidates, history, inverse, d)
         return np.where(own > 0, errors, np.inf)
 
     def change(self, feature: int) -> None:
@@ -160,7 +168,7 @@ class SampledModel:
             feature, model, weights, float(inverse[position]), float(d[position]), np.empty(0)
         )
         self.error, self.square = self.workers.sum(
-            "apply_change", change, history[:, position].copy()
+            ReplayedLeaveQueryOut.apply_change, change, history[:, position].copy()
         )
         corner = np.sqrt(self.lam * inverse[position])
         bigger = np.zeros((len(half) + 1, len(half) + 1))

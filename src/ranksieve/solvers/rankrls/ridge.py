@@ -49,7 +49,7 @@ def decompose(xx: np.ndarray, xy: np.ndarray) -> Decomposition:
 def decompose_features(source: Source) -> Decomposition:
     """Decompose the products of centered features of a source."""
     with engine_of(source).start(RidgeRows) as workers:
-        return decompose(*workers.sum("gram"))
+        return decompose(*workers.sum(RidgeRows.gram))
 
 
 class RidgeRows:

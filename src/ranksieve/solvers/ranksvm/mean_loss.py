@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -28,6 +28,9 @@ from ranksieve.engine import (
 from ranksieve.solvers.ranksvm.losses import SquaredHinge, float_parts
 from ranksieve.sums.chunks import CHUNK, chunks, count_varying
 from ranksieve.threads import limit_blas_threads
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _BLOCK = 2**20  # bytes; for smaller blocks, calling a worker takes longer than its work
 
@@ -127,7 +130,6 @@ class MeanLoss:
     .. math:: \frac1P \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2
 
     Initially all weights are 0, and the loss is 1. Pairs count by the weights of their queries.
-    ``workers`` are those of :class:`ActiveSet`.
     """
 
     varies: np.ndarray  # (features,): within some query with pairs and a positive weight
@@ -135,33 +137,39 @@ class MeanLoss:
     # by the number of their pairs; 1 for features that do not vary.
     deviations: np.ndarray
 
-    def __init__(self, source: Source, workers: Workers) -> None:
+    def __init__(self, source: Source, workers: Workers[ActiveSet]) -> None:
         self.source, self.workers = source, workers
-        self.scale = 2.0 / workers.sum("totals")[0]  # the statistic is half of the sum
+        self.scale = 2.0 / workers.sum(ActiveSet.totals)[0]  # the statistic is half of the sum
         self.n_features = source.n_features
-        self.varies = workers.sum("count_varying") > 0
+        self.varies = workers.sum(ActiveSet.count_varying) > 0
         # A pair is counted in two documents.
-        variances = workers.sum("hessian_diagonal") * self.scale / 4
+        variances = workers.sum(ActiveSet.hessian_diagonal) * self.scale / 4
         squares = variances[self.varies]
         if not ((squares >= np.finfo(np.float64).tiny) & np.isfinite(squares)).all():
             raise DataError(f"some features are too large or too small to multiply; {SCALE_FIRST}")
         self.deviations = np.where(self.varies, np.sqrt(variances), 1.0)
 
-    def mean(self, method: str, *arguments: Any) -> Any:
+    def mean(
+        self,
+        method: Callable[Concatenate[ActiveSet, P], T],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> T:
         """Result of a method of :class:`ActiveSet`, or all of them, as a mean over all pairs."""
-        sums = self.workers.sum(method, *arguments)
+        sums: Any = self.workers.sum(method, *arguments, **named)
         if isinstance(sums, tuple):
-            return tuple(self.scale * part for part in sums)
-        return self.scale * sums
+            sums = tuple(self.scale * part for part in sums)
+            return cast(T, sums)
+        return cast(T, self.scale * sums)
 
     def set_active(self, columns: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Move to weights ``w`` of some features, all others being 0; return loss and slopes."""
         keep = fits_in_memory(self.source, 8 * self.source.n_rows * len(columns))
-        return self.mean("set_active", columns, keep, w)
+        return self.mean(ActiveSet.set_active, columns, keep, w)
 
     def full_gradient(self) -> np.ndarray:
         """Slopes by the weights of all features; 0 for those that do not vary."""
-        return np.where(self.varies, self.mean("full_gradient"), 0.0)
+        return np.where(self.varies, self.mean(ActiveSet.full_gradient), 0.0)
 
     def make_loss_and_gradient(
         self, scales: np.ndarray
@@ -176,7 +184,7 @@ class MeanLoss:
 
         def loss_and_gradient(weights: np.ndarray) -> tuple[float, np.ndarray]:
             at = (weights / scales)[columns]
-            loss, own = self.mean("loss_and_gradient_at", at)
+            loss, own = self.mean(ActiveSet.loss_and_gradient_at, at)
             slopes = np.zeros(self.n_features)
             slopes[columns] = own / scales[columns]
             return loss, slopes

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ranksieve.data import DataError
 from ranksieve.data.fitted import SCALE_FIRST
 from ranksieve.engine import Workers
+from ranksieve.solvers.ranksvm.losses import Hinge, SquaredHinge
 
 _LINE = 25  # most trials along a Newton step; near the solution the first one is enough
 _LEVEL = 1e-3  # fraction of the initial derivative at which a line search ends
@@ -36,7 +37,7 @@ class Solution(NamedTuple):
 class Solver(ABC):
     """A minimizer; ``scale`` divides C."""
 
-    def __init__(self, workers: Workers, scale: float) -> None:
+    def __init__(self, workers: Workers[Any], scale: float) -> None:
         self.workers, self.scale = workers, scale
 
     def solve(self, C: float, start: np.ndarray, tol: float, max_iter: int) -> Solution:
@@ -69,21 +70,21 @@ class Newton(Solver):
     """Truncated Newton steps for the squared hinge loss."""
 
     def _steps(self, C: float, w: np.ndarray, tol: float) -> Iterator[Any]:
-        loss, slope = self.workers.sum("loss_and_gradient_at", w)
+        loss, slope = self.workers.sum(SquaredHinge.loss_and_gradient_at, w)
         diagonal, least, smallest = None, np.inf, np.inf
         while True:
             gradient = w + C * slope
-            objective, gap = 0.5 * w @ w + C * loss, 0.5 * gradient @ gradient
+            objective, gap = float(0.5 * w @ w + C * loss), float(0.5 * gradient @ gradient)
             yield w, objective, gap
             # Where features are large, the gap falls on after the objective has no more digits.
             if objective >= least and gap > 0.5 * smallest:
                 return
             least, smallest = min(least, objective), min(smallest, gap)
             if diagonal is None:
-                diagonal = 1 + C * self.workers.sum("hessian_diagonal")
+                diagonal = 1 + C * self.workers.sum(SquaredHinge.hessian_diagonal)
             step = self._direction(C, gradient, diagonal, min(0.1, np.sqrt(gap / objective)))
             w = w + self._line_search(C, w, step, gradient @ step) * step
-            loss, slope = self.workers.sum("loss_and_gradient")
+            loss, slope = self.workers.sum(SquaredHinge.loss_and_gradient)
 
     def _direction(
         self, C: float, gradient: np.ndarray, diagonal: np.ndarray, tol: float
@@ -93,7 +94,9 @@ class Newton(Solver):
         direction = residual / diagonal
         square = residual @ direction
         for _ in range(2 * len(gradient) + 10):
-            hessian_times = direction + C * self.workers.sum("hessian_product", direction)
+            hessian_times = direction + C * self.workers.sum(
+                SquaredHinge.hessian_product, direction
+            )
             length = square / (direction @ hessian_times)
             step = step + length * direction
             residual = residual - length * hessian_times
@@ -106,28 +109,28 @@ class Newton(Solver):
     def _line_search(self, C: float, w: np.ndarray, step: np.ndarray, slope: float) -> float:
         """Step length by Newton's method for the derivative, within brackets around its zero."""
         low, high, t = 0.0, np.inf, 1.0
-        derivative = self.workers.sum("search_direction", step)
+        derivative = self.workers.sum(SquaredHinge.search_direction, step)
         for _ in range(_LINE):
             own = (w + t * step) @ step + C * derivative
             if abs(own) <= _LEVEL * abs(slope):
                 break
             low, high = (t, high) if own < 0 else (low, t)
-            t -= own / (step @ step + C * self.workers.sum("line_curvature"))
+            t -= own / (step @ step + C * self.workers.sum(SquaredHinge.line_curvature))
             if not low < t < high:
                 t = 2 * low if high == np.inf else 0.5 * (low + high)
-            derivative = self.workers.sum("line_derivative", t)
+            derivative = self.workers.sum(SquaredHinge.line_derivative, t)
         return t
 
 
 class CuttingPlanes(Solver):
     """Cutting planes for the hinge loss; they hold for every C, so they are kept between solves."""
 
-    def __init__(self, workers: Workers, scale: float) -> None:
+    def __init__(self, workers: Workers[Hinge], scale: float) -> None:
         super().__init__(workers, scale)
         self.planes = np.zeros((0, 0))
 
     def _steps(self, C: float, w: np.ndarray, tol: float) -> Iterator[Any]:
-        a, b = self.workers.sum("start_at", w)
+        a, b = self.workers.sum(Hinge.start_at, w)
         objective, bound = 0.5 * w @ w + C * (b - a @ w), 0.0
         if len(self.planes) == 0:  # the first plane says that the loss is not negative
             self.planes, self.offsets = np.zeros((1, len(w))), np.zeros(1)
@@ -144,7 +147,7 @@ class CuttingPlanes(Solver):
             t, objective = self._line_search(C, w, step, objective)
             if (objective, bound) == before:
                 return
-            a, b = self.workers.sum("step_and_cut", t, t + _BEYOND * (1 - t))
+            a, b = self.workers.sum(Hinge.step_and_cut, t, t + _BEYOND * (1 - t))
             w = w + t * step
 
     def _add(self, a: np.ndarray, b: float) -> None:
@@ -167,12 +170,12 @@ class CuttingPlanes(Solver):
         best, least = 0.0, objective
         for trial in range(_LINE_PLANES):
             at = (
-                self.workers.sum("line_loss_and_derivative", t)
+                self.workers.sum(Hinge.line_loss_and_derivative, t)
                 if trial
-                else self.workers.sum("search_direction", step)
+                else self.workers.sum(Hinge.search_direction, step)
             )
             new_w = w + t * step
-            value = 0.5 * new_w @ new_w + C * at[0]
+            value = float(0.5 * new_w @ new_w + C * at[0])
             best, least = (t, value) if value < least else (best, least)
             low, high = (t, high) if new_w @ step + C * at[1] < 0 else (low, t)
             t = 2 * low if high == np.inf else 0.5 * (low + high)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ranksieve.solvers.ranksvm.mean_loss import MeanLoss
+from ranksieve.solvers.ranksvm.mean_loss import ActiveSet, MeanLoss
 from ranksieve.solvers.ranksvm.penalties import Penalty, Weighted
 
 _FALL = 1e-4  # fraction of the expected decrease that a step must reach
@@ -75,7 +75,7 @@ class SparseNewton:
     def curvature(self, feature: int) -> float:
         """Second derivative of the loss by the weight of a feature, where all weights are 0."""
         self.loss.set_active(np.array([feature]), np.zeros(1))
-        return float(self.loss.mean("hessian")[0, 0])
+        return float(self.loss.mean(ActiveSet.hessian)[0, 0])
 
     def solve(self, penalty: Penalty, tol: float = 1e-8, max_iter: int = 1000) -> Minimum:
         """Minimize, starting from the last solution."""
@@ -144,7 +144,7 @@ class SparseNewton:
             wrong = penalty.violation(v, slopes) > limits
             if n_iter == max_iter or not wrong.any():
                 break
-            H = self.loss.mean("hessian")
+            H = self.loss.mean(ActiveSet.hessian)
             new = None
             if not wrong[v == 0].any():
                 new = self._newton_step(v, slopes, H, penalty, objective)
@@ -153,7 +153,7 @@ class SparseNewton:
             if new is None:
                 break
             v = new
-            loss, slopes = self.loss.mean("loss_and_gradient")
+            loss, slopes = self.loss.mean(ActiveSet.loss_and_gradient)
             n_iter += 1
         return v, objective, n_iter
 
@@ -174,10 +174,10 @@ class SparseNewton:
         best = least_quadratic(H, slopes - H @ v, tangents, v, 0.1 * limits)
         step = best - v
         expected = slopes @ step + tangents.value(best) - tangents.value(v)
-        t, loss = 1.0, self.loss.mean("loss_after", step)
+        t, loss = 1.0, self.loss.mean(ActiveSet.loss_after, step)
         while not _decreases_enough(loss + penalty.value(v + t * step), objective, t * expected):
             t *= 0.5
-            loss = self.loss.mean("line_loss", t)
+            loss = self.loss.mean(ActiveSet.line_loss, t)
             if t < _SHORTEST:
                 return None
         return best if t == 1 else v + t * step
@@ -202,10 +202,10 @@ class SparseNewton:
         new = v + step
         if np.any(np.sign(new) != np.sign(v)):
             return None
-        reached = self.loss.mean("loss_after", step) + penalty.value(new)
+        reached = self.loss.mean(ActiveSet.loss_after, step) + penalty.value(new)
         decreases = _decreases_enough(reached, objective, gradient @ step[support])
         if not decreases:
-            self.loss.mean("line_loss", 0.0)
+            self.loss.mean(ActiveSet.line_loss, 0.0)
         return new if decreases else None
 
 
