@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from ranksieve import RankingData, limit_threads
+from ranksieve.cli import main
 from ranksieve.engine import Source
 from ranksieve.engine.dask import connect
 from ranksieve.io.shards import open_shards, write_shards
@@ -77,6 +78,22 @@ def mq2008_dir() -> Path:
     if not (root / "MQ2008" / "S1.txt").is_file():
         pytest.skip(f"needs MQ2008 in {root} (set RANKSIEVE_DATA)")
     return root / "MQ2008"
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command in this process: its status, output and errors."""
+
+    def run_command(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        output = capsys.readouterr()
+        code = stop.value.code
+        if isinstance(code, str):  # as the interpreter does: print it and fail
+            return 1, output.out, output.err + code
+        return code or 0, output.out, output.err
+
+    return run_command
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from ranksieve import (
     write_letor,
     write_parquet,
 )
-from ranksieve.cli import main
 from ranksieve.datasets.opening import title_of
 from ranksieve.io.shards import open_shards
 from ranksieve.metrics import evaluate
@@ -46,30 +45,10 @@ def text_file(tmp_path):
     return path
 
 
-def runner(capsys):
-    """Function that runs a command and returns status, output and errors."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        output = capsys.readouterr()
-        code = stop.value.code
-        if isinstance(code, str):  # as the interpreter does: print it and fail
-            return 1, output.out, output.err + code
-        return code or 0, output.out, output.err
-
-    return run
-
-
 def options_of(parameters):
     """Parameters as options of a command."""
     pairs = ((name, json.dumps(value)) for name, value in parameters.items())
     return [part for name, value in pairs for part in ("--param", f"{name}={value}")]
-
-
-@pytest.fixture
-def run(capsys):
-    return runner(capsys)
 
 
 def test_inspect(run, text_file):

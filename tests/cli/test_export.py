@@ -8,13 +8,7 @@ import pytest
 from ranksieve import RankingData, load_model, write_letor, write_parquet
 from ranksieve.export import TARGETS
 from ranksieve.io.letor import read_scores
-from tests.cli.test_data_commands import runner
 from tests.export.trained import NAMES, ranker_of, rows_for
-
-
-@pytest.fixture
-def run(capsys):
-    return runner(capsys)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import pytest
 from ranksieve import DataError, RankingData, read_letor, read_parquet
 from ranksieve.datasets.opening import open_data
 from ranksieve.io.shards import open_shards
-from tests.cli.test_data_commands import runner
 
 LINES = [
     {"qid": "rambo", "search": 1, "docs": [
@@ -24,11 +23,6 @@ Log of Solr: query id 'qid', document id 'id'
 Judgments: TREC qrels
 Dropped: 1 document without a judgment
 """
-
-
-@pytest.fixture
-def run(capsys):
-    return runner(capsys)
 
 
 @pytest.fixture

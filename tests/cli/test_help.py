@@ -5,18 +5,17 @@ import re
 import pytest
 
 from ranksieve.cli import app
-from tests.cli.test_data_commands import runner
 
 NAMES = [command.name or command.callback.__name__ for command in app.registered_commands]
 
 
 @pytest.fixture
-def help_of(capsys, monkeypatch):
+def help_of(run, monkeypatch):
     """The help of a command as one line."""
     monkeypatch.setenv("COLUMNS", "200")
 
     def show(name):
-        status, text, _ = runner(capsys)(name, "--help")
+        status, text, _ = run(name, "--help")
         assert status == 0
         return " ".join(text.split()).replace("- ", "-")  # broken words
 

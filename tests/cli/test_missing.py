@@ -11,7 +11,6 @@ from ranksieve.io.selection import read_selection
 from ranksieve.io.shards import open_shards
 from ranksieve.rankers import load_model
 from ranksieve.selectors.registry import make_selector
-from tests.cli.test_data_commands import runner
 
 
 class Output(NamedTuple):
@@ -20,11 +19,11 @@ class Output(NamedTuple):
 
 
 @pytest.fixture
-def run(capsys):
+def run(run):
     """Run a command that ends with the given status."""
 
     def run_with(*arguments, code=0):
-        status, *output = runner(capsys)(*arguments)
+        status, *output = run(*arguments)
         assert status == code, output
         return Output(*output)
 

@@ -15,7 +15,6 @@ from ranksieve.rankers import LambdaMART, as_ranker
 from ranksieve.rankers.parameter_files import parameters_from, read_parameters
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.study import load_study
-from tests.cli.test_data_commands import runner
 
 MODULE = '''
 """Somebody's code."""
@@ -60,11 +59,6 @@ number = 3
 
 SMALL = dict(n_informative=3, n_redundant=2, n_noise=3, docs_per_query=(3, 10))
 FEW = ("--ks", "2", "--protocol", "kfold:3", "--seeds", "1", "--no-baselines", "--no-figures")
-
-
-@pytest.fixture
-def run(capsys):
-    return runner(capsys)
 
 
 @pytest.fixture(scope="module")

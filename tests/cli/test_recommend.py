@@ -9,7 +9,6 @@ from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.io.letor import write_letor
 from ranksieve.io.parquet import write_parquet
 from ranksieve.rankers import RankRLS
-from tests.cli.test_data_commands import runner
 
 NAMES = ["<b>x</b>", "$x$", '=1+1"', "a,b", "tab\there", "plain"]
 
@@ -37,28 +36,28 @@ def files(data, tmp_path_factory):
 
 
 @pytest.fixture
-def runs(capsys):
+def runs(run):
     """Run a command that succeeds; returns its output."""
 
-    def run(*arguments):
-        status, output, errors = runner(capsys)(*arguments)
+    def run_well(*arguments):
+        status, output, errors = run(*arguments)
         assert status == 0, errors
         return output
 
-    return run
+    return run_well
 
 
 @pytest.fixture
-def fails(capsys):
+def fails(run):
     """Run a command that fails; returns what it says."""
 
-    def run(*arguments):
-        status, _, errors = runner(capsys)(*arguments)
+    def run_badly(*arguments):
+        status, _, errors = run(*arguments)
         assert status in (1, 2)
         assert "Traceback" not in errors
         return " ".join(errors.split())
 
-    return run
+    return run_badly
 
 
 QUICK = ("--ranker", "rankrls", "--selectors", "greedy-rankrls,top", "--no-figures")
@@ -98,7 +97,7 @@ def test_models_with_missing_values(runs, tmp_path):
     runs("export", out / "model.json", *target, "--verify", path)
 
 
-def test_the_exit_status_tells_that_the_margin_is_broken(runs, capsys, files, data, tmp_path):
+def test_the_exit_status_tells_that_the_margin_is_broken(runs, run, files, data, tmp_path):
     out = tmp_path / "out"
     runs("recommend", files / "data.txt", *QUICK, "--margin", "5%", "--out", out)
     kept = json.loads((out / "recommendation.json").read_text())["features"]
@@ -110,8 +109,8 @@ def test_the_exit_status_tells_that_the_margin_is_broken(runs, capsys, files, da
         RankingData(X, y, data.qid),
         tmp_path / "gone.txt",
     )
-    status, text, _ = runner(capsys)("check", out, tmp_path / "gone.txt", "--n-features", "6")
-    found = json.loads(runner(capsys)("check", out, tmp_path / "gone.txt", "--format", "json")[1])
+    status, text, _ = run("check", out, tmp_path / "gone.txt", "--n-features", "6")
+    found = json.loads(run("check", out, tmp_path / "gone.txt", "--format", "json")[1])
     assert status == int(found["is_broken"]) == 1
     assert "is broken: recommend again" in text
 

@@ -34,14 +34,9 @@ from ranksieve.selectors import (
     Similarity,
 )
 from ranksieve.selectors.registry import SELECTORS, make_selector
-from tests.cli.test_data_commands import options_of, runner
+from tests.cli.test_data_commands import options_of
 from tests.io.test_letor import assert_identical
 from tests.processes import forked_workers
-
-
-@pytest.fixture
-def run(capsys):
-    return runner(capsys)
 
 
 @pytest.fixture

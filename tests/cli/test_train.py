@@ -19,12 +19,7 @@ from ranksieve.io.letor import read_scores
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankSVM
 from ranksieve.rankers.registry import RANKERS, make_ranker
-from tests.cli.test_data_commands import options_of, runner
-
-
-@pytest.fixture
-def run(capsys):
-    return runner(capsys)
+from tests.cli.test_data_commands import options_of
 
 
 @pytest.fixture(scope="module")

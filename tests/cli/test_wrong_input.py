@@ -13,14 +13,8 @@ import pytest
 from ranksieve import make_ranking, write_letor
 from ranksieve.cli import main
 from ranksieve.rankers import RankSVM
-from tests.cli.test_data_commands import runner
 
 DATA, _ = make_ranking(6, docs_per_query=4, n_informative=2, n_redundant=0, n_noise=1)
-
-
-@pytest.fixture
-def run(capsys):
-    return runner(capsys)
 
 
 @pytest.fixture

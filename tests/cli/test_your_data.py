@@ -9,16 +9,10 @@ import pytest
 from ranksieve import make_ranking, read_csv, read_parquet
 from ranksieve.data.columns import Columns
 from ranksieve.io.shards import open_shards
-from tests.cli.test_data_commands import runner
 
 OPTIONS = ("--selectors", "top", "--rankers", "rankrls", "--ks", "2", "--seeds", "1")
 QUICK = (*OPTIONS, "--param", "rankrls.lam=1", "--no-figures")
 NOTE = "Columns: label = relevance, query = query_id, weight = weight; "
-
-
-@pytest.fixture
-def run(capsys):
-    return runner(capsys)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,6 @@ from ranksieve.reproduction.papers.fs_ed import GRIDS, MEASURE
 from ranksieve.selectors import FSBFS, FSED
 from ranksieve.significance import holm, paired_t_test
 from ranksieve.study import results  # Outcomes is no class of tests
-from tests.cli.test_data_commands import runner
 from tests.reproduction.printing import shown
 from tests.reproduction.test_collections import write_collection
 
@@ -167,13 +166,12 @@ def directory(tmp_path_factory):
 
 
 class TestOtherCollections:
-    def test_all_of_it(self, capsys, directory, tmp_path, monkeypatch):
+    def test_all_of_it(self, run, directory, tmp_path, monkeypatch):
         # Saves time. Which numbers of features are tried is seen in another test.
         monkeypatch.setitem(PAPER.study, "ks", (1, 2, 4, "all"))
         monkeypatch.setitem(GRIDS["ranksvm-struct"], "C", [0.01, 1.0])
         for name, rounds in (("rankboost", "n_rounds"), ("lambdamart", "n_estimators")):
             monkeypatch.setitem(PAPER.study["parameters"][name], rounds, 20)
-        run = runner(capsys)
         kept = tmp_path / "kept"
         command = ["reproduce", "fs-ed", "--data", directory, "--out", kept, "--seeds", 1]
         status, output, errors = run(*command)

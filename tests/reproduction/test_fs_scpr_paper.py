@@ -21,7 +21,6 @@ from ranksieve.reproduction.training import best_weights
 from ranksieve.selectors import FSMRank
 from ranksieve.selectors.registry import SELECTORS as REGISTERED
 from ranksieve.study.results import BASE
-from tests.cli.test_data_commands import runner
 from tests.reproduction.printing import shown
 from tests.reproduction.test_collections import write_collection
 
@@ -367,8 +366,7 @@ class TestFSMRank:
         assert found.n_features == [np.mean(kept)]
 
 
-def test_the_command(capsys, directory, mq2008_dir):
-    run = runner(capsys)
+def test_the_command(run, directory, mq2008_dir):
     command = ["reproduce", "fs-scpr", "--data", mq2008_dir, "--method", "all", "--format", "json"]
     status, output, _ = run(*command)
     assert status == 0

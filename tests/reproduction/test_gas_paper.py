@@ -18,7 +18,6 @@ from ranksieve.reproduction.statements import (
     weak_alone,
 )
 from ranksieve.study import results  # Outcomes is no class of tests
-from tests.cli.test_data_commands import runner
 from tests.reproduction.printing import shown
 from tests.reproduction.test_collections import write_collection, write_like_ohsumed
 
@@ -182,13 +181,13 @@ def directory(tmp_path_factory):
 
 
 class TestOtherCollections:
-    def test_all_of_it(self, capsys, directory, tmp_path, monkeypatch):
+    def test_all_of_it(self, run, directory, tmp_path, monkeypatch):
         kept = tmp_path / "kept"
         assert ("MAP", *(f"NDCG@{k}" for k in range(1, 11))) == MEASURES
         few = ("MAP", "NDCG@10")  # saves time
         monkeypatch.setitem(PAPERS, "gas", replace(PAPER, measures=few))
         command = ["reproduce", "gas", "--data", directory, "--out", kept]
-        status, output, errors = runner(capsys)(*command, "--seeds", 1)
+        status, output, errors = run(*command, "--seeds", 1)
         assert (status, errors) == (0, "")
         figures = {path.stem for path in (kept / "figures").iterdir()}
         assert {"importance", "similarity"} < figures
@@ -238,8 +237,8 @@ class TestOHSUMED:
         command = ["reproduce", "gas", "--data", like_ohsumed, "--seeds", 1, "--ranker", RANKER]
         return [*command, "--format", "json"]
 
-    def test_only_the_top_grade_counts(self, capsys, command):
-        status, output, errors = runner(capsys)(*command)
+    def test_only_the_top_grade_counts(self, run, command):
+        status, output, errors = run(*command)
         assert (status, errors) == (0, "")
         found = json.loads(output)
         assert (found["known_as"], found["convention"]) == ("OHSUMED", "standard:2")
@@ -256,6 +255,6 @@ class TestOHSUMED:
         assert "This collection has the size of OHSUMED, but values that are" in text
         assert "Nothing is published about OHSUMED (not normalized)" in text
 
-    def test_unless_another_convention_is_asked_for(self, capsys, command):
-        found = json.loads(runner(capsys)(*command, "--convention", "letor3")[1])
+    def test_unless_another_convention_is_asked_for(self, run, command):
+        found = json.loads(run(*command, "--convention", "letor3")[1])
         assert (found["known_as"], found["convention"]) == ("OHSUMED", "letor3")

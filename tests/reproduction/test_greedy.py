@@ -27,7 +27,6 @@ from ranksieve.reproduction.papers.greedy_rankrls import (
     RANKSVM,
 )
 from ranksieve.selectors import GreedyRankRLSCV
-from tests.cli.test_data_commands import runner
 from tests.reproduction.printing import shown
 from tests.reproduction.test_collections import write_collection
 
@@ -35,11 +34,6 @@ METHODS = (GREEDY, FULL)
 FORMATS = {"markdown": to_markdown, "latex": to_latex, "csv": to_csv}
 PUBLISHED = {method: ON_FOLDS["MQ2008"][method] for method in METHODS}
 PUBLISHED_CHOICES = CHOICES["MQ2008"]
-
-
-@pytest.fixture
-def run(capsys):
-    return runner(capsys)
 
 
 @pytest.fixture(scope="session")

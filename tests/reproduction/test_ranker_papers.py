@@ -15,7 +15,6 @@ from ranksieve.reproduction import PAPERS, MethodOutcome, Reproduction, reproduc
 from ranksieve.reproduction.collections import CollectionFacts
 from ranksieve.reproduction.outcomes import Number
 from ranksieve.reproduction.papers import rankers as letor
-from tests.cli.test_data_commands import runner
 from tests.reproduction.printing import shown
 from tests.reproduction.test_collections import write_collection
 
@@ -27,11 +26,6 @@ MQ2008 = CollectionFacts("MQ2008", "MQ2008", "letor4", 784, 46)
 AVERAGED = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "MAP")
 WITH_TARGETS = list(MEANS)
 REPEATED = [name for name, row in ROWS.items() if row.tolerance is not None]
-
-
-@pytest.fixture
-def run(capsys):
-    return runner(capsys)
 
 
 @pytest.fixture(scope="module")

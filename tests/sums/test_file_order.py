@@ -12,7 +12,6 @@ from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet
 from ranksieve.study import Study, load_study
 from ranksieve.sums.file_order import compare_with_chance, file_order
 from ranksieve.sums.inspection import inspect
-from tests.cli.test_data_commands import runner
 
 LEAKING = ["letor3", "letor4", "mslr", "lightgbm", "xgboost", "ranklib"]
 QUICK = dict(selectors=["top"], rankers=["rankrls"], ks=[1, 2], seeds=1)
@@ -80,11 +79,10 @@ def near(order):
 
 
 class TestInspect:
-    def test_it_says_so(self, capsys, sorted_by_label, tmp_path):
+    def test_it_says_so(self, run, sorted_by_label, tmp_path):
         path = tmp_path / "data.txt"
         write_letor(sorted_by_label, path)
         found = inspect(sorted_by_label).file_order
-        run = runner(capsys)
         text = " ".join(run("inspect", path)[1].split())
         assert (
             f"file order ranks better than chance: NDCG@10 {found.value:.4f} against "
@@ -95,8 +93,8 @@ class TestInspect:
         assert told == near(found)
         assert told["better_than_chance"] is True
 
-    def test_it_says_that_all_is_well(self, capsys):
-        text = " ".join(runner(capsys)("inspect", "--demo")[1].split())
+    def test_it_says_that_all_is_well(self, run):
+        text = " ".join(run("inspect", "--demo")[1].split())
         assert "file order ranks no better than chance: NDCG@10 0.3" in text
         assert "flatter" not in text
 
