@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Protocol
 
 Listener = Callable[[str, int, int], None]
 """Called with the name of the task, the amount done, and the total amount."""
@@ -45,14 +45,21 @@ def listen(listener: Listener | None) -> Iterator[None]:
         _listener.reset(token)
 
 
-def track(what: str, total: int) -> Callable[[int], None]:
+class Advance(Protocol):
+    """Reports a further amount done, and an amount by which the total has grown."""
+
+    def __call__(self, amount: int, more: int = 0) -> None:
+        """Add ``amount`` to what is done, and ``more`` to the total."""
+
+
+def track(what: str, total: int) -> Advance:
     """Start a task; return a function to call with each further amount done."""
     listener = _listener.get()
     done = 0
 
-    def advance(amount: int) -> None:
-        nonlocal done
-        done += amount
+    def advance(amount: int, more: int = 0) -> None:
+        nonlocal done, total
+        done, total = done + amount, total + more
         if listener is not None:
             listener(what, done, total)
 

@@ -1,0 +1,256 @@
+"""The runner: what runs, how often, at the same time, and what an end leaves behind."""
+
+import threading
+from dataclasses import dataclass, field
+from threading import Barrier, BrokenBarrierError
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from ranksieve import limit_threads, make_ranking
+from ranksieve.data import DataError
+from ranksieve.experiments import (
+    Head,
+    Key,
+    Ledger,
+    OutOfTimeError,
+    QuerySets,
+    Record,
+    Runner,
+    Source,
+    TimeLimit,
+    Trial,
+    gather,
+)
+from ranksieve.rankers.registry import RANKERS
+from ranksieve.selectors.registry import SELECTORS
+
+HEAD = Head(purpose="test", protocol="none", measures=["MAP"], tune="MAP", convention="standard")
+METHODS = {**RANKERS, **SELECTORS}
+
+
+class Noted(Record):
+    value: float
+    seconds: float = 0.0
+
+
+class NoteKey(Key, tag="note"):
+    number: int
+    Result: ClassVar[type] = Noted
+
+
+@dataclass
+class Note:
+    """A cell that does what a function does."""
+
+    number: int
+    do: object = None
+    method: object = None
+    runs: list = field(default_factory=list)
+
+    def key(self, trial):
+        return NoteKey(trial, self.number)
+
+    def run(self, trial):
+        self.runs.append(trial.name)
+        value = self.do(trial) if self.do else self.number / 2
+        return Noted(float(value), 0.5)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(12, random_state=0)[0]
+
+
+@pytest.fixture
+def trials(data):
+    source = Source.of(data)
+    return [Trial(name, source, QuerySets(np.arange(n))) for name, n in (("A", 4), ("B", 8))]
+
+
+@pytest.fixture
+def run(tmp_path):
+    with Runner(open_ledger(tmp_path)) as runner:
+        yield runner
+
+
+def open_ledger(directory):
+    return Ledger(directory / "ledger.jsonl", HEAD, NoteKey)
+
+
+def test_equal_cells_run_once_and_are_found_in_the_ledger(run, trials, tmp_path):
+    cells = [Note(1), Note(1), Note(2)]
+
+    async def procedure(runner):
+        once = await gather(*(runner(cell, trials[0]) for cell in cells))
+        return [*once, await runner(cells[0], trials[1]), await runner(cells[2], trials[0])]
+
+    found = [0.5, 0.5, 1.0, 0.5, 1.0]
+    assert [result.value for result in run.finish(procedure(run))] == found
+    assert [cell.runs for cell in cells] == [["A", "B"], [], ["A"]]
+    with Runner(open_ledger(tmp_path)) as again:
+        assert [result.value for result in again.finish(procedure(again))] == found
+        assert (again.n_computed, len(again.ledger)) == (0, 3 + 2)
+    assert [cell.runs for cell in cells] == [["A", "B"], [], ["A"]]
+
+
+def test_procedures_wait_side_by_side(run, trials):
+    meeting = Barrier(2)
+
+    def meet(trial):
+        meeting.wait(timeout=60)
+        return 1.0
+
+    async def twice(first):
+        one = await run(Note(first, meet), trials[0])
+        other = await run(Note(first + 1, meet), trials[1])
+        return one.value + other.value
+
+    async def both():
+        return await gather(twice(10), gather(twice(20), gather()))
+
+    with limit_threads(2), Runner(run.ledger) as run:
+        assert run.finish(both()) == [2.0, [2.0, []]]
+
+
+def test_results_are_those_of_any_number_of_threads(data, tmp_path):
+    source = Source.of(data)
+    trials = [Trial(str(n), source, QuerySets(np.arange(n))) for n in range(2, 12)]
+
+    async def add_up(run, trial):
+        total = 0.0
+        for number in range(3):
+            cell = Note(number, lambda opened, own=total: opened.train.X.sum() * own)
+            total += 1 + (await run(cell, trial)).value
+        return total
+
+    async def procedure(run):
+        return await gather(*(add_up(run, trial) for trial in trials))
+
+    found = []
+    for n in (1, 3):
+        (tmp_path / str(n)).mkdir()
+        with limit_threads(n), Runner(open_ledger(tmp_path / str(n))) as run:
+            found.append(run.finish(procedure(run)))
+    assert found[0] == found[1]
+
+
+def test_without_time_procedures_end_and_others_go_on(tmp_path, trials):
+    limit = TimeLimit(60)
+
+    async def late():
+        await run(Note(1), trials[0])  # takes half a second, as it says
+        limit.reserve(59.7)
+        return await gather(run(Note(2), trials[0]), never)
+
+    async def procedure():
+        try:
+            await late()
+        except OutOfTimeError:
+            limit.reserve(-59.7)
+        return (await run(Note(3), trials[0])).value
+
+    with Runner(open_ledger(tmp_path), limit=limit) as run:
+        other = Note(4)
+        never = run(other, trials[1])
+        assert run.finish(procedure()) == 1.5
+        assert other.runs == []
+        assert len(run.used) == 0  # only methods count
+        limit.reserve(60)
+        with pytest.raises(OutOfTimeError):
+            run.finish(late())
+
+
+def test_an_error_ends_all_and_keeps_what_is_finished(run, trials, tmp_path):
+    begun = threading.Event()
+
+    def fail(trial):
+        begun.wait(60)
+        raise DataError("it is broken")
+
+    async def procedure():
+        first = await run(Note(1), trials[0])
+        begun.set()
+        return await gather(run(Note(2, fail), trials[0]), run(Note(3), trials[1])), first
+
+    with pytest.raises(DataError, match="it is broken"):
+        run.finish(procedure())
+    assert NoteKey("A", 1) in open_ledger(tmp_path)
+    assert NoteKey("A", 2) not in open_ledger(tmp_path)
+
+
+def test_other_data_is_refused(run, trials, data, tmp_path):
+    async def procedure(trial, runner):
+        return await runner(Note(1), trial)
+
+    run.finish(procedure(trials[0], run))
+    for change in (dict(X=data.X + 1), dict(feature_names=list(range(100, 120)))):
+        own = dict(X=data.X, y=data.y, qid=data.qid) | change
+        other = Trial("A", Source.of(type(data)(**own)), QuerySets(np.arange(4)))
+        message = "A of these results has other data; name another"
+        with Runner(open_ledger(tmp_path)) as again, pytest.raises(DataError, match=message):
+            again.finish(procedure(other, again))
+    other = Trial("A", trials[0].source, QuerySets(np.arange(5)))
+    with Runner(open_ledger(tmp_path)) as again, pytest.raises(DataError, match="other data"):
+        again.finish(procedure(other, again))
+
+
+def test_only_cells_and_gather_can_be_awaited(run):
+    class Other:
+        def __await__(self):
+            yield "something"
+
+    async def procedure():
+        await Other()
+
+    with pytest.raises(TypeError, match="await cells and gather, not 'something'"):
+        run.finish(procedure())
+
+
+# What runs at the same time.
+
+
+def met(directory, names, n_rows, patience):
+    """Whether each of two cells met the other."""
+    meeting = Barrier(2)
+
+    def wait(trial):
+        try:
+            meeting.wait(timeout=patience)
+        except BrokenBarrierError:
+            return 0.0
+        return 1.0
+
+    cells = [Note(n, wait, METHODS[name]) for n, name in enumerate(names)]
+    X = np.zeros((n_rows, 1))
+    data = make_ranking(2)[0]
+    data = type(data)(X, np.arange(n_rows) % 2, np.arange(n_rows) % 2)
+    trial = Trial("A", Source.of(data), QuerySets(np.arange(2)))
+
+    async def procedure():
+        return await gather(*(run(cell, trial) for cell in cells))
+
+    with limit_threads(2), Runner(open_ledger(directory)) as run:
+        return [bool(result.value) for result in run.finish(procedure())]
+
+
+FEW, MANY = 19_999, 20_000
+
+
+@pytest.mark.parametrize("name", ["ranksvm", "rankrls", "listnet", "ranksvm-l1", "egrank"])
+def test_short_steps_on_few_rows_are_not_mixed(tmp_path, name):
+    assert met(tmp_path, [name, name], FEW, patience=0.05) == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("names", "n_rows"),
+    [
+        (["ranksvm", "ranksvm"], MANY),
+        (["lambdamart", "lambdamart"], FEW),
+        (["gas-e", "gas-e"], FEW),
+        (["ranksvm", "lambdamart"], FEW),
+    ],
+)
+def test_others_run_at_the_same_time(tmp_path, names, n_rows):
+    assert met(tmp_path, names, n_rows, patience=60) == [True, True]
