@@ -83,14 +83,14 @@ def test_a_plan_file_does_the_same_as_options(letor_file, tmp_path, capsys):
     plan.write_text(
         f'data = "{letor_file}"\n'
         'selectors = ["gas-e"]\nrankers = ["rankrls"]\nks = [1, "all"]\nseeds = 2\n'
-        'measures = ["ndcg@3"]\ntune = "ndcg@3"\nconvention = "letor4"\nchoose = "one_se"\n'
+        'measures = ["ndcg@3"]\ntune = "ndcg@3"\nconvention = "letor4"\nchoose = "one-se"\n'
         "[grids.rankrls]\nlam = [0.1, 10]\n[parameters.gas-e]\nc = 0.1\n"
     )
     run("compare", "--plan", plan, "--out", tmp_path / "a", "--no-figures")
     run(
         *("compare", letor_file, "--selectors", "gas-e", "--rankers", "rankrls", "--ks", "1,all"),
         *("--measures", "ndcg@3", "--tune", "ndcg@3", "--convention", "letor4", "--seeds", "2"),
-        *("--choose", "one_se", "--grid", "rankrls.lam=0.1,10", "--param", "gas-e.c=0.1"),
+        *("--choose", "one-se", "--grid", "rankrls.lam=0.1,10", "--param", "gas-e.c=0.1"),
         *("--out", tmp_path / "b", "--no-figures"),
     )
     one, other = load_study(tmp_path / "a"), load_study(tmp_path / "b")

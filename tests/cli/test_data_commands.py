@@ -497,7 +497,7 @@ def test_tables_fit_the_terminal(run, tmp_path, monkeypatch, width):
         "rank": select,
         "method": ["select", "--methods"],
         "ranker": ["train", "--rankers"],
-        "data": ["train", file, "--ranker", "rankrls", "--eval", file, "--out", model],
+        "data": ["train", file, "--ranker", "rankrls", "--vali", file, "--out", model],
         "target": ["export", "--targets"],
         "what": ["export", model, "--to", "c", "--out", tmp_path / "c", "--verify", file],
         "query": ["evaluate", file, scores, "--measures", measures, "--per-query"],

@@ -109,7 +109,7 @@ def test_a_model_knows_the_policy(run, train, test, tmp_path):
     selected, model = tmp_path / "selected.json", tmp_path / "model.json"
     policy = ("--missing", "query-median+indicators")
     run("select", train, "--method", "top", "-k", 8, *policy, "--out", selected)
-    run("train", train, "--selection", selected, "--eval", test, "--out", model)
+    run("train", train, "--selection", selected, "--vali", test, "--out", model)
     ranker = load_model(model)
     assert ranker.missing_ == read_selection(selected).missing
     scores = np.array(run("predict", model, test).out.split(), dtype=float)
@@ -123,7 +123,7 @@ def test_a_model_knows_the_policy(run, train, test, tmp_path):
         load_model(model).predict(data.with_missing("query-min")),
     )
     assert "cannot use missing values" in run("train", train, "--missing", "keep", code=1).err
-    run("train", train, "--ranker", "lambdamart", "--missing", "keep", "--eval", test)
+    run("train", train, "--ranker", "lambdamart", "--missing", "keep", "--vali", test)
 
 
 @pytest.mark.parametrize("name", ["filled.txt", "filled.parquet", "filled.shards"])

@@ -127,10 +127,10 @@ def test_a_ranker_inside_a_selector(run, here):
     command = ["select", "data.txt", "--method", "elimination", "-k", 2, "--ranker"]
     assert run(*command, "lightgbm", "--ranker-param", "num_iterations=3")[0] == 0
     (here / "p.json").write_text('{"n_estimators": 3, "num_leaves": 4}')
-    assert run(*command, "somebody:tuned", "--ranker-params", "p.json")[0] == 0
-    status, _, error = run("select", "data.txt", "--ranker-params", "p.json")
+    assert run(*command, "somebody:tuned", "--ranker-param-file", "p.json")[0] == 0
+    status, _, error = run("select", "data.txt", "--ranker-param-file", "p.json")
     assert status != 0
-    assert "--ranker-param and --ranker-params need --ranker" in " ".join(error.split())
+    assert "--ranker-param and --ranker-param-file need --ranker" in " ".join(error.split())
 
 
 class TestCompare:
@@ -162,7 +162,7 @@ class TestCompare:
         }
         for name, content in files.items():
             (here / name).write_text(json.dumps(content))
-        given = [option for name in files for option in ("--ranker-params", name)]
+        given = [option for name in files for option in ("--param-file", name)]
         own = ["--selectors", "top", "--rankers", "lightgbm,xgboost", "--param", "xgboost.eta=0.25"]
         assert run("compare", "data.txt", *own, *given, *FEW, "--out", "s")[0] == 0
         plan = (here / "s" / "study.toml").read_text()
@@ -186,23 +186,23 @@ class TestCompare:
             (["--selectors", "somebody:Column"], "'Column' takes no number of features"),
             (["--rankers", "lightgbm", "--param", "lightgbm.leafs=3"], "has no parameter 'leafs'"),
             (["--rankers", "lightgbm", "--param", "lightgbm.num_leaves=1"], "Fold1, lightgbm on 2"),
-            (["--rankers", "lightgbm", "--ranker-params", "no.json"], "no.json: no such file"),
-            (["--rankers", "lightgbm", "--ranker-params", "data.txt"], "data.txt:1: neither JSON"),
-            (["--rankers", "lightgbm", "--ranker-params", "wrong.json"], "no parameter 'leafs'"),
+            (["--rankers", "lightgbm", "--param-file", "no.json"], "no.json: no such file"),
+            (["--rankers", "lightgbm", "--param-file", "data.txt"], "data.txt:1: neither JSON"),
+            (["--rankers", "lightgbm", "--param-file", "wrong.json"], "no parameter 'leafs'"),
             (
-                ["--rankers", "lightgbm", "--ranker-params", "list.json"],
+                ["--rankers", "lightgbm", "--param-file", "list.json"],
                 "expected a JSON object with",
             ),
             (
-                ["--rankers", "lightgbm,xgboost", "--ranker-params", "rate.json"],
+                ["--rankers", "lightgbm,xgboost", "--param-file", "rate.json"],
                 "the parameters learning_rate, which 2 rankers (lightgbm, xgboost) take; ",
             ),
             (
-                ["--rankers", "lightgbm,xgboost", "--ranker-params", "wrong.json"],
+                ["--rankers", "lightgbm,xgboost", "--param-file", "wrong.json"],
                 "the parameters leafs, which no ranker takes; the rankers are lightgbm, xgboost",
             ),
             (
-                ["--rankers", "lightgbm", "--ranker-params", "other.json"],
+                ["--rankers", "lightgbm", "--param-file", "other.json"],
                 "'catboost' is not among the rankers, which are lightgbm",
             ),
         ],
@@ -312,7 +312,7 @@ class TestModels:
         trees.booster_.save_model(here / "lgb.txt")
         (here / "xgb.json").write_text(boost.get_booster().save_config())
         for name, file, model in (("lightgbm", "lgb.txt", trees), ("xgboost", "xgb.json", boost)):
-            command = ["train", "data.txt", "--ranker", name, "--ranker-params", file]
+            command = ["train", "data.txt", "--ranker", name, "--param-file", file]
             assert run(*command, "--out", "m.json")[0] == 0
             same = read_letor("data.txt").X
             np.testing.assert_allclose(
@@ -337,11 +337,11 @@ class TestModels:
         trees.booster_.save_model(here / "lgb.txt")
         boost.save_model(here / "xgb.json")
         status, _, error = run(
-            "train", "data.txt", "--ranker", "xgboost", "--ranker-params", "lgb.txt"
+            "train", "data.txt", "--ranker", "xgboost", "--param-file", "lgb.txt"
         )
         assert status == 1
         assert "lgb.txt has parameters of LGBMRanker, which no ranker takes" in error
-        command = ["train", "data.txt", "--ranker", "xgboost", "--ranker-params", "xgb.json"]
+        command = ["train", "data.txt", "--ranker", "xgboost", "--param-file", "xgb.json"]
         status, _, error = run(*command)
         assert status == 1
         assert "models of XGBoost do not contain their training parameters" in error
@@ -356,7 +356,7 @@ class TestModels:
     )
     def test_damaged_files_are_refused(self, run, here, content):
         (here / "file").write_bytes(content)
-        command = ["train", "data.txt", "--ranker", "catboost", "--ranker-params", "file"]
+        command = ["train", "data.txt", "--ranker", "catboost", "--param-file", "file"]
         status, _, error = run(*command)
         assert status == 1
         assert error.startswith("error: file")

@@ -87,7 +87,7 @@ def test_models_with_missing_values(runs, tmp_path):
     path, out = tmp_path / "data.parquet", tmp_path / "out"
     names = ["clicks", "price", "age"]
     write_parquet(RankingData(X, y, np.repeat(np.arange(60), 10), feature_names=names), path)
-    few = ("--ranker", "lightgbm", "--param", "n_estimators=3", "--selectors", "top")
+    few = ("--ranker", "lightgbm", "--ranker-param", "n_estimators=3", "--selectors", "top")
     keep = ("--missing", "keep")
     runs("recommend", path, *few, *keep, "--no-figures", "--margin", "5%", "--out", out)
     assert "threshold=inf " in (out / "model.json").read_text()
@@ -137,11 +137,11 @@ def test_hostile_names_are_escaped(runs, files, tmp_path):
             assert not cell.startswith("=")
 
 
-def test_drop_leaves_columns_and_features_out(runs, files, tmp_path):
-    table = ("recommend", files / "named.parquet", *QUICK, "--drop", "plain", "--format", "json")
+def test_columns_and_features_are_left_out(runs, files, tmp_path):
+    table = ("recommend", files / "named.parquet", *QUICK, "--ignore", "plain", "--format", "json")
     record = json.loads(runs(*table, "--out", tmp_path / "table"))
     assert "plain" not in record["feature_names"]
-    text = ("recommend", files / "data.txt", *QUICK, "--drop", "6", "--format", "json")
+    text = ("recommend", files / "data.txt", *QUICK, "--exclude", "6", "--format", "json")
     record = json.loads(runs(*text, "--out", tmp_path / "text"))
     assert record["settings"]["drop"] == ["6"]
 

@@ -104,7 +104,9 @@ def test_every_method(run, method, planted, tmp_path, monkeypatch):
 
 
 def test_the_table(run, stored, planted):
-    status, output, _ = run("select", stored["txt"], "--method", "gas-e", "-k", 3, "--set", "c=0.2")
+    status, output, _ = run(
+        "select", stored["txt"], "--method", "gas-e", "-k", 3, "--param", "c=0.2"
+    )
     assert status == 0
     heading, table = output.split("\n\n")
     columns, *rows = table.splitlines()
@@ -132,7 +134,7 @@ def test_tables_fit_the_terminal_whatever_the_names(run, planted, tmp_path):
 def test_json_is_printed_as_it_is_written(run, stored, planted, tmp_path):
     out = tmp_path / "selected.json"
     command = ["select", stored["txt"], "--method", "mmr", "-k", "0.25", "--out", out]
-    command += ["--set", "similarity=tau_b", "--set", "similarity.absolute=true"]
+    command += ["--param", "similarity=tau_b", "--param", "similarity.absolute=true"]
     status, output, errors = run(*command, "--format", "json")
     assert (status, errors) == (0, "")
     assert output == out.read_text()
@@ -192,14 +194,14 @@ def test_a_word_instead_of_a_number(run):
         (["-k", 8], {"k": 8}),
         (["-k", "0.2"], {"k": 0.2}),
         (["-k", "best"], {"k": "best"}),
-        (["-k", "one_se"], {"k": "one_se"}),
-        (["-k", 5, "--set", "lam=0.5"], {"k": 5, "lam": 0.5}),
+        (["-k", "one-se"], {"k": "one-se"}),
+        (["-k", 5, "--param", "lam=0.5"], {"k": 5, "lam": 0.5}),
         (
-            ["-k", 4, "--set", 'include=["spam_score"]', "--set", "exclude=bm25_body"],
+            ["-k", 4, "--param", 'include=["spam_score"]', "--param", "exclude=bm25_body"],
             {"k": 4, "include": ["spam_score"], "exclude": "bm25_body"},
         ),
-        (["-k", 4, "--set", "criterion=map"], {"k": 4, "criterion": "map"}),
-        (["-k", 4, "--set", "search=floating"], {"k": 4, "search": "floating"}),
+        (["-k", 4, "--param", "criterion=map"], {"k": 4, "criterion": "map"}),
+        (["-k", 4, "--param", "search=floating"], {"k": 4, "search": "floating"}),
     ],
 )
 def test_the_path_of_greedy_rankrls(run, small_demo, options, parameters):
@@ -230,11 +232,11 @@ def test_the_path_of_greedy_rankrls(run, small_demo, options, parameters):
 
 def test_greedy_rankrls_names_features_as_the_collection_does(run, mq2008_dir):
     command = ["select", mq2008_dir, "--method", "greedy-rankrls", "-k", 3]
-    status, output, errors = run(*command, "--set", 'include=["39"]', "--set", "lam=0.5")
+    status, output, errors = run(*command, "--param", 'include=["39"]', "--param", "lam=0.5")
     assert (status, errors) == (0, "")
     first = output.split("\n\n")[1].splitlines()[1]
     assert first.split()[:2] == ["1", "39"]
-    assert "no feature is named '47'" in run(*command, "--set", 'include=["47"]')[2]
+    assert "no feature is named '47'" in run(*command, "--param", 'include=["47"]')[2]
 
 
 @pytest.mark.parametrize("include", ["5", '["5"]'])
@@ -383,10 +385,10 @@ def test_options_that_say_what_to_choose_from(run, tmp_path):
 def test_greedy_rankrls_validated_on_held_out_data(run, divided):
     folder, _ = divided
     train, vali = (read_letor(folder / f"{name}.txt") for name in ("train", "vali"))
-    for rule in ("best", "one_se", "knee", "penalized", "pareto", "3"):
+    for rule in ("best", "one-se", "knee", "penalized", "pareto", "3"):
         status, output, errors = run(
             "select", folder / "train.shards", "--method", "greedy-rankrls-cv", "-k", rule,
-            "--set", "lams=[0.25, 4, 64]", "--eval", folder / "vali.shards", "--format", "json",
+            "--param", "lams=[0.25, 4, 64]", "--vali", folder / "vali.shards", "--format", "json",
         )  # fmt: skip
         assert (status, errors) == (0, "")
         k = int(rule) if rule.isdecimal() else rule
@@ -440,7 +442,7 @@ def test_held_out_data_on_a_cluster(run, divided, scheduler):
 def selected_by(run, train, vali, *options):
     """Features that FS-ED selects with held-out data."""
     status, output, errors = run(
-        "select", train, "--method", "fs-ed", "-k", 4, "--eval", vali, "--format", "json", *options
+        "select", train, "--method", "fs-ed", "-k", 4, "--vali", vali, "--format", "json", *options
     )
     assert (status, errors) == (0, "")
     return [feature["index"] for feature in json.loads(output)["features"]]
@@ -448,7 +450,7 @@ def selected_by(run, train, vali, *options):
 
 def test_held_out_data_have_the_features_of_the_data(run, planted, divided, tmp_path):
     folder, _ = divided
-    command = ["select", folder / "train.txt", "--method", "fs-ed", "-k", 2, "--eval"]
+    command = ["select", folder / "train.txt", "--method", "fs-ed", "-k", 2, "--vali"]
     narrow = folder / "narrow.txt"  # features that it leaves out are zero
     narrow.write_text("2 qid:1 1:3\n0 qid:1 2:4\n1 qid:1 2:5\n")
     assert run(*command, narrow)[0] == 0
@@ -493,28 +495,28 @@ def test_the_list_of_methods(run):
     ("options", "message"),
     [
         (["--method", "gas"], "error: unknown method 'gas'; choose from fs-ed, fs-scpr, "),
-        (["--set", "d=1"], "error: method 'gas-e' has no parameter 'd'; it has "),
-        (["--set", "k=1"], "error: method 'gas-e' has no parameter 'k'; it has "),
-        (["--set", "c"], "--param needs NAME=VALUE, got 'c'"),
-        (["--set", "c=1", "--set", "c=2"], "--param c is given twice"),
-        (["--set", "c=-1"], "error: The 'c' parameter of GAS must be a float in the range [0.0"),
+        (["--param", "d=1"], "error: method 'gas-e' has no parameter 'd'; it has "),
+        (["--param", "k=1"], "error: method 'gas-e' has no parameter 'k'; it has "),
+        (["--param", "c"], "--param needs NAME=VALUE, got 'c'"),
+        (["--param", "c=1", "--param", "c=2"], "--param c is given twice"),
+        (["--param", "c=-1"], "error: The 'c' parameter of GAS must be a float in the range [0.0"),
         (["--param", "importance.convention=x"], "error: unknown convention 'x'; choose from "),
         (["--param", "convention=x"], "importance, importance.measure, importance.convention, "),
         (["--param", "importance.ties=random"], "error: importance: ties must be one of average, "),
         (["--param", "c.ties=stable"], "error: method 'gas-e' has no parameter 'c.ties'"),
-        (["--set", "importance=mapp"], "error: unknown measure 'mapp'; choose from"),
+        (["--param", "importance=mapp"], "error: unknown measure 'mapp'; choose from"),
         (["-k", "0"], "error: The 'n_features_to_select' parameter of GAS must be an int"),
         (["-k", "many"], "error: The 'n_features_to_select' parameter of GAS must be an int"),
         (["-k", "44"], "error: n_features_to_select=44, but there are only 43 features"),
         (["--method", "all", "-k", "3"], "error: method 'all' keeps all features"),
         (["--seed", "1"], "error: method 'gas-e' draws no random numbers: leave out --seed"),
         (
-            ["--method", "random", "--seed", "1", "--set", "random_state=1"],
+            ["--method", "random", "--seed", "1", "--param", "random_state=1"],
             "error: the seed is given twice, by --seed and by --param random_state",
         ),
         (
-            ["--eval", "vali.txt"],
-            "error: method 'gas-e' does not use held-out data: leave out --eval; "
+            ["--vali", "vali.txt"],
+            "error: method 'gas-e' does not use validation data: leave out --vali; "
             "methods that use it are fs-ed",
         ),
         (["--out", "none/selected.json"], "none/selected.json: there is no directory none"),
@@ -638,7 +640,7 @@ def test_other_features_are_refused(run, stored, planted, selection, tmp_path, s
 
 def test_a_selection_that_cannot_be_read(run, stored, tmp_path):
     bad = tmp_path / "bad.json"
-    for content, message in (('{\n"a"', ":2: not JSON"), ("{}", ": 'n_features_in' is missing")):
+    for content, message in (('{\n"a"', ":2: not JSON"), ("{}", ": 'method' is missing")):
         bad.write_text(content)
         for destination in ("kept.txt", "kept.shards"):
             status, _, errors = run(
@@ -674,7 +676,7 @@ class TestAroundARanker:
         assert "method 'top' takes no ranker" in error
         assert "elimination, sequential" in error
         status, _, error = run("select", stored["txt"], "--ranker-param", "C=1")
-        assert "--ranker-param and --ranker-params need --ranker" in error
+        assert "--ranker-param and --ranker-param-file need --ranker" in error
         command = ["select", stored["txt"], "--method", "sequential", "--ranker", "svm"]
         assert "unknown ranker 'svm'" in run(*command)[2]
 

@@ -66,7 +66,7 @@ def test_a_number_of_features_that_is_given_counts(run, stored, tmp_path):
 
 def test_scores_fit_evaluate(run, stored, tmp_path):
     model, scores = tmp_path / "model.json", tmp_path / "scores.txt.gz"
-    _, told, _ = run("train", stored["txt"], "--eval", stored["other"], "--out", model)
+    _, told, _ = run("train", stored["txt"], "--vali", stored["other"], "--out", model)
     run("predict", model, stored["other"], "--out", scores)
     _, output, _ = run(
         "evaluate", stored["other"], scores, "--measures", "map,ndcg@10", "--format", "json"
@@ -97,7 +97,7 @@ def test_selected_features(run, stored, tmp_path):
     run("select", stored["txt"], "--method", "top", "-k", 3, "--out", chosen)
     results = []
     for form in ("txt", "parquet", "shards"):
-        command = ["train", stored[form], "--selection", chosen, "--eval", stored["other"]]
+        command = ["train", stored[form], "--selection", chosen, "--vali", stored["other"]]
         status, output, _ = run(*command, "--out", model)
         assert status == 0
         assert "ranksvm, trained on 3 features" in output
@@ -116,7 +116,7 @@ def test_selected_features(run, stored, tmp_path):
 def test_held_out_data_are_used(run, stored, tmp_path):
     model = tmp_path / "model.json"
     command = ["train", stored["txt"], "--ranker", "rankboost", "--param", "n_rounds=40"]
-    run(*command, "--eval", stored["other"], "--out", model)
+    run(*command, "--vali", stored["other"], "--out", model)
     train, other = read_letor(stored["txt"]), read_letor(stored["other"])
     expected = make_ranker("rankboost", n_rounds=40).fit(train, eval_set=other)
     assert len(load_model(model).rounds_) == expected.best_round_
@@ -224,4 +224,4 @@ class TestErrors:
         write_parquet(RankingData(twice, planted.y, planted.qid), wide)
         assert "16 features" in self.refused(run, "predict", model, wide)
         assert "16 features" in self.refused(run, "train", wide, "--selection", chosen)
-        assert "16 features" in self.refused(run, "train", stored["txt"], "--eval", wide)
+        assert "16 features" in self.refused(run, "train", stored["txt"], "--vali", wide)

@@ -25,7 +25,7 @@ def folder(tmp_path, monkeypatch):
     Path("scores.txt").write_text("1\n" * DATA.n_rows)
     Path("odd.txt").write_text("1_0\n" * DATA.n_rows)
     Path("costs.csv").write_text("feature,cost\n1,2\n2,2\n3,2\n")
-    Path("plan.toml").write_text("[columns]\ndrop = 5\n")
+    Path("plan.toml").write_text("[columns]\nignore = 5\n")
     frame = pd.DataFrame(DATA.X, columns=["a", "b", "c"])
     frame["qid"], frame["label"], frame["day"] = DATA.qid, DATA.y, pd.Timestamp("2026-01-01")
     frame.to_parquet("t.parquet")
@@ -67,7 +67,7 @@ DEEP = "[" * 100_000
             "The 'c' parameter of G",
         ),
         (["compare", "a.txt", "--convention", "sklearn"], "convention 'sklearn' has no MAP"),
-        (["compare", "--plan", "plan.toml"], "plan.toml: drop must name columns, got 5"),
+        (["compare", "--plan", "plan.toml"], "plan.toml: ignore must name columns, got 5"),
         ([*BY_TIME, "9999-12-31"], "'9999-12-31' is too early or too late for a date"),
         ([*BY_TIME, "0001-01-01T00:00+05:00"], "00:00+05:00' is too early or too late for a date"),
         (
@@ -99,27 +99,27 @@ def test_errors_are_one_line(run, folder, arguments, message):
 
 @pytest.mark.parametrize("option", [["--n-features", "2"], ["--zero-based"]])
 def test_options_of_text_are_refused_for_other_data(run, folder, option):
-    run("convert", "t.parquet", "t.shards", "--drop", "day")
+    run("convert", "t.parquet", "t.shards", "--ignore", "day")
     run("train", "t.shards", "--out", "model.json")
     csv = "\n".join(f"{n % 2},{n},{n // 3},{-n}" for n in range(6))
     Path("t.csv").write_text(f"label,a,qid,b\n{csv}\n")
-    drop = ["--drop", "day"]
+    ignore = ["--ignore", "day"]
     for command in (
         ["inspect", "t.shards"],
         ["inspect", "t.csv"],
-        ["select", "t.parquet", *drop, "--method", "gas-e"],
-        ["train", "t.parquet", *drop],
+        ["select", "t.parquet", *ignore, "--method", "gas-e"],
+        ["train", "t.parquet", *ignore],
         ["convert", "t.csv", "other.txt"],
         ["convert", "t.shards", "other.shards"],
         ["convert", "t.shards", "other.txt"],
         ["predict", "model.json", "t.csv"],
         ["predict", "model.json", "t.shards"],
-        ["evaluate", "t.parquet", "scores.txt", *drop],
+        ["evaluate", "t.parquet", "scores.txt", *ignore],
         ["compare", "t.csv"],
         ["compare", "t.csv", "--test", "t.parquet"],
         ["compare", "t.shards", "--test", "t.shards"],
         ["compare", "t.parquet", "--split-column", "day"],
-        ["recommend", "t.parquet", *drop],
+        ["recommend", "t.parquet", *ignore],
     ):
         status, _, errors = run(*command, *option)
         assert status == 1, command
@@ -131,13 +131,13 @@ def test_options_of_text_are_refused_for_other_data(run, folder, option):
 
 
 def test_options_of_text_are_used_for_the_part_that_is_text(run, folder):
-    run("convert", "t.parquet", "t.shards", "--drop", "day")
+    run("convert", "t.parquet", "t.shards", "--ignore", "day")
     Path("zero.txt").write_text("1 qid:100 0:1\n0 qid:100 2:2\n1 qid:101 0:2\n0 qid:101 1:0\n")
     run("convert", "a.txt", "a.shards")
     quick = ["--selectors", "gas-e", "--rankers", "rankrls", "--ks", "1", "--no-figures"]
     status, _, errors = run("compare", "a.shards", "--test", "zero.txt", "--zero-based", *quick)
     assert (status, errors) == (0, "")
-    status, _, errors = run("train", "zero.txt", "--zero-based", "--eval", "a.shards")
+    status, _, errors = run("train", "zero.txt", "--zero-based", "--vali", "a.shards")
     assert (status, errors) == (0, "")
 
 

@@ -52,7 +52,7 @@ def test_every_command_that_reads_data_takes_columns(run, table, data, tmp_path)
     for command in (
         ["inspect", table, *own],
         ["select", table, "--method", "top", "-k", 2, "--out", chosen, *own],
-        ["train", table, "--ranker", "rankrls", "--eval", table, "--out", model, *own],
+        ["train", table, "--ranker", "rankrls", "--vali", table, "--out", model, *own],
         ["train", table, "--ranker", "rankrls", "--selection", chosen, *own],
         ["predict", model, table, "--out", scores, *own],
         ["evaluate", table, scores, *own],
@@ -76,8 +76,8 @@ def test_what_to_do_is_said_and_works(run, table):
     assert status == 1
     assert "'shop_id' looks like an id" in errors
     assert "'title' holds text, such as 'title 0' in row 2, not numbers" in errors
-    assert "--drop shop_id,title,date" in errors
-    status, _, errors = run("inspect", table, "--drop", "shop_id,title", "--drop", "date")
+    assert "--ignore shop_id,title,date" in errors
+    status, _, errors = run("inspect", table, "--ignore", "shop_id,title", "--ignore", "date")
     assert status == 0
     assert errors.startswith(NOTE + "6 features: fold, f0, f1")
     assert errors.endswith("left out: shop_id, title, date\n")
@@ -99,13 +99,13 @@ def test_roles_can_be_said(run, frame, tmp_path):
 def test_columns_of_text_and_of_the_demo_are_refused(run, tmp_path):
     (tmp_path / "a.txt").write_text("1 qid:1 1:2\n")
     assert (
-        "a.txt: leave out --drop: only Parquet"
-        in run("inspect", tmp_path / "a.txt", "--drop", "x")[2]
+        "a.txt: leave out --ignore: only Parquet"
+        in run("inspect", tmp_path / "a.txt", "--ignore", "x")[2]
     )
     assert "leave out --label: only Parquet" in run("inspect", "--demo", "--label", "y")[2]
     assert run("convert", tmp_path / "a.txt", tmp_path / "a.shards")[0] == 0
-    errors = run("convert", tmp_path / "a.shards", tmp_path / "b.shards", "--drop", "x")[2]
-    assert "a.shards: leave out --drop" in errors
+    errors = run("convert", tmp_path / "a.shards", tmp_path / "b.shards", "--ignore", "x")[2]
+    assert "a.shards: leave out --ignore" in errors
 
 
 def test_csv_is_only_read(run, table, tmp_path):
@@ -113,7 +113,7 @@ def test_csv_is_only_read(run, table, tmp_path):
     assert "b.csv: CSV cannot be written; write Parquet" in errors
     errors = run("convert", table, tmp_path / "b.txt", "--features", "f?")[2]
     assert "b.txt: LETOR text cannot store the weights of queries" in errors
-    done = run("convert", table, tmp_path / "b.txt", "--features", "f?", "--drop", "weight")
+    done = run("convert", table, tmp_path / "b.txt", "--features", "f?", "--ignore", "weight")
     assert done[0] == 0
 
 
@@ -215,7 +215,7 @@ def test_options_add_to_the_columns_of_a_plan(run, table, tmp_path):
         "seeds = 1\n[columns]\nlabel = 'relevance'\nfeatures = ['f?']\n"
     )
     command = ["compare", "--plan", plan, "--no-figures", "--out", tmp_path / "s"]
-    status, _, errors = run(*command, "--drop", "f4")
+    status, _, errors = run(*command, "--ignore", "f4")
     assert status == 0
     assert errors.startswith(NOTE + "4 features: f0, f1, f2, f3; left out")
 

@@ -31,7 +31,7 @@ def test_columns_are_recognized_by_their_names():
 def test_what_is_said_goes_before_guesses():
     names = ["qid", "label", "clicked", "session", "weight", "f"]
     columns = Columns(
-        label="clicked", qid="session", drop=["label", "qid"], features=["weight", "f"]
+        label="clicked", qid="session", ignore=["label", "qid"], features=["weight", "f"]
     )
     roles = resolve(names, columns)
     assert roles.special == {"label": "clicked", "qid": "session"}
@@ -44,13 +44,13 @@ def test_patterns():
     assert resolve(names, Columns(features="bm25_*")).features == ("bm25_title", "bm25_body")
     assert resolve(names, Columns(features=["f[1]"])).features == ("f[1]",)  # the name of a column
     assert resolve(names, Columns(features=["f[12]"])).features == ("f1",)
-    kept = resolve(names, Columns(drop="debug_?"))
+    kept = resolve(names, Columns(ignore="debug_?"))
     assert kept.features == ("bm25_title", "bm25_body", "f[1]", "f1")
     assert kept.left_out == ("debug_a", "debug_b")
     assert resolve(names, Columns(features="*")).features == tuple(names[2:])
 
 
-@pytest.mark.parametrize("what", ["drop", "features"])
+@pytest.mark.parametrize("what", ["ignore", "features"])
 def test_a_long_list_of_names_does_not_go_through_all_columns_for_each(what):
     class Table(dict):
         rounds = 0
@@ -62,7 +62,7 @@ def test_a_long_list_of_names_does_not_go_through_all_columns_for_each(what):
     names = [f"f{number}" for number in range(300)]
     table = Table.fromkeys(["label", "qid", *names], "")
     roles = Columns(**{what: names[::2]}).resolve(table, "clicks.csv")
-    assert roles.features == tuple(names[1::2] if what == "drop" else names[::2])
+    assert roles.features == tuple(names[1::2] if what == "ignore" else names[::2])
     assert Table.rounds < 30
 
 
@@ -83,22 +83,22 @@ def test_a_long_list_of_names_does_not_go_through_all_columns_for_each(what):
             {"label": "y"},
             "there is no column 'y'; columns are qid, label, f",
         ),
-        (["qid", "label", "f"], {"drop": "g*"}, r"no column matches 'g\*' of drop"),
+        (["qid", "label", "f"], {"ignore": "g*"}, r"no column matches 'g\*' of ignore"),
         (["qid", "label", "f"], {"features": ["f", "g"]}, "no column matches 'g' of features"),
         (["qid", "label", "f"], {"label": "f", "qid": "f"}, "'f' cannot be both label and query"),
-        (["qid", "label", "f"], {"label": "f", "drop": "f"}, "'f' cannot be both label and some"),
+        (["qid", "label", "f"], {"label": "f", "ignore": "f"}, "'f' cannot be both label and some"),
         (["qid", "label", "f"], {"label": "f", "features": "f"}, "'f' cannot be both label and"),
         (
             ["qid", "label", "f", "shop_id"],
             {},
-            "'shop_id' looks like an id.*--drop shop_id.*--feat",
+            "'shop_id' looks like an id.*--ignore shop_id.*--feat",
         ),
         (["qid", "label", "f", "ID"], {}, "'ID' looks like an id"),
         (
             ["qid", "label", "title", "f", "a b"],
             {},
             "'title' holds text, not numbers; column 'a b' holds text.* them out with "
-            "--drop 'title,a b', or say which names documents, such as --doc-id title",
+            "--ignore 'title,a b', or say which names documents, such as --doc-id title",
         ),
         (["qid", "label", "f"], {"label": "title"}, "there is no column 'title'"),
     ],
@@ -119,7 +119,7 @@ def test_labels_and_weights_are_numbers():
 def test_ids_may_be_features_if_they_are_listed():
     names = ["qid", "label", "f", "shop_id"]
     assert resolve(names, Columns(features="*")).features == ("f", "shop_id")
-    assert resolve(names, Columns(drop="shop_id")).features == ("f",)
+    assert resolve(names, Columns(ignore="shop_id")).features == ("f",)
 
 
 def test_a_file_that_knows_its_columns_is_not_guessed():
@@ -170,7 +170,7 @@ def test_names_must_differ():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"label": 3}, {"drop": [None]}, {"features": ["f", 2]}, {"qid": b"q"}]
+    "settings", [{"label": 3}, {"ignore": [None]}, {"features": ["f", 2]}, {"qid": b"q"}]
 )
 def test_names_are_texts(settings):
     with pytest.raises(ValueError, match="must name a column"):
@@ -178,8 +178,8 @@ def test_names_are_texts(settings):
 
 
 def test_a_value_of_columns_can_be_stored():
-    columns = Columns(label="grade", drop="a", features=("b", "c*"))
-    assert columns.as_dict() == {"label": "grade", "drop": ["a"], "features": ["b", "c*"]}
+    columns = Columns(label="grade", ignore="a", features=("b", "c*"))
+    assert columns.as_dict() == {"label": "grade", "ignore": ["a"], "features": ["b", "c*"]}
     assert Columns.from_dict(columns.as_dict()) == columns
     assert not Columns()
     assert columns
@@ -198,15 +198,15 @@ NAMES = st.sampled_from(
     st.lists(st.sampled_from(["bm25*", "title", "p*", "shop_id"]), max_size=2),
     st.lists(st.sampled_from(["bm25*", "weight", "*"]), max_size=2),
 )
-def test_every_column_is_exactly_one_thing(names, text, drop, features):
-    """Or the table is refused; and what is dropped is never used."""
+def test_every_column_is_exactly_one_thing(names, text, ignore, features):
+    """Or the table is refused; and what is ignored is never used."""
     try:
-        roles = resolve(names, Columns(drop=drop, features=features), text=text)
+        roles = resolve(names, Columns(ignore=ignore, features=features), text=text)
     except DataError:
         return
     used = [*roles.special.values(), *roles.features, *roles.left_out]
     assert sorted(used) == sorted(names)
     assert not text & set(roles.features)
     assert list(roles.features) == [name for name in names if name in roles.features]
-    if "title" in drop:
+    if "title" in ignore:
         assert "title" not in roles.features

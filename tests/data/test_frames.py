@@ -86,7 +86,7 @@ def test_categories_are_ids_but_no_features():
     frame = pd.DataFrame({"qid": shops, "label": [0, 1], "f": [1.0, 2.0]})
     assert RankingData.from_frame(frame).qid.tolist() == ["s", "t"]
     frame = pd.DataFrame({"qid": [1, 1], "label": [0, 1], "f": [1.0, 2.0], "shop": shops})
-    with pytest.raises(DataError, match="'shop' holds categories, not numbers: .*--drop shop"):
+    with pytest.raises(DataError, match="'shop' holds categories, not numbers: .*--ignore shop"):
         RankingData.from_frame(frame)
 
 
@@ -135,7 +135,7 @@ def test_frames_of_no_use():
 
 def test_what_the_columns_are_is_logged(caplog):
     with caplog.at_level(logging.INFO, logger="ranksieve"):
-        RankingData.from_frame(pl.DataFrame(TABLE), Columns(drop="new"))
+        RankingData.from_frame(pl.DataFrame(TABLE), Columns(ignore="new"))
     assert caplog.messages == [
         "Columns: label = relevance, query = query_id, document = doc_id, weight = weight; "
         "2 features: bm25, clicks; left out: new"

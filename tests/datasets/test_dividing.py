@@ -328,7 +328,7 @@ def test_columns_of_a_directory(tmp_path, data):
         table.write_csv(tmp_path / f"{name}.csv")
     with pytest.raises(DataError, match="train.csv: column 'shop_id' looks like an id"):
         open_collection(tmp_path).read_fold(0)
-    train, _, _ = open_collection(tmp_path).read_fold(0, columns=Columns(drop="shop_id"))
+    train, _, _ = open_collection(tmp_path).read_fold(0, columns=Columns(ignore="shop_id"))
     assert train.n_features == data.n_features
     frame_of(data.take_queries([2])).drop("f1").write_csv(tmp_path / "test.csv")
     with pytest.raises(DataError, match=r"test.csv: .*those of .*train.csv: it lacks 'f1'"):

@@ -236,9 +236,9 @@ def test_what_is_no_number_later_is_told_with_its_row(write, monkeypatch):
 def test_an_open_quotation_mark_in_a_column_that_is_left_out(write):
     path = write('qid,label,f,title\n1,0,2,a\n1,1,3,"b\n1,2,4,c\n')
     with pytest.raises(DataError, match="a quotation mark near the end is not closed"):
-        read_csv(path, Columns(drop="title"))
+        read_csv(path, Columns(ignore="title"))
     closed = write('qid,label,f,title\n1,0,2,a\n1,1,3,"b\nof two lines"\n1,2,4,c\n')
-    assert read_csv(closed, Columns(drop="title")).X.ravel().tolist() == [2, 3, 4]
+    assert read_csv(closed, Columns(ignore="title")).X.ravel().tolist() == [2, 3, 4]
 
 
 def test_files_that_cannot_be_read(tmp_path, write):

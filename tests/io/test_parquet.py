@@ -53,7 +53,7 @@ def test_a_file_of_somebody_else(tmp_path):
     np.testing.assert_array_equal(data.X, [[1.5, 1], [np.nan, 2]])
     only = read_parquet(path, Columns(qid="session", features=["n"]), sparse=True)
     assert only.X.toarray().tolist() == [[1], [2]]
-    with pytest.raises(DataError, match=r"clicks.parquet: column 'url' holds text.*--drop url"):
+    with pytest.raises(DataError, match=r"clicks.parquet: column 'url' holds text.*--ignore url"):
         read_parquet(path, Columns(qid="session"))
     with pytest.raises(DataError, match=r"there is no column 'label'; columns are session, url"):
         read_parquet(path, Columns(label="label"))
@@ -64,7 +64,7 @@ def test_our_own_files_know_their_features(tmp_path):
     data = RankingData(np.eye(4), [0, 1, 0, 1], ["", "", "b", "b"], feature_names=names)
     write_parquet(data, tmp_path / "data.parquet")
     assert_identical(data, read_parquet(tmp_path / "data.parquet"))
-    kept = read_parquet(tmp_path / "data.parquet", Columns(drop="sample_*", weight=None))
+    kept = read_parquet(tmp_path / "data.parquet", Columns(ignore="sample_*", weight=None))
     assert kept.feature_names.tolist() == ["shop_id", "relevance", ""]
 
 
@@ -148,7 +148,7 @@ def test_infinite_values_are_refused_with_row_and_column(tmp_path, monkeypatch, 
         read_parquet(path, sparse=as_csr)
     with pytest.raises(DataError, match="clicks.parquet: row 3: column 'g' is inf; values must be"):
         convert_to_shards(path, tmp_path / "shards", sparse=as_csr)
-    assert read_parquet(path, Columns(drop="g"), sparse=as_csr).n_features == 1
+    assert read_parquet(path, Columns(ignore="g"), sparse=as_csr).n_features == 1
 
 
 def test_values_too_large_for_their_type_are_refused(tmp_path):

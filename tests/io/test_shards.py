@@ -1036,7 +1036,7 @@ def test_converted_weights_are_those_of_the_file(tmp_path, name):
     save(frame, tmp_path / name, index=False)
     convert_to_shards(tmp_path / name, tmp_path / "d")
     assert read_back(tmp_path / "d").query_weights.tolist() == [3, 0]
-    convert_to_shards(tmp_path / name, tmp_path / "e", columns=Columns(drop="weight"))
+    convert_to_shards(tmp_path / name, tmp_path / "e", columns=Columns(ignore="weight"))
     assert read_back(tmp_path / "e").query_weights is None
     save(frame.assign(weight=[3, 3, 1, 2]), tmp_path / name, index=False)
     with pytest.raises(DataError, match=rf"{name}: .*'weight' is used as .*it is 3 in row 0, but"):
@@ -1059,8 +1059,10 @@ def test_types_of_parquet_files_are_kept(tmp_path):
 
 def test_text_has_no_columns(text, tmp_path):
     path = text("1 qid:1 1:2\n")
-    with pytest.raises(DataError, match=r"leave out --label, --drop: only Parquet, CSV and frames"):
-        convert_to_shards(path, tmp_path / "d", columns=Columns(label="y", drop="z"))
+    with pytest.raises(
+        DataError, match=r"leave out --label, --ignore: only Parquet, CSV and frames"
+    ):
+        convert_to_shards(path, tmp_path / "d", columns=Columns(label="y", ignore="z"))
 
 
 def test_verify_is_one_of_three(stored):

@@ -80,7 +80,7 @@ class TestDefinition:
         assert len(best.fits_) == 7
         assert len(best.selected_) == 1 + np.argmin([fit.error for fit in best.fits_])
         assert set(best.selected_) >= {1, 3, 5}
-        assert len(GreedyBins("one_se").fit(data).selected_) <= len(best.selected_)
+        assert len(GreedyBins("one-se").fit(data).selected_) <= len(best.selected_)
         assert len(GreedyBins("best", max_features=2).fit(data).fits_) == 2
 
 

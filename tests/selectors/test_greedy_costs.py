@@ -131,7 +131,7 @@ def test_the_number_is_free_within_a_budget():
     errors = [fit.error for fit in best.fits_]
     assert len(best.selected_) == int(np.argmin(errors)) + 1
     assert best.cost_ <= 6
-    assert GreedyRankRLS("one_se", costs=COSTS, budget=6).fit(data).cost_ <= best.cost_
+    assert GreedyRankRLS("one-se", costs=COSTS, budget=6).fit(data).cost_ <= best.cost_
 
 
 def test_smaller_selections_know_their_cost():

@@ -381,7 +381,7 @@ class TestSelector:
         errors = [fit.error for fit in best.fits_]
         assert len(errors) == data.n_features
         assert len(best.selected_) == int(np.argmin(errors)) + 1
-        one = GreedyRankRLS("one_se").fit(data)
+        one = GreedyRankRLS("one-se").fit(data)
         k = len(one.selected_)
         limit = min(errors) + best.fits_[int(np.argmin(errors))].deviation
         assert errors[k - 1] <= limit
@@ -390,7 +390,7 @@ class TestSelector:
         assert len(GreedyRankRLS("best", max_features=2).fit(data).fits_) == 2
         assert len(GreedyRankRLS("best", exclude=[0]).fit(data).fits_) == data.n_features - 1
         noise = [i for i in range(data.n_features) if i not in best.selected_][:2]
-        begun = GreedyRankRLS("one_se", include=noise).fit(data)
+        begun = GreedyRankRLS("one-se", include=noise).fit(data)
         assert begun.selected_[:2].tolist() == noise
 
     def test_included_and_excluded_features(self):

@@ -134,7 +134,7 @@ class TestChoice:
             ):
                 whole.at(wrong)
 
-    @pytest.mark.parametrize("rule", ["best", "one_se", "penalized", "knee", "pareto"])
+    @pytest.mark.parametrize("rule", ["best", "one-se", "penalized", "knee", "pareto"])
     def test_every_rule_takes_a_point_of_the_front(self, parts, rule):
         selector = GreedyRankRLSCV(rule, lams=LAMS).fit(parts[0], eval_set=parts[1])
         row = LAMS.index(selector.lam_)
@@ -268,10 +268,10 @@ class TestFront:
         for rule, deviation, price, k in (
             ("best", 0.1, 1.0, 10),
             ("pareto", 0.1, 1.0, 10),
-            ("one_se", 0.0, 0.0, 10),
-            ("one_se", 0.031, 0.0, 3),
-            ("one_se", 0.081, 0.0, 2),
-            ("one_se", np.nan, 0.0, 10),
+            ("one-se", 0.0, 0.0, 10),
+            ("one-se", 0.031, 0.0, 3),
+            ("one-se", 0.081, 0.0, 2),
+            ("one-se", np.nan, 0.0, 10),
             ("penalized", 0.0, 0.0, 10),
             ("penalized", 0.0, 0.004, 6),
             ("penalized", 0.0, 0.06, 2),

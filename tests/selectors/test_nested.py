@@ -152,9 +152,9 @@ def test_with_queries_to_judge_by(name):
 @pytest.mark.parametrize(
     ("name", "rules"),
     [
-        ("greedy-rankrls", ["best", "one_se"]),
+        ("greedy-rankrls", ["best", "one-se"]),
         ("sequential", ["best", "tolerance"]),
-        ("elimination", ["best", "one_se"]),
+        ("elimination", ["best", "one-se"]),
         ("fsmrank", [None]),
         ("fenchelrank", [None]),
         ("fs-bfs", [None]),

@@ -240,7 +240,7 @@ class TestBoth:
         data, _ = planted
         found = {
             rule: kind(RankSVM(), rule, cv=2, tol=0.02).fit(data)
-            for rule in ("best", "one_se", "tolerance")
+            for rule in ("best", "one-se", "tolerance")
         }
         fits, values = found["best"].fits_, found["best"].values_
         means = values.mean(axis=1)
@@ -249,11 +249,11 @@ class TestBoth:
         error = values[best].std(ddof=1) / np.sqrt(values.shape[1])
         expected = {
             "best": sizes[best],
-            "one_se": sizes[means >= means[best] - error].min(),
+            "one-se": sizes[means >= means[best] - error].min(),
             "tolerance": sizes[means >= means[best] - 0.02].min(),
         }
         assert {rule: len(s.selected_) for rule, s in found.items()} == expected
-        assert expected["one_se"] <= expected["best"]
+        assert expected["one-se"] <= expected["best"]
 
     def test_states_of_random_numbers(self, kind, planted):
         """Every training begins with the same state, whatever runs beside it."""
@@ -332,7 +332,7 @@ class TestBoth:
 
     def test_interrupted_and_resumed(self, kind, planted, tmp_path, monkeypatch):
         data, _ = planted
-        expected = kind(RankSVM(), "one_se", cv=3).fit(data)
+        expected = kind(RankSVM(), "one-se", cv=3).fit(data)
         train, calls = RankSVM._train, []
 
         def interrupted(self, *arguments):
@@ -344,19 +344,19 @@ class TestBoth:
         path = tmp_path / "search.jsonl"
         monkeypatch.setattr(RankSVM, "_train", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            kind(RankSVM(), "one_se", cv=3, checkpoint=path).fit(data)
+            kind(RankSVM(), "one-se", cv=3, checkpoint=path).fit(data)
         n_before = len(path.read_bytes().splitlines())
         assert n_before > 1
         with path.open("ab") as file:
             file.write(b'{"key": [1, 2')  # as if killed while writing
         calls[:] = [1] * 100
-        resumed = kind(RankSVM(), "one_se", cv=3, checkpoint=path).fit(data)
+        resumed = kind(RankSVM(), "one-se", cv=3, checkpoint=path).fit(data)
         n_resumed = len(calls) - 100
         np.testing.assert_array_equal(resumed.selected_, expected.selected_)
         np.testing.assert_array_equal(resumed.values_, expected.values_)
         assert [fit.value for fit in resumed.fits_] == [fit.value for fit in expected.fits_]
         calls[:] = [1] * 100
-        again = kind(RankSVM(), "one_se", cv=3, checkpoint=path).fit(data)
+        again = kind(RankSVM(), "one-se", cv=3, checkpoint=path).fit(data)
         np.testing.assert_array_equal(again.selected_, expected.selected_)
         assert len(calls) - 100 == 1 < n_resumed  # only the final ranker
 
@@ -532,7 +532,7 @@ class TestElimination:
             selector = RFECV(clone(FEW_TREES).set_fit_request(group=True), cv=3, scoring="r2")
             with pytest.raises(Exception, match="Sum of query counts"):
                 selector.fit(data.X, data.y, group=data.group_counts)
-        selector = EliminationSelector(FEW_TREES, "one_se", cv=3)
+        selector = EliminationSelector(FEW_TREES, "one-se", cv=3)
         selector.fit(data.X, data.y, qid=data.qid)
         assert set(selector.selected_.tolist()) <= set(truth.informative.tolist())
 

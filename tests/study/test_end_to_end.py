@@ -55,7 +55,7 @@ def make_study(table, out):
     return Study(
         table,
         out=out,
-        columns=Columns(drop=["shop_id"]),
+        columns=Columns(ignore=["shop_id"]),
         split=SplitByTime("date", after="2026-02-08"),
         resamples=2,
         missing="keep",
@@ -102,7 +102,7 @@ def test_all_of_it_runs_and_resumes(table, tmp_path):
 def test_groups_come_and_go_together(table, tmp_path):
     study = Study(
         table,
-        columns=Columns(drop=["shop_id"]),
+        columns=Columns(ignore=["shop_id"]),
         split=SplitByTime("date", after="2026-02-08"),
         missing="query-min",
         selectors=["gas-e"],

@@ -185,7 +185,7 @@ def test_resamples_need_one_split(data, tmp_path):
 def test_frames_with_columns(data):
     part = pl.Series("part", np.where(data.qid % 4 == 0, "test", "train"))
     frame = frame_of(data, shop_id=data.qid * 7, part=part)
-    study = Study(frame, columns=Columns(drop="shop_id"), split=SplitByColumn("part"), **QUICK)
+    study = Study(frame, columns=Columns(ignore="shop_id"), split=SplitByColumn("part"), **QUICK)
     assert study.protocol_in_words.startswith(
         "one split, by the values train and test of column 'pa"
     )

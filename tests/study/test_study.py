@@ -611,7 +611,7 @@ NESTED = json.loads("[" * 50 + "1" + "]" * 50)
         ({"grids": "gas-e"}, "grids must be a table of names"),
         ({"grids": {"gas-e": {"c": "ab"}}}, "grid of gas-e: c needs a list of values"),
         ({"grids": {"gas-e": {"c": [np.inf]}}}, "grids of gas-e: c must be a finite number"),
-        ({"choose": "first"}, "choose must be one of best, one_se"),
+        ({"choose": "first"}, "choose must be one of best, one-se"),
         ({"scale": "log"}, "scale must be one of none, min-max, standard"),
         ({"parameters": {"gas-e": {"d": 1}}}, "method 'gas-e' has no parameter 'd'"),
         ({"grids": {"gas-e": {"c": []}}}, "grid of gas-e: c needs a list of values"),
@@ -647,7 +647,7 @@ def test_a_plan_of_any_settings_is_read_back(tmp_path):
         },
         grids={"fs-scpr": {"rescale": ["none"]}, "lambdamart": {"random_state": [None, 3]}},
         seeds=3,
-        choose="one_se",
+        choose="one-se",
     )
     write_plan(tmp_path, plan, texts)
     found, title = read_plan(tmp_path)
@@ -847,7 +847,7 @@ def test_string_queries_are_known_again(tmp_path):
 def test_one_standard_error_takes_the_fewest_features(data):
     plan = dict(selectors=["gas-e"], ks=[1, 2, 3, 5, 8], **QUICK)
     best = Study(data, **plan).run().run("gas-e", "rankrls")
-    fewest = Study(data, **plan, choose="one_se").run().run("gas-e", "rankrls")
+    fewest = Study(data, **plan, choose="one-se").run().run("gas-e", "rankrls")
     fewer = 0
     for fold in range(5):
         sizes = {k: tested.outcomes[0][fold] for k, tested in best.by_k.items()}

@@ -51,11 +51,8 @@ _MEASURES = ("map", "ndcg@10")
         "features.",
         "--selection",
     ),
-    evaluate_on=option(
-        "FILE: Held-out data: rankers use it to stop early or to choose a model, and are evaluated "
-        "on it. Default: none.",
-        "--eval",
-    ),
+    vali="FILE: Validation data: rankers use it to stop early or to choose a model, and are "
+    "evaluated on it. Default: none.",
     n_features="N: Number of features in LETOR or SVMlight text. Default: that of the --selection, "
     "if there is one; otherwise the largest index in it.",
     missing=missing_help(
@@ -71,9 +68,9 @@ def train(
     demo: bool = False,
     name: str = "ranksvm",
     selected: Path | None = None,
-    evaluate_on: Path | None = None,
-    settings: list[str] | None = None,
-    parameters: Path | None = None,
+    vali: Path | None = None,
+    param: list[str] | None = None,
+    param_file: Path | None = None,
     seed: int | None = None,
     out: Path | None = None,
     convention: str = "standard",
@@ -104,9 +101,9 @@ def train(
     get_convention(convention)
     allow_own_code(name)
     method = RANKERS.find(name)
-    own = ranker_parameters(method, settings or [], seed, parameters)
+    own = ranker_parameters(method, param or [], seed, param_file)
     ranker = method.make(**own)
-    check_output(out, data, evaluate_on, selected, parameters)
+    check_output(out, data, vali, selected, param_file)
     if out is not None:
         check_loadable(ranker)  # before the training
     selection = None if selected is None else read_selection(selected)
@@ -116,9 +113,9 @@ def train(
             open_training_data(data, demo, cluster, verify, **read_options)
         )
         parts = {title_of(data): source}
-        if evaluate_on is not None:
-            validation = open_validation_data(evaluate_on, source, verify, **reading.read_options)
-            parts[str(evaluate_on)] = stack.enter_context(validation)
+        if vali is not None:
+            validation = open_validation_data(vali, source, verify, **reading.read_options)
+            parts[str(vali)] = stack.enter_context(validation)
         if selection is not None:
             parts = _selected_parts(parts, selection)
         for part in parts.values():

@@ -109,6 +109,12 @@ N_FEATURES_OF_MODEL = (
     "was trained."
 )
 
+PARAM_FILE = (
+    "FILE: Read the parameters of the ranker from this file: JSON in the form of LightGBM, XGBoost "
+    "or CatBoost, or a trained model (LightGBM's text, XGBoost's save_config, CatBoost's cbm, or "
+    "one that train wrote). Other options take precedence. Default: none."
+)
+
 SHARED: dict[str, Any] = {
     "data": argument(
         "DATA: Ranking data: files of LETOR / SVMlight text (also .gz, .zst), Parquet, CSV or TSV, "
@@ -128,12 +134,8 @@ SHARED: dict[str, Any] = {
     ),
     "verify": "Verify the checksums of all shards first, or of none. Default: verify each shard "
     "when it is first read.",
-    "settings": option(
-        "NAME=VALUE: Set a parameter of the method or ranker. May be repeated. Default: the "
-        "defaults of the method or ranker.",
-        "--param",
-        "--set",
-    ),
+    "param": "NAME=VALUE: Set a parameter of the method or ranker. May be repeated. Default: the "
+    "defaults of the method or ranker.",
     "include": "NAMES: Features that must be selected, in this order, separated by commas: names, "
     "or numbers from 1 if features have no names. They count toward the number to select. May be "
     "repeated. Default: none.",
@@ -154,12 +156,8 @@ SHARED: dict[str, Any] = {
     "scale": "HOW: Scale features within each query: none, min-max or standard. Default: none, but "
     "min-max for the demo.",
     "no_figures": "Do not draw figures. Default: draw them.",
-    "parameters": option(
-        "FILE: Read the parameters of the ranker from this file: JSON in the form of LightGBM, "
-        "XGBoost or CatBoost, or a trained model (LightGBM's text, XGBoost's save_config, "
-        "CatBoost's cbm, or one that train wrote). Other options take precedence. Default: none.",
-        "--ranker-params",
-    ),
+    "param_file": PARAM_FILE,
+    "ranker_param_file": PARAM_FILE,
     "seed": option(
         "N: Random seed, for methods that draw random numbers. Default: that of the method.", min=0
     ),
@@ -171,7 +169,7 @@ SHARED: dict[str, Any] = {
     "docid, if there is one.",
     "weight": "NAME: Column with the weight of the query, the same in all of its rows. Default: "
     "found by its name, such as weight or sample_weight, if there is one.",
-    "drop": "NAME,..: Columns to leave out, separated by commas; patterns such as 'debug_*' are "
+    "ignore": "NAME,..: Columns to leave out, separated by commas; patterns such as 'debug_*' are "
     "allowed. May be repeated. Default: none.",
     "features": "NAME,..: Columns that are features, separated by commas; patterns such as "
     "'bm25_*' are allowed. May be repeated. Default: all remaining columns.",
@@ -203,7 +201,7 @@ class ReadingRows:
     qid: str | None = None
     doc_id: str | None = None
     weight: str | None = None
-    drop: list[str] | None = None
+    ignore: list[str] | None = None
     features: list[str] | None = None
     n_features: int | None = None
     zero_based: bool = False
@@ -213,8 +211,8 @@ class ReadingRows:
         """Roles of columns given by the options."""
         from ranksieve.data.columns import Columns
 
-        drop, features = _split(self.drop), _split(self.features)
-        return Columns(self.label, self.qid, self.doc_id, self.weight, drop, features)
+        ignore, features = _split(self.ignore), _split(self.features)
+        return Columns(self.label, self.qid, self.doc_id, self.weight, ignore, features)
 
     @property
     def read_options(self) -> dict[str, Any]:

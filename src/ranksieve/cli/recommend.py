@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +29,8 @@ from ranksieve.report.formats import FormatName
     ),
     ranker="NAME: Ranker that will use the features: a name from train --rankers, or "
     "MODULE:OBJECT.",
-    settings=option(
-        "NAME=VALUE: Set a parameter of the ranker. May be repeated. Default: the ranker's "
-        "defaults, but 50 trees of 10 leaves for the demo.",
-        "--param",
-    ),
+    ranker_param="NAME=VALUE: Set a parameter of the ranker. May be repeated. Default: the "
+    "ranker's defaults, but 50 trees of 10 leaves for the demo.",
     measure="M: Measure of quality whose mean is compared (see evaluate --help).",
     margin="SHARE: Largest acceptable loss of the measure, relative to its mean with all features, "
     "such as 1% or 0.01.",
@@ -59,9 +55,6 @@ from ranksieve.report.formats import FormatName
     test="FILE: Test data, whose queries test the choice; DATA is then the training data. May be "
     "repeated. Default: the split that DATA comes with, or its queries test, part by part (see "
     "--folds).",
-    drop="NAME,..: Columns to leave out, separated by commas; patterns such as 'debug_*' are "
-    "allowed. In LETOR or SVMlight text, features by number, as by --exclude. May be repeated. "
-    "Default: none.",
     costs="FILE: Costs of features, in any unit: CSV, TSV or Parquet with the columns feature and "
     "cost, and group for features that share a cost. Default: every feature costs 1, but those of "
     "the demo have costs.",
@@ -74,8 +67,8 @@ def recommend(
     context: typer.Context,
     data: list[Path] | None = None,
     ranker: str = "lambdamart",
-    settings: list[str] | None = None,
-    parameters: Path | None = None,
+    ranker_param: list[str] | None = None,
+    ranker_param_file: Path | None = None,
     measure: str = "ndcg@10",
     margin: str = "1%",
     costs: Path | None = None,
@@ -117,12 +110,16 @@ def recommend(
     others = [files.EVIDENCE, files.MODEL, files.MODEL_OF_ALL, files.SELECTION]
     check_place(out, [files.LEDGER, files.ANSWER], others)
     allow_own_code(ranker, selectors)
-    source, wanted, reading = _source(data, splitting, reading)
-    listed = choice_parameters(keep, [*(exclude or []), *wanted.pop("drop")])
+    wanted: dict[str, Any] = {}
+    source = take_source(wanted, data, splitting, reading)
+    if source is None:
+        wanted["scale"] = "min-max"  # the features of the demo are not normalized
+        wanted |= {"folds": 3, "pairs": 5}
+    listed = choice_parameters(keep, exclude)
     wanted |= {"keep": listed.get("include", []), "drop": listed.get("exclude", [])}
-    if source is None and ranker == "lambdamart" and not settings and parameters is None:
-        settings = ["n_estimators=50", "num_leaves=10"]  # keep the demo fast
-    wanted |= _parameters(ranker, settings or [], parameters)
+    if source is None and ranker == "lambdamart" and not ranker_param and ranker_param_file is None:
+        ranker_param = ["n_estimators=50", "num_leaves=10"]  # keep the demo fast
+    wanted |= _parameters(ranker, ranker_param or [], ranker_param_file)
     given = {
         "scale": scale,
         "folds": folds,
@@ -190,28 +187,6 @@ def check(
     show_result(sheets, form, json.dumps(result.to_record(), indent=2))
     if result.is_broken:
         raise typer.Exit(1)
-
-
-def _source(
-    data: list[Path] | None, splitting: Splitting, reading: Reading
-) -> tuple[Any, dict[str, Any], Reading]:
-    """Return the data, its options, and how to read it.
-
-    Files that are not tables have no columns to drop, so their features are dropped instead.
-    """
-    from ranksieve.datasets.opening import are_table_files, paths_of
-
-    drop = reading.drop or []
-    if data and not are_table_files(paths_of(data)):
-        reading = replace(reading, drop=None)
-    else:
-        drop = []
-    wanted: dict[str, Any] = {}
-    source = take_source(wanted, data, splitting, reading)
-    if source is None:
-        wanted["scale"] = "min-max"  # the features of the demo are not normalized
-        wanted |= {"folds": 3, "pairs": 5}
-    return source, wanted | {"drop": drop}, reading
 
 
 def _parameters(ranker: str, settings: list[str], file: Path | None) -> dict[str, Any]:

@@ -38,18 +38,12 @@ if TYPE_CHECKING:
         "-k",
     ),
     count="Whether -k counts features or groups (see --groups). Default: features.",
-    evaluate_on=option(
-        "FILE: Held-out data, for methods that use it. Default: these methods hold out some of the "
-        "training queries.",
-        "--eval",
-    ),
+    vali="FILE: Validation data, for methods that use it. Default: these methods hold out some of "
+    "the training queries.",
     ranker="NAME: Ranker that a wrapper method trains (train --rankers lists them), or "
     "MODULE:OBJECT. Default: that of the method.",
-    ranker_settings=option(
-        "NAME=VALUE: Set a parameter of the --ranker. May be repeated. Default: the ranker's "
-        "defaults.",
-        "--ranker-param",
-    ),
+    ranker_param="NAME=VALUE: Set a parameter of the --ranker. May be repeated. Default: the "
+    "ranker's defaults.",
     out="FILE: Write the selection to this file as JSON, for convert and train. Default: only "
     "print it.",
     methods="List the selection methods and exit.",
@@ -66,11 +60,11 @@ def select(
     costs: Path | None = None,
     group_costs: Path | None = None,
     budget: float | None = None,
-    evaluate_on: Path | None = None,
-    settings: list[str] | None = None,
+    vali: Path | None = None,
+    param: list[str] | None = None,
     ranker: str | None = None,
-    ranker_settings: list[str] | None = None,
-    parameters: Path | None = None,
+    ranker_param: list[str] | None = None,
+    ranker_param_file: Path | None = None,
     seed: int | None = None,
     out: Path | None = None,
     reading: Reading = Reading(),
@@ -99,7 +93,7 @@ def select(
     chosen = SELECTORS.find(
         _default_method(costs or group_costs, budget) if method is None else method
     )
-    from_settings = parameters_of(SELECTORS, chosen, settings or [], seed)
+    from_settings = parameters_of(SELECTORS, chosen, param or [], seed)
     paid = {"costs": read_costs(costs, group_costs), "budget": budget}
     from_options = choice_parameters(include, exclude, groups, count)
     from_options |= {name: value for name, value in paid.items() if value is not None}
@@ -109,21 +103,21 @@ def select(
             chosen, lambda m: "ranker" in m.defaults, "takes no ranker", "ranker", "take one"
         )
         inside = RANKERS.find(ranker)
-        own = ranker_parameters(inside, ranker_settings or [], None, parameters)
+        own = ranker_parameters(inside, ranker_param or [], None, ranker_param_file)
         selector.set_params(ranker=inside.make(**own))
-    elif ranker_settings or parameters:
-        raise typer.BadParameter("--ranker-param and --ranker-params need --ranker")
-    if evaluate_on is not None:
-        lacks = "does not use held-out data"
-        _check_able(chosen, lambda m: m.uses_held_out_data, lacks, "eval", "use it")
-    check_output(out, data, evaluate_on, groups, costs, group_costs, parameters)
+    elif ranker_param or ranker_param_file:
+        raise typer.BadParameter("--ranker-param and --ranker-param-file need --ranker")
+    if vali is not None:
+        lacks = "does not use validation data"
+        _check_able(chosen, lambda m: m.uses_held_out_data, lacks, "vali", "use it")
+    check_output(out, data, vali, groups, costs, group_costs, ranker_param_file)
     with progress_bar(), ExitStack() as stack:
         read_options = reading.read_options | {"missing": reading.missing}
         opened = open_training_data(data, demo, cluster, verify, **read_options)
         source = stack.enter_context(opened)
         held_out: dict[str, Any] = {}
-        if evaluate_on is not None:
-            validation = open_validation_data(evaluate_on, source, verify, **reading.read_options)
+        if vali is not None:
+            validation = open_validation_data(vali, source, verify, **reading.read_options)
             held_out["eval_set"] = stack.enter_context(validation)
         with explain_errors(chosen):
             selector.fit(source, **held_out)

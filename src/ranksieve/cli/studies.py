@@ -33,9 +33,9 @@ class Comparing:
     seeds: int | None = None
     seed: int | None = None
     no_baselines: bool = False
-    settings: list[str] | None = None
-    grids: list[str] | None = None
-    ranker_parameters: list[Path] | None = None
+    param: list[str] | None = None
+    grid: list[str] | None = None
+    param_file: list[Path] | None = None
     resamples: int | None = None
 
     def to_settings(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Comparing:
     protocol="P: How to split the queries: letor (the folds of a collection), split (by --test or "
     "a column), kfold:N (N folds over queries) or six-trials (three parts in all six orders). "
     "Default: letor or split if the data comes with a split, otherwise kfold:5.",
-    choose="RULE: How to choose the number of features on validation queries: best, or one_se for "
+    choose="RULE: How to choose the number of features on validation queries: best, or one-se for "
     "the fewest within one standard error of the best. Default: best.",
     seeds=option(
         "N: Number of runs of methods that draw random numbers. Default: 5, but 3 for the demo.",
@@ -83,23 +83,14 @@ class Comparing:
         "N: Random seed of the first run; the other runs use the next ones. Default: 0.", min=0
     ),
     no_baselines="Leave out the baselines: all features, and random orders. Default: include them.",
-    settings=option(
-        "METHOD.NAME=VALUE: Set a parameter of a selector or ranker. May be repeated. Default: the "
-        "defaults of the selector or ranker.",
-        "--param",
-    ),
-    grids=option(
-        "METHOD.NAME=V,V,..: Values to try for a parameter that is tuned on validation queries, "
-        "separated by commas. May be repeated. Default: the grid of the selector or ranker.",
-        "--grid",
-    ),
-    ranker_parameters=option(
-        "FILE: Read the parameters of rankers from this file: JSON in the form of LightGBM, "
-        "XGBoost or CatBoost, with one object per ranker if there are several; or a trained model "
-        "(LightGBM's text, XGBoost's save_config, CatBoost's cbm, or one that train wrote). May be "
-        "repeated; --param takes precedence. Default: none.",
-        "--ranker-params",
-    ),
+    param="METHOD.NAME=VALUE: Set a parameter of a selector or ranker. May be repeated. Default: "
+    "the defaults of the selector or ranker.",
+    grid="METHOD.NAME=V,V,..: Values to try for a parameter that is tuned on validation queries, "
+    "separated by commas. May be repeated. Default: the grid of the selector or ranker.",
+    param_file="FILE: Read the parameters of rankers from this file: JSON in the form of LightGBM, "
+    "XGBoost or CatBoost, with one object per ranker if there are several; or a trained model "
+    "(LightGBM's text, XGBoost's save_config, CatBoost's cbm, or one that train wrote). May be "
+    "repeated; --param takes precedence. Default: none.",
     resamples=option(
         "N: If there is only one split: select and train on N resamples of the training queries "
         "(four in five, without replacement), to estimate stability and uncertainty. Default: "
@@ -135,8 +126,8 @@ def compare(
     wanted |= choice_parameters(comparing.include, comparing.exclude, comparing.groups)
     allow_own_code(comparing.selectors, comparing.rankers, "plan:" if plan else None)
     _leave_out_others(wanted)
-    _add_from_files(wanted, comparing.ranker_parameters or [])
-    _add_parameters(wanted, comparing.settings or [], comparing.grids or [])
+    _add_from_files(wanted, comparing.param_file or [])
+    _add_parameters(wanted, comparing.param or [], comparing.grid or [])
     source = take_source(wanted, data, splitting, reading)
     if source is None:
         wanted.setdefault("scale", "min-max")  # features of the demo are not scaled

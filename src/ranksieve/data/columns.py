@@ -36,7 +36,7 @@ class Columns:
     label, qid, doc_id, weight : str, optional
         Columns with the label, the query, the document and the weight of the query. By default,
         they are recognized by their names; see the notes.
-    drop : str or sequence of str
+    ignore : str or sequence of str
         Columns to leave out: names, or patterns such as ``"debug_*"``.
     features : str or sequence of str
         Feature columns: names, or patterns. By default all remaining columns.
@@ -48,12 +48,12 @@ class Columns:
     ``qid``, ``query_id``, ``queryid``, ``query``, ``search_id`` or ``group_id`` the query;
     ``doc_id``, ``docid``, ``document_id``, ``docno``, ``item_id`` or ``product_id`` the document;
     ``weight``, ``sample_weight`` or ``query_weight`` the weight. Two of a kind are refused, as is
-    a table without label or query. A column that ``features`` or ``drop`` names is not guessed
+    a table without label or query. A column that ``features`` or ``ignore`` names is not guessed
     to be something else.
 
     Without ``features``, every other column must be a number. A number whose column is called
     ``id`` or ends in ``_id`` is an id rather than a measurement, which a model would memorize: it
-    is refused unless ``features`` or ``drop`` names it. The index that pandas stores in Parquet
+    is refused unless ``features`` or ``ignore`` names it. The index that pandas stores in Parquet
     files is left out. With ``features``, columns that match no pattern are left out, whatever they
     contain.
 
@@ -67,7 +67,7 @@ class Columns:
     --------
     >>> from ranksieve.data.columns import Columns
     >>> fields = {name: "" for name in ("query_id", "grade", "shop_id", "bm25", "price")}
-    >>> roles = Columns(drop="shop_id").resolve(fields, "clicks.csv")
+    >>> roles = Columns(ignore="shop_id").resolve(fields, "clicks.csv")
     >>> print(roles)
     Columns: label = grade, query = query_id; 2 features: bm25, price; left out: shop_id
     """
@@ -76,7 +76,7 @@ class Columns:
     qid: str | None = None
     doc_id: str | None = None
     weight: str | None = None
-    drop: Sequence[str] = ()
+    ignore: Sequence[str] = ()
     features: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class Columns:
             name = getattr(self, role)
             if name is not None and not (isinstance(name, str) and name):
                 raise ValueError(f"{role} must name a column, got {name!r:.60}")
-        for role in ("drop", "features"):
+        for role in ("ignore", "features"):
             names = getattr(self, role)
             names = (names,) if isinstance(names, str) else names
             if not isinstance(names, Iterable):
@@ -186,7 +186,7 @@ class _Resolution:
         for name in self.aside:
             self._check_exists(name)
         self.given = {role: name for role in _WORDS if (name := getattr(self.columns, role))}
-        self.dropped = self._matching("drop")
+        self.ignored = self._matching("ignore")
 
     def roles(self) -> ColumnRoles:
         found = dict.fromkeys(_WORDS) | self._given_roles() | self._guesses()
@@ -204,12 +204,12 @@ class _Resolution:
             taken = role_of.setdefault(name, role)
             if taken != role:
                 self._fail(f"column {name!r} cannot be both {_WORDS[taken]} and {_WORDS[role]}")
-            if name in self.dropped or name in self.columns.features or name in self.aside:
+            if name in self.ignored or name in self.columns.features or name in self.aside:
                 self._fail(f"column {name!r} cannot be both {_WORDS[role]} and something else")
         return self.given
 
     def _guesses(self) -> dict[str, str]:
-        taken = {*self.given.values(), *self.dropped, *self.columns.features, *self.aside}
+        taken = {*self.given.values(), *self.ignored, *self.columns.features, *self.aside}
         if self.known is not None:
             free = {role: name for role, name in self.known.items() if name not in taken}
             guessed = {role: [name] for role, name in free.items()}
@@ -256,7 +256,7 @@ class _Resolution:
                 for name in self.table
                 if not (name.startswith("__index_level_") and name.endswith("__"))
             ]
-        others = special.union(self.dropped, self.aside)
+        others = special.union(self.ignored, self.aside)
         features = tuple(name for name in chosen if name not in others)
         self._check_features(features)
         return features
@@ -283,7 +283,7 @@ class _Resolution:
         )
         self._advise(
             f"{problems}: leave {'it' if len(found) == 1 else 'them'} out with "
-            f"{_option('drop', ','.join(found))}, or say which names documents, such as "
+            f"{_option('ignore', ','.join(found))}, or say which names documents, such as "
             f"{_option('doc_id', next(iter(found)))}{keep}"
         )
 

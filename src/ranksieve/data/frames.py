@@ -226,5 +226,5 @@ def explain_weight_errors(place: Any, name: str | None) -> Iterator[None]:
             raise
         raise DataError(
             f"{place}: column {name!r} is used as the weight of queries, but {error}; if it is a "
-            "feature, list the features with --features, or leave it out with --drop"
+            "feature, list the features with --features, or leave it out with --ignore"
         ) from None

@@ -148,7 +148,7 @@ class RankingData:
         >>> import polars
         >>> from ranksieve import Columns, RankingData
         >>> table = {"query": ["a", "a"], "clicked": [1, 0], "bm25": [2.5, None], "shop_id": [3, 4]}
-        >>> columns = Columns(label="clicked", drop=["shop_id"])
+        >>> columns = Columns(label="clicked", ignore=["shop_id"])
         >>> data = RankingData.from_frame(polars.DataFrame(table), columns)
         >>> data.X.tolist(), data.feature_names.tolist()
         ([[2.5], [nan]], ['bm25'])

@@ -171,7 +171,7 @@ class DelimitedTable:
             value = problem.removeprefix("invalid value ")[:60]
             return (
                 f"row {row}: column {name!r}: {value} is not a number; if the column has no "
-                "numbers, leave it out with --drop"
+                "numbers, leave it out with --ignore"
             )
         if match := _PARSING.match(message):
             row, problem = match.groups()

@@ -142,7 +142,7 @@ def write_letor(data: RankingData, path: PathLike, *, zero_based: bool = False) 
     if data.query_weights is not None:
         raise DataError(
             f"{path}: LETOR text cannot store the weights of queries: write Parquet (.parquet) "
-            "or shards, or drop the weights first (data.with_weights(None), --drop)"
+            "or shards, or drop the weights first (data.with_weights(None), --ignore)"
         )
     data.check_finite(allow_missing=True)
     first = 0 if zero_based else 1

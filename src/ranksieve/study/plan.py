@@ -22,7 +22,7 @@ from ranksieve.text import file_stem
 Parameters = dict[str, Any]
 CHOICES = ("include", "exclude", "groups")
 """Settings that constrain the features of all selectors."""
-Rule = Literal["best", "one_se"]
+Rule = Literal["best", "one-se"]
 _LONGEST = 60  # characters of a name that a user gives
 
 
@@ -194,7 +194,7 @@ class Plan(PlanSettings):
         Number of runs of methods that draw random numbers.
     seed : int
         Random seed of the first run, and of protocols that divide queries at random.
-    choose : {"best", "one_se"}
+    choose : {"best", "one-se"}
         Take the number of features with the best validation value (the fewest if several are
         equal), or the fewest within one standard error of it.
     baselines : bool

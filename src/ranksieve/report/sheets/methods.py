@@ -28,7 +28,7 @@ _TRAITS: dict[str, tuple[Callable[[Method], object], str]] = {
         lambda m: m.family == "related",
         "there so that papers can be compared; mostly reconstructions and variants",
     ),
-    "held-out": (lambda m: m.uses_held_out_data, "uses validation queries to select (--eval)"),
+    "held-out": (lambda m: m.uses_held_out_data, "uses validation queries to select (--vali)"),
     "nested": (lambda m: m.is_nested, "the best k features are the first k of the best k + 1"),
     "seeded": (lambda m: m.is_seeded, "draws random numbers"),
     "in memory": (lambda m: not m.works_on_shards, "reads shards into memory"),

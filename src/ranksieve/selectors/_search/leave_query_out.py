@@ -23,7 +23,7 @@ from ranksieve.threads import limit_blas_threads
 
 # Entries that replace {path_number} and so on in docstrings.
 _NUMBER = """
-    n_features_to_select : int, float, "best" or "one_se"
+    n_features_to_select : int, float, "best" or "one-se"
         Number of features, or a fraction of them if below 1; or the number with the smallest
         leave-query-out error; or the smallest number within one standard error of that.
 """

@@ -152,7 +152,7 @@ def best_fit(
 ) -> int:
     """Position on a path of the model that a rule chooses.
 
-    ``"best"``: the best error or value, the smaller model on ties. ``"one_se"``: the smallest model
+    ``"best"``: the best error or value, the smaller model on ties. ``"one-se"``: the smallest model
     within one standard error of the best. ``"tolerance"``: within ``tol`` of it. Models before the
     ``least``-th do not count.
     """

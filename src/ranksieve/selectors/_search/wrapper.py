@@ -47,7 +47,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
     works_on_shards = False
 
     ranker: Any = None
-    n_features_to_select: FeatureCount | Literal["best", "one_se", "tolerance"] = 10
+    n_features_to_select: FeatureCount | Literal["best", "one-se", "tolerance"] = 10
     _: KW_ONLY
     measure: str | Measure = "ndcg@10"
     cv: Annotated[

@@ -161,7 +161,7 @@ class GreedyBins(LeaveQueryOutSelector):
         ),
     )
 
-    n_features_to_select: FeatureCount | Literal["best", "one_se"] = 10
+    n_features_to_select: FeatureCount | Literal["best", "one-se"] = 10
     _: KW_ONLY
     lam: Positive = 30.0
     n_bins: AtLeastTwo = 16

@@ -176,7 +176,7 @@ class GreedyRankRLS(LeaveQueryOutSelector):
         ),
     )
 
-    n_features_to_select: FeatureCount | Literal["best", "one_se"] = 10
+    n_features_to_select: FeatureCount | Literal["best", "one-se"] = 10
     _: KW_ONLY
     lam: Positive = 1.0
     criterion: str | Measure = "squared"

@@ -24,7 +24,7 @@ from ranksieve.selectors.embedded.greedy_rankrls import GreedyRankRLS
 from ranksieve.sums.checks import check_labels_differ, sum_weights_of_several
 from ranksieve.sums.held_out import measure_models
 
-Rule = Literal["best", "one_se", "penalized", "knee", "pareto"]
+Rule = Literal["best", "one-se", "penalized", "knee", "pareto"]
 
 
 class FrontModel(NamedTuple):
@@ -48,12 +48,12 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float, "best", "one_se", "penalized", "knee" or "pareto"
+    n_features_to_select : int, float, "best", "one-se", "penalized", "knee" or "pareto"
         Number of features, or a fraction of them if below 1: then only :math:`\lambda` is chosen.
         Or how to choose both from the front, the models that are better than all smaller ones:
 
         - ``"best"``: the best value.
-        - ``"one_se"``: the fewest features whose value is within one standard error of the best.
+        - ``"one-se"``: the fewest features whose value is within one standard error of the best.
           This is the standard error of the best mean over queries, not of paired differences.
         - ``"penalized"``: the largest :math:`V - \mu k / n` for n features of the data.
         - ``"knee"``: farthest above the chord from the first to the last point of the front, both
@@ -286,12 +286,12 @@ def choose_point(
 ) -> FrontModel:
     """Choose a point of a front by a rule of :class:`GreedyRankRLSCV`.
 
-    ``sign`` is 1 if larger is better, else -1. ``"one_se"`` uses ``deviation``, the standard error
+    ``sign`` is 1 if larger is better, else -1. ``"one-se"`` uses ``deviation``, the standard error
     of the best value, and ``"penalized"`` the ``price`` of a feature.
     """
     gains = sign * np.array([point.value for point in front])
     sizes = np.array([point.k for point in front])
-    if rule == "one_se":
+    if rule == "one-se":
         return front[first_nearly_best(gains, deviation)]
     if rule == "penalized":
         return front[int(np.argmax(gains - price * sizes))]

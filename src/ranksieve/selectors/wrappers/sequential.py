@@ -31,7 +31,7 @@ class SequentialSelector(WrapperSelector):
     ----------
     ranker : Ranker, LGBMRanker, XGBRanker or CatBoostRanker, optional
         Ranker to train; :class:`ranksieve.rankers.RankRLS` by default.
-    n_features_to_select : int, float, "best", "one_se" or "tolerance"
+    n_features_to_select : int, float, "best", "one-se" or "tolerance"
         Number of features, or a fraction of them if below 1. Or, among all sizes that the search
         tried: the one with the best value; the smallest within one standard error of it; the
         smallest within ``tol`` of it.
