@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ranksieve import DataError, FeatureCosts, load_demo
 from ranksieve.data.inputs import default_names
 from ranksieve.datasets import demo_costs
-from ranksieve.values import plain_value
+from ranksieve.parameters import plain_value
 from tests.oracles import cost_of_features
 
 NAMES = ["bm25", "cosine", "dot", "clicks"]
@@ -126,20 +126,20 @@ def test_files_without_groups(tmp_path):
 def test_frames(frame):
     assert FeatureCosts.from_frame(frame(TABLE), frame(GROUPS)) == EXPECTED
     alone = {name: TABLE[name] for name in ("feature", "cost")}
-    assert FeatureCosts.of(frame(alone), NAMES) == FeatureCosts(EXPECTED.features)
+    assert FeatureCosts.make(frame(alone), NAMES) == FeatureCosts(EXPECTED.features)
 
 
 def test_features_without_names_are_told_by_their_numbers(tmp_path):
     path = write_table(tmp_path / "costs.parquet", {"feature": [3, 1, 2], "cost": [0.5, 1, 2]})
     names = default_names(3)
     for costs in (path, FeatureCosts.read(path), [1, 2, 0.5], {"1": 1, "2": 2, "3": 0.5}):
-        arrays = FeatureCosts.of(costs, names).aligned(names)
+        arrays = FeatureCosts.make(costs, names).aligned(names)
         assert arrays.features.tolist() == [1.0, 2.0, 0.5]
         assert arrays.group_of.tolist() == [-1, -1, -1]
 
 
 def test_without_costs_every_feature_costs_one():
-    costs = FeatureCosts.of(None, NAMES)
+    costs = FeatureCosts.make(None, NAMES)
     assert costs.total(NAMES) == 4
     assert costs.marginal("dot", ["bm25"]) == 1
 
@@ -147,7 +147,7 @@ def test_without_costs_every_feature_costs_one():
 def test_what_a_user_may_give_is_the_same(tmp_path):
     forms = [EXPECTED, EXPECTED.to_record(), json.loads(json.dumps(EXPECTED.to_record()))]
     for form in forms:
-        assert FeatureCosts.of(form, NAMES) == EXPECTED
+        assert FeatureCosts.make(form, NAMES) == EXPECTED
     assert plain_value({"costs": EXPECTED}, otherwise=str)["costs"] == EXPECTED.to_record()
     for again in (copy.deepcopy(EXPECTED), pickle.loads(pickle.dumps(EXPECTED))):
         assert again == EXPECTED
@@ -190,7 +190,7 @@ def test_files_that_are_wrong(tmp_path, text, message):
     path = tmp_path / "costs.csv"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     with pytest.raises(DataError) as error:
-        FeatureCosts.of(path, ["a", "b"])
+        FeatureCosts.make(path, ["a", "b"])
     expected = message if message.startswith("costs") else str(path) + message
     assert str(error.value).startswith(expected)
 
@@ -249,17 +249,20 @@ def test_tables_that_are_wrong(tmp_path):
         (lambda: FeatureCosts({"a": 1}, {"a": "g"}), "group 'g' of feature 'a' has no cost"),
         (lambda: FeatureCosts({"a": 1}, {"b": "g"}), "feature 'b' has a group but no cost"),
         (lambda: FeatureCosts({"a": 1}, {}, {"g": 1}), "no feature is in group 'g'"),
-        (lambda: FeatureCosts.of([1, 2], ["a"]), "one number for each of 1 features"),
-        (lambda: FeatureCosts.of([[1]], ["a"]), "one number for each of 1 features"),
-        (lambda: FeatureCosts.of([[1], [1, 2]], ["a", "b"]), "cost of feature 'a' is not a number"),
+        (lambda: FeatureCosts.make([1, 2], ["a"]), "one number for each of 1 features"),
+        (lambda: FeatureCosts.make([[1]], ["a"]), "one number for each of 1 features"),
+        (
+            lambda: FeatureCosts.make([[1], [1, 2]], ["a", "b"]),
+            "cost of feature 'a' is not a number",
+        ),
         (lambda: FeatureCosts({"a": 1}, groups=3), "costs: groups must be a mapping by name"),
         (
-            lambda: FeatureCosts.of({"features": {"a": 1}, "group_costs": [1]}, ["a"]),
+            lambda: FeatureCosts.make({"features": {"a": 1}, "group_costs": [1]}, ["a"]),
             "costs: group_costs must be a mapping by name",
         ),
-        (lambda: FeatureCosts.of([np.nan], ["a"]), "the cost of feature 'a' is not a number"),
-        (lambda: FeatureCosts.of({"b": 1}, ["a"]), "the data has no feature named 'b'"),
-        (lambda: FeatureCosts.of({}, ["a"]), "feature 'a' has no cost"),
+        (lambda: FeatureCosts.make([np.nan], ["a"]), "the cost of feature 'a' is not a number"),
+        (lambda: FeatureCosts.make({"b": 1}, ["a"]), "the data has no feature named 'b'"),
+        (lambda: FeatureCosts.make({}, ["a"]), "feature 'a' has no cost"),
         (lambda: EXPECTED.total(["nope"]), "no feature is named 'nope'"),
         (lambda: FeatureCosts.from_frame([1]), "expected a frame"),
         (
@@ -275,7 +278,7 @@ def test_values_that_are_wrong(make, message):
 
 def test_costs_of_the_demo_fit_the_demo():
     data, truth = load_demo()
-    costs = FeatureCosts.of(demo_costs(), data.feature_names)
+    costs = FeatureCosts.make(demo_costs(), data.feature_names)
     arrays = costs.aligned(data.feature_names)
     assert arrays.total(range(data.n_features)) == pytest.approx(115.9)
     # What determines the relevance is not cheap: a choice by cost has something to weigh.

@@ -14,12 +14,12 @@ from sklearn.pipeline import Pipeline
 from ranksieve import Study, make_ranking
 from ranksieve.data import DataError
 from ranksieve.metrics import MAP, NDCG, get_convention
+from ranksieve.parameters import plain_value
 from ranksieve.rankers import RankRLS
 from ranksieve.selectors import FSED, GAS, HCAS, FSMRank, Importance, Similarity
 from ranksieve.selectors.registry import make_selector
 from ranksieve.study.files import read_plan
 from ranksieve.study.study import load_study
-from ranksieve.values import plain_value
 
 
 @pytest.fixture(scope="module")
@@ -76,10 +76,10 @@ class TestValues:
 
     def test_what_is_given_replaces_only_the_first_part(self):
         usual = Importance("ndcg@10", ties="stable", both_directions=False)
-        assert Importance.of("map", usual) == usual.replace(measure="map")
-        assert Importance.of({"ties": "average"}, usual) == usual.replace(ties="average")
-        assert Importance.of(Importance("map"), usual) == Importance("map")
-        assert Importance.of("map", "ndcg@10") == Importance("map")
+        assert Importance.make("map", usual) == usual.replace(measure="map")
+        assert Importance.make({"ties": "average"}, usual) == usual.replace(ties="average")
+        assert Importance.make(Importance("map"), usual) == Importance("map")
+        assert Importance.make("map", "ndcg@10") == Importance("map")
 
 
 class TestEstimators:

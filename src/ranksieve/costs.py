@@ -143,7 +143,7 @@ class FeatureCosts:
         return cls._of_rows(entries, of_groups)
 
     @classmethod
-    def of(cls, given: Any, names: Sequence[str] | np.ndarray) -> FeatureCosts:
+    def make(cls, given: Any, names: Sequence[str] | np.ndarray) -> FeatureCosts:
         """Make costs of all features with these names from any accepted form.
 
         A mapping has the cost of each feature by name, or the fields of :meth:`to_record`; an array
@@ -164,7 +164,7 @@ class FeatureCosts:
         return given
 
     def aligned(self, names: Sequence[str] | np.ndarray) -> AlignedCosts:
-        """Costs as arrays in the order of the features of some data, checked as in :meth:`of`."""
+        """Costs as arrays in the order of the features of some data, checked as in :meth:`make`."""
         self._check_names(names)
         numbers = {group: number for number, group in enumerate(self.group_costs)}
         group_of = [numbers.get(self.groups.get(str(name), ""), -1) for name in names]
@@ -183,7 +183,7 @@ class FeatureCosts:
         return float(self._arrays.marginal(map(self._index, chosen))[self._index(feature)])
 
     def to_record(self) -> dict[str, dict[str, Any]]:
-        """Fields as JSON values, which :meth:`of` accepts."""
+        """Fields as JSON values, which :meth:`make` accepts."""
         return {part: dict(getattr(self, part)) for part in _PARTS}
 
     def __repr__(self) -> str:

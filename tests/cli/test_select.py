@@ -320,7 +320,7 @@ def test_features_for_what_they_cost(run, small_demo, demo_cost_files):
     assert (status, errors) == (0, "")
     found = json.loads(output)
     assert [feature["index"] for feature in found["features"]] == expected.selected_.tolist()
-    assert FeatureCosts.of(found["parameters"]["costs"], data.feature_names) == demo_costs()
+    assert FeatureCosts.make(found["parameters"]["costs"], data.feature_names) == demo_costs()
     status, output, errors = run(*command)
     assert (status, errors) == (0, "")
     assert f"Together they cost {expected.cost_:.4g} of 115.9 for all features." in output

@@ -51,13 +51,13 @@ def example(n_queries=12, n_documents=6, share=0.2, **options):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_name_stands_for_the_value(policy):
-    assert Missing.of(policy) == Missing(policy)
+    assert Missing.make(policy) == Missing(policy)
     assert repr(Missing(policy)) == Missing(policy).name == policy
     assert Missing(f"{policy}+indicators") == Missing(policy, indicators=True)
     assert repr(Missing(policy, True)) == f"{policy}+indicators"
     assert repr(Missing(policy, [7, 2, 2])) == f"{policy}+indicators"
     assert Missing(policy, [7, 2, 2]).indicators == (2, 7)
-    assert Missing.of(None) is None
+    assert Missing.make(None) is None
     assert len({Missing(policy), Missing(policy, False), Missing(policy, True)}) == 2
 
 

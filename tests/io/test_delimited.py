@@ -225,7 +225,7 @@ def test_what_is_no_number_later_is_told_with_its_row(write, monkeypatch):
     monkeypatch.setattr(delimited, "_BLOCK", 64)
     path = write("qid,label,f\n" + "1,0,2\n" * 50 + "1,1,x\n")
     with pytest.raises(
-        DataError, match="clicks.csv: row 52: column 'f': 'x' is not a number; .*--d"
+        DataError, match="clicks.csv: row 52: column 'f': 'x' is not a number; .*--ignore"
     ):
         read_csv(path)
     path = write("qid,label,f\n1,0," + "9" * 200 + "\n")

@@ -34,7 +34,7 @@ from ranksieve.io import files
 from ranksieve.io.records import checksum_of
 from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
 from ranksieve.io.shards import directory as shard_directory
-from ranksieve.io.shards import files as shard_files
+from ranksieve.io.shards import reading as shard_files
 from ranksieve.io.shards.format import map_array, write_array
 from ranksieve.progress import listen
 from ranksieve.sums.importance import feature_importance

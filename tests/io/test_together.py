@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from ranksieve import DataError
-from ranksieve.io.together import file_of, replace_together
+from ranksieve.io.files import file_of, replace_together
 
 NAMES = ("answer", "model", "page")
 

@@ -137,7 +137,7 @@ def test_filters_rank_documents_without_a_value_last(name, direction):
     kept = RankingData(direction * kept.X, kept.y, kept.qid, missing="keep")
     ranks = np.array(oracles.missing_last(kept.X.tolist(), [1] * kept.n_features), dtype=float)
     selector = make_quick(name, 3)
-    one_way = Importance.given_to(selector).replace(both_directions=False)
+    one_way = Importance.from_estimator(selector).replace(both_directions=False)
     selector.set_params(importance=one_way).fit(kept)
     other = make_quick(name, 3).set_params(importance=one_way)
     other.fit(RankingData(ranks, kept.y, kept.qid))

@@ -277,7 +277,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
     def _costs_of_features(self) -> AlignedCosts:
         """Costs of all features of the data, from the parameter ``costs``."""
         names = getattr(self, "feature_names_in_", default_names(self.n_features_in_))
-        return FeatureCosts.of(self.costs, names).aligned(names)
+        return FeatureCosts.make(self.costs, names).aligned(names)
 
     def _set_selection(self, chosen: np.ndarray, choices: Choices) -> None:
         self.selected_ = choices.columns[chosen]

@@ -148,7 +148,7 @@ def missing_policy(given: str | None, selection: Selection | None) -> Missing | 
     """
     from ranksieve.data.missing import Missing
 
-    declared = Missing.of(given)
+    declared = Missing.make(given)
     recorded = None if selection is None else selection.missing
     if recorded is not None and (declared is None or declared.name == recorded.name):
         return recorded

@@ -142,8 +142,8 @@ def report(directory: Path) -> None:
     Tables, figures and the page are written from the files in the directory, without the data.
     Nothing that these files name is imported or called, so they may come from somebody else.
     """
+    from ranksieve.io.files import file_of
     from ranksieve.io.model import ANSWER
-    from ranksieve.io.together import file_of
     from ranksieve.report.place import check_no_links
 
     check_no_links(directory)

@@ -81,7 +81,7 @@ class Missing:
         object.__setattr__(self, "indicators", indicators)
 
     @classmethod
-    def of(cls, given: Any) -> Missing | None:
+    def make(cls, given: Any) -> Missing | None:
         """Make a value from a string or another value; None stays None."""
         return given if given is None or isinstance(given, Missing) else cls(given)
 

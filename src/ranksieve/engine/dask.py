@@ -23,7 +23,7 @@ from ranksieve.data.missing import Missing
 from ranksieve.engine.engines import Engine, LocalWorkers, P, S, Workers
 from ranksieve.engine.state import Call, StateCalls
 from ranksieve.io.shards import Shards, open_shards
-from ranksieve.io.shards.files import Checks
+from ranksieve.io.shards.reading import Checks
 from ranksieve.threads import limit_threads
 
 _PATIENCE = 60.0  # seconds to wait for a worker when none is left

@@ -1,4 +1,4 @@
-"""Open, decompress and safely replace files."""
+"""Open, decompress and safely replace files, one or several of a directory together."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import codecs
 import errno
 import gzip
 import os
+import shutil
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,6 +27,9 @@ PathLike = str | os.PathLike[str]
 _CHUNK = 2**20
 _LONGEST_LINE = 2**26
 _TEMPORARY = ".ranksieve-temporary-"  # prefix of temporary files
+_NEXT = ".next"  # directory with new files, from the moment they count until each is in its place
+_BEGUN = ".next-"  # prefix of directories with new files that do not count yet
+_GONE = ".gone"  # suffix of an empty file: there is no such file any more
 _WRITE_ERRORS = {
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM,
 }  # fmt: skip
@@ -333,3 +337,70 @@ def compressed_writer(path: Path) -> Iterator[IO[bytes]]:
     else:
         with path.open("wb") as stream:
             yield stream
+
+
+# Files of a directory that belong together: all of them are replaced, or none.
+
+
+def file_of(directory: Path, name: str) -> Path:
+    """Return where a file is found that :func:`replace_together` may be about to put in its place.
+
+    There is no such file if it was not among the files that were written last.
+    """
+    following = directory / _NEXT
+    is_waiting = (following / name).exists() or (following / f"{name}{_GONE}").exists()
+    return (following if is_waiting else directory) / name
+
+
+@contextmanager
+def replace_together(directory: Path, names: Sequence[str]) -> Iterator[Path]:
+    """Context manager that yields an empty directory, whose files replace those of ``directory``.
+
+    Files of these names that are not written there are removed. The files change at one moment,
+    that of renaming a directory: after an error, or if the process is killed, :func:`file_of`
+    finds either all old files or all new ones.
+    """
+    _finish_replacing(directory)
+    for name in names:
+        check_replaceable(directory / name)
+    begun = directory / f"{_BEGUN}{token_hex(8)}"
+    try:
+        _remove_begun(directory)
+        begun.mkdir()
+        with hold_directory(begun):
+            yield begun
+            for name in names:
+                if not (begun / name).exists():
+                    (begun / f"{name}{_GONE}").touch()
+            _finish_replacing(directory)  # what another process may have begun to replace
+            os.rename(begun, directory / _NEXT)
+        _finish_replacing(directory)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise DataError(f"{directory}: cannot be written: {reason}") from error
+    finally:
+        shutil.rmtree(begun, ignore_errors=True)
+
+
+def _finish_replacing(directory: Path) -> None:
+    """Put the new files, if there are any, in their places; this may be done again."""
+    following = directory / _NEXT
+    if not following.is_dir():
+        return
+    for path in following.iterdir():
+        with suppress(FileNotFoundError):  # another process has done it
+            if path.suffix == _GONE:
+                (directory / path.stem).unlink(missing_ok=True)
+                path.unlink()
+            else:
+                os.replace(path, directory / path.name)
+    with suppress(FileNotFoundError):
+        following.rmdir()
+
+
+def _remove_begun(directory: Path) -> None:
+    """Remove what killed processes have left; a directory that is in use is locked."""
+    for path in directory.glob(f"{_BEGUN}*"):
+        with suppress(OSError), hold_directory(path) as is_free:
+            if is_free:
+                shutil.rmtree(path, ignore_errors=True)

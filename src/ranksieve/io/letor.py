@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.io.collecting import group_by_query, rows_for
+from ranksieve.io.collecting import group_by_query, rows_for, settle_text_ids
 from ranksieve.io.files import (
     PathLike,
     as_paths,
@@ -20,7 +20,6 @@ from ranksieve.io.files import (
     replace_on_success,
     total_size,
 )
-from ranksieve.io.ids import settle_text_ids
 from ranksieve.io.letor_blocks import Grammar, TextBlock, decode, header_names, read_blocks
 from ranksieve.text import parse_number
 

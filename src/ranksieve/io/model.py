@@ -11,10 +11,9 @@ from typing import Any
 from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
 from ranksieve.io import records
-from ranksieve.io.files import PathLike, replace_on_success
+from ranksieve.io.files import PathLike, file_of, replace_on_success
 from ranksieve.io.records import Count
 from ranksieve.io.selection import Selection
-from ranksieve.io.together import checksum_of_file, file_of
 
 FORMAT = "ranksieve-model"
 VERSION = 1
@@ -112,7 +111,7 @@ def _check_answer_beside(path: Path) -> None:
 def check_model_of_answer(path: Path, checksums: Any) -> None:
     """Raise a DataError unless a file is the model that an answer lists, by name and checksum."""
     known = checksums.get(path.name) if isinstance(checksums, dict) else None
-    if known != checksum_of_file(path):
+    if known != records.checksum_of_file(path):
         raise DataError(
             f"it is not the model that belongs to {ANSWER} beside it: run recommend again, or move "
             "the model to another directory"

@@ -239,6 +239,11 @@ def checksum_of_bytes(content: bytes) -> str:
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
+def checksum_of_file(path: Path) -> str:
+    """Checksum of the bytes of a file."""
+    return checksum_of_bytes(read_file(path))
+
+
 def matches_checksum(record: dict[str, Any], *, if_any: bool = False) -> bool:
     """Whether the checksum in a record, ``if_any``, matches the rest of it."""
     if if_any and "checksum" not in record:

@@ -20,8 +20,13 @@ from ranksieve.data.frames import (
     special_arrays,
 )
 from ranksieve.data.inputs import join_ids
-from ranksieve.io.collecting import DenseRows, group_by_query, rows_for
-from ranksieve.io.ids import are_whole_numbers, settle_text_ids
+from ranksieve.io.collecting import (
+    DenseRows,
+    are_whole_numbers,
+    group_by_query,
+    rows_for,
+    settle_text_ids,
+)
 from ranksieve.progress import track
 
 _ROWS, _BATCH_BYTES = 65_536, 2**25  # the most of a batch
@@ -107,7 +112,7 @@ class Tables:
             matrix.append(csr_matrix(batch.X) if as_csr else batch.X, batch.amount)
             kept.append(batch._replace(X=None))  # type: ignore[arg-type]
         if by_columns:
-            matrix = DenseRows.of(self._read_columns(chosen, kind))
+            matrix = DenseRows.from_array(self._read_columns(chosen, kind))
         documents, weights = (
             [b.special[name] for b in kept] for name in ("doc_ids", "sample_weight")
         )

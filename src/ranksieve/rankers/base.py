@@ -23,11 +23,11 @@ from ranksieve.engine import Source
 from ranksieve.io.model import SavedModel, TrainedOn, write_model
 from ranksieve.io.records import get_numbers
 from ranksieve.io.selection import PathLike, Selection
+from ranksieve.parameters import plain_value
 from ranksieve.progress import progress_bar
 from ranksieve.sums.checks import check_labels_differ, sound_numbers
 from ranksieve.sums.held_out import linear_scores
 from ranksieve.threads import limit_threads_for
-from ranksieve.values import plain_value
 
 
 class Ranker(Predictor):

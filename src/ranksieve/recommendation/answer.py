@@ -181,7 +181,7 @@ class Recommendation:
     @property
     def is_pruned(self) -> bool:
         """Whether expensive features were removed or replaced where the others are enough."""
-        costs = FeatureCosts.of(self.settings["costs"], self.feature_names)
+        costs = FeatureCosts.make(self.settings["costs"], self.feature_names)
         return costs.aligned(self.feature_names).vary and self.settings["rule"] != "best"
 
     @property

@@ -14,10 +14,10 @@ from ranksieve.data import RankingData
 from ranksieve.data.joining import concatenate, with_features_of
 from ranksieve.data.ranking_data import fingerprint
 from ranksieve.datasets.opening import options_for, read_whole
+from ranksieve.io.files import replace_together
 from ranksieve.io.model import MODEL, MODEL_OF_ALL, TrainedOn
-from ranksieve.io.records import to_values
+from ranksieve.io.records import checksum_of_file, to_values
 from ranksieve.io.selection import SelectedFeature, Selection, write_selection
-from ranksieve.io.together import checksum_of_file, replace_together
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.rankers.loading import check_loadable
 from ranksieve.recommendation.answer import Recommendation

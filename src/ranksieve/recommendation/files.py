@@ -13,6 +13,7 @@ from typing import Any
 
 from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
+from ranksieve.io.files import file_of
 from ranksieve.io.model import ANSWER, ANSWER_FORMAT, MODEL, MODEL_OF_ALL, check_model_of_answer
 from ranksieve.io.records import (
     check_checksum,
@@ -24,7 +25,6 @@ from ranksieve.io.records import (
     read_record,
     write_text,
 )
-from ranksieve.io.together import file_of
 from ranksieve.io.typed import check_types
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.evidence import Evidence

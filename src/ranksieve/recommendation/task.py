@@ -116,10 +116,10 @@ class Task:
     ) -> None:
         self.plan, self.division, self.rule, self.level = plan, division, rule, level
         self.names = [str(name) for name in division.whole.feature_names]
-        self.named_costs = FeatureCosts.of(costs, self.names)
+        self.named_costs = FeatureCosts.make(costs, self.names)
         self.has_costs = costs is not None and self.named_costs.total(self.names) > 0
         if not self.has_costs:
-            self.named_costs = FeatureCosts.of(None, self.names)
+            self.named_costs = FeatureCosts.make(None, self.names)
         self.costs = self.named_costs.aligned(self.names)
         feature_indices("keep", plan.include, self.names)  # by the name that users know
         listed = listed_features(plan.include, plan.exclude, {}, self.names)

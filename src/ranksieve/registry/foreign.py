@@ -15,8 +15,8 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.parameters import ParameterValue, plain_value
 from ranksieve.registry.own_code import class_path, function_version, import_object, version_of
-from ranksieve.values import ParameterValue, plain_value
 
 _SEEDED_BY_THEMSELVES = frozenset({"lightgbm", "xgboost", "catboost"})
 
@@ -188,7 +188,7 @@ def make_from_record(record: Mapping[str, Any]) -> Any:
 
 def _restore_part(value: Any, default: Any = None) -> Any:
     if isinstance(default, ParameterValue):
-        return default.of(value, default)
+        return default.make(value, default)
     if isinstance(value, Mapping):
         if {"class", "parameters"} <= value.keys() <= {"class", "parameters", "version"}:
             return make_from_record(value)

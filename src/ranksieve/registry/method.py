@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ranksieve.parameters import ParameterValue
 from ranksieve.registry.foreign import differ, find_seeds, record_of
 from ranksieve.registry.own_code import import_object
-from ranksieve.values import ParameterValue
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class Method:
         for name, value in estimator._settings().items():
             default = self.defaults.get(name)
             if isinstance(default, ParameterValue):
-                changed |= default.of(value, default).changed_from(default, name)
+                changed |= default.make(value, default).changed_from(default, name)
             elif name not in self.defaults or (
                 differ(value, default) and not _are_equal_numbers(value, default)
             ):
@@ -218,4 +218,4 @@ def _are_equal_numbers(value: Any, default: Any) -> bool:
 
 def _complete(default: Any, given: Any) -> Any:
     """Given value of a parameter, whose missing fields are those of the default."""
-    return default.of(given, default) if isinstance(default, ParameterValue) else given
+    return default.make(given, default) if isinstance(default, ParameterValue) else given

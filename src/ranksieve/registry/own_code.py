@@ -10,7 +10,7 @@ from importlib import import_module, metadata
 from types import CodeType, FunctionType
 from typing import Any
 
-from ranksieve.values import plain_value
+from ranksieve.parameters import plain_value
 
 
 def import_object(path: str) -> Any:

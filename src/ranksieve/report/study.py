@@ -127,7 +127,7 @@ def _selectors_of_figures(selectors: Sequence[str]) -> dict[str, str]:
 
 def _draw_importance(fold: StudyFold, plan: Plan, selector: str) -> tuple[Axes, str]:
     found, names = _fit(fold, plan, selector), fold.train.feature_names.tolist()
-    label, values = Importance.given_to(found).label, found.importance_
+    label, values = Importance.from_estimator(found).label, found.importance_
     caption = draw.describe_importance(values, names, label)
     return draw.plot_importance(values, names, label=label), f"{caption} Of {selector}."
 

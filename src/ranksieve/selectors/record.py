@@ -9,7 +9,7 @@ from ranksieve._version import __version__
 from ranksieve.base import RankSelector
 from ranksieve.engine import Source
 from ranksieve.io.selection import SelectedFeature, Selection
-from ranksieve.values import plain_value
+from ranksieve.parameters import plain_value
 
 
 def record_selection(

@@ -12,7 +12,7 @@ from ranksieve.data.columns import Columns
 from ranksieve.data.missing import Missing
 from ranksieve.datasets.split_rules import SplitByColumn, SplitByTime, SplitRule
 from ranksieve.metrics import Measure
-from ranksieve.values import plain_value
+from ranksieve.parameters import plain_value
 
 NULL = "null"
 """Text that stands for None in parameters, as on the command line."""

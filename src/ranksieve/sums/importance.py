@@ -15,8 +15,8 @@ from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import shared
 from ranksieve.metrics import Convention, Measure, PairwiseError, get_convention, parse_measure
 from ranksieve.metrics.ranking import ColumnSums
+from ranksieve.parameters import ParameterValue, check_boolean, check_choice
 from ranksieve.sums.chunks import chunks, weights_of
-from ranksieve.values import ParameterValue, check_boolean, check_choice
 
 _LOSSES = {"loss": "inverse loss", "one_minus_loss": "1 - loss"}  # besides measures
 _SMALLEST_LOSS = 1e-12
@@ -173,7 +173,7 @@ def feature_importance(
     >>> feature_importance(data, "mrr").round(3).tolist()
     [[1.0, 0.5], [0.333, 0.5]]
     """
-    given = Importance.of(importance)
+    given = Importance.make(importance)
     return importance_sums(source, given.measure, given.convention, ties=given.ties).mean
 
 

@@ -22,8 +22,8 @@ from ranksieve._kernels.similarity import (
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import shared
+from ranksieve.parameters import ParameterValue, check_boolean, check_choice
 from ranksieve.sums.chunks import CHUNK, chunks, weights_of
-from ranksieve.values import ParameterValue, check_boolean, check_choice
 
 SIMILARITIES = {"concordance": CONCORDANCE, "tau_a": TAU_A, "tau_b": TAU_B, "spearman": SPEARMAN}
 
@@ -206,7 +206,7 @@ def feature_similarity(
     >>> feature_similarity(data, "tau_b").round(3).tolist()
     [[1.0, 0.333, 0.816], [0.333, 1.0, 0.816], [0.816, 0.816, 1.0]]
     """
-    similarity = Similarity.of(similarity)
+    similarity = Similarity.make(similarity)
     method, ties = similarity.method, similarity.ties
     if callable(method):
         return _as_matrix(method(source), source.n_features)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ranksieve.data import DataError
+from ranksieve.io.collecting import are_whole_numbers, whole_number
 from ranksieve.io.files import PathLike, read_numbered_lines
-from ranksieve.io.ids import are_whole_numbers, whole_number
 from ranksieve.text import parse_number
 
 _HEADERS = {

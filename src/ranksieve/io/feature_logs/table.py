@@ -11,9 +11,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.io.collecting import settle_text_ids
 from ranksieve.io.feature_logs.judgments import ways_to_write
 from ranksieve.io.feature_logs.responses import LoggedDocument, check_text
-from ranksieve.io.ids import settle_text_ids
 
 Unjudged = Literal["drop", "zero"]
 

@@ -15,8 +15,8 @@ from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
 from ranksieve.io.files import PathLike, hold_directory, read_file
 from ranksieve.io.records import locate_errors
-from ranksieve.io.shards.files import Checks, check_sizes
 from ranksieve.io.shards.format import MANIFEST, Manifest, is_file_name
+from ranksieve.io.shards.reading import Checks, check_sizes
 from ranksieve.io.shards.shards import Shards, Verify
 
 

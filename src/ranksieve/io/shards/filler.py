@@ -14,7 +14,7 @@ from scipy import sparse
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.inputs import are_numbers, group_rows, join_documents, widened
 from ranksieve.data.missing import Missing
-from ranksieve.io.ids import settle_text_ids
+from ranksieve.io.collecting import settle_text_ids
 from ranksieve.io.shards.format import (
     MANIFEST,
     IdKind,
@@ -44,7 +44,7 @@ class Piece:
     run_weights: np.ndarray | None = None  # of their queries; None if each counts once
 
     @classmethod
-    def of(cls, data: RankingData, positions: Iterable[int]) -> Piece:
+    def from_data(cls, data: RankingData, positions: Iterable[int]) -> Piece:
         """Make a piece of the rows of ``data``, with one run per query."""
         ids = data.query_ids.tolist()
         counts, weights = data.group_counts, data.query_weights

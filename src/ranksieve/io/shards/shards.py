@@ -19,8 +19,8 @@ from ranksieve.data.inputs import (
     take_columns,
 )
 from ranksieve.data.missing import Missing, count_missing
-from ranksieve.io.shards.files import Checks, ShardFiles, verify_files
 from ranksieve.io.shards.format import Manifest
+from ranksieve.io.shards.reading import Checks, ShardFiles, verify_files
 from ranksieve.progress import track
 
 Verify = bool | Literal["first-read"]

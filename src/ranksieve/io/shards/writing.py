@@ -111,7 +111,7 @@ def write_shards(
 def _add_piece(filler: ShardFiller, data: RankingData, number: int, shard_bytes: int) -> None:
     try:
         for part in _parts(data, shard_bytes, filler.is_sparse):
-            filler.add(Piece.of(part, repeat(number, part.n_queries)))
+            filler.add(Piece.from_data(part, repeat(number, part.n_queries)))
     except ReturningQueryError as error:
         raise DataError(
             f"query {error.query!r} occurs in pieces {error.first} and {error.again}; "
@@ -190,7 +190,7 @@ def convert_to_shards(
     files = as_paths(paths)
     grammar = Grammar.make(n_features, dtype or "float64", sparse, zero_based)
     tables = open_if_tables(files, columns, {"zero_based": zero_based})
-    how = Missing.of(missing)
+    how = Missing.make(missing)
     if how is not None and how.indicators:
         raise DataError(
             f"{files[0]}: which features need indicators of missing values is known only at the "
@@ -278,7 +278,7 @@ def _add_tables(
         with explain_weight_errors(
             f"{batch.file.path}: rows from {batch.row} on", tables.roles.weight
         ):
-            piece = Piece.of(data, positions.tolist())
+            piece = Piece.from_data(data, positions.tolist())
             piece.run_weights = weights_by_query(weights, data.query_ptr, data.row_order)
             filler.add(piece)
     return kept

@@ -35,7 +35,7 @@ class ImportanceFilter(RankSelector):
         self, source: Source, choices: Choices, queries: np.ndarray | None = None
     ) -> Quality:
         """Quality of each feature, over all queries or those where ``queries`` is true."""
-        quality = Importance.given_to(self)(source, queries)
+        quality = Importance.from_estimator(self)(source, queries)
         self.importance_ = self.scores_ = quality.values
         self.directions_ = quality.directions
         return quality
@@ -57,7 +57,7 @@ class SimilarityFilter(ImportanceFilter):
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         quality = self._quality(source, choices)
-        self.similarity_ = Similarity.given_to(self)(source, quality.directions)
+        self.similarity_ = Similarity.from_estimator(self)(source, quality.directions)
         alike = choices.most_similar(self.similarity_)
         steps = self._choose_groups(self._group_quality(quality, choices), alike, choices)
         return self._record_path(spread_steps(steps, choices))

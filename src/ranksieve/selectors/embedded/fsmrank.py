@@ -140,13 +140,13 @@ class FSMRank(EmbeddedSelector):
 
     def _terms(self, source: Source, include: Sequence[int] = ()) -> Terms:
         """Importance and similarity, from which the penalties are computed."""
-        quality = Importance.given_to(self)(source)
+        quality = Importance.from_estimator(self)(source)
         if self.cost == "inverse":
             costs = 1.0 / np.maximum(quality.values, _LEAST)
         else:
             costs = np.maximum(0.0, 1.0 - quality.values)
         costs[list(include)] = 0.0
-        similarity = Similarity.given_to(self)(source, quality.directions)
+        similarity = Similarity.from_estimator(self)(source, quality.directions)
         _check_similarity(similarity)
         return Terms(quality.values, costs, _semidefinite(similarity))
 

@@ -216,7 +216,7 @@ class StabilitySelector(RankSelector):
         n = choices.n_features
         together = selection_probabilities(groups, choices.n_groups)
         self.probabilities_ = self.scores_ = choices.spread(together)
-        alike = Similarity.given_to(self)(data)
+        alike = Similarity.from_estimator(self)(data)
         self.clusters_ = near_copies(np.nan_to_num(alike), self.copy_similarity)
         self.cluster_probabilities_ = selection_probabilities(runs, n, self.clusters_)
         self.runs_ = np.array([np.isin(np.arange(n), run) for run in runs])
