@@ -11,10 +11,12 @@ The command line sets a progress bar as the listener, and so does every ``verbos
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
 
 Listener = Callable[[str, int, int], None]
 """Called with the name of the task, the amount done, and the total amount."""
@@ -64,6 +66,14 @@ def track(what: str, total: int) -> Advance:
             listener(what, done, total)
 
     return advance
+
+
+def track_each(what: str, total: int, results: Iterable[T]) -> Iterator[T]:
+    """Yield results, and report each as one of the total amount."""
+    advance = track(what, total)
+    for result in results:
+        advance(1)
+        yield result
 
 
 @contextmanager

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from itertools import count, pairwise
-from threading import Lock
+from threading import Lock, local
 from typing import Any, TypeVar
 
 import numpy as np
@@ -160,45 +160,65 @@ def _libraries(user_api: str) -> Any:
     return ThreadpoolController().select(user_api=user_api)
 
 
-def ordered_map(
-    function: Callable[[S], T], items: Iterable[S], pool: ThreadPoolExecutor | None = None
-) -> Iterator[T]:
-    """Yield ``function(item)`` for each item in order, computed in parallel.
+class _Pools(local):
+    """Pools of threads by size, of one thread that hands work to them; made once and kept.
 
-    Items are drawn as results are taken, so that few of them exist at a time. A pool can be
-    passed to be used again.
+    So no thread waits for a pool that waits for it.
     """
-    if pool is None and thread_count() == 1:
+
+    def __init__(self) -> None:
+        self.of_size: dict[int, ThreadPoolExecutor] = {}
+
+    def start_afresh(self) -> None:
+        """Reset in a forked child, which has none of the parent's other threads."""
+        self.of_size = {}
+
+
+_pools = _Pools()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pools.start_afresh)
+
+
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    """Pool of this thread with a number of threads."""
+    if n_threads not in _pools.of_size:
+        _pools.of_size[n_threads] = ThreadPoolExecutor(n_threads)
+    return _pools.of_size[n_threads]
+
+
+def ordered_map(
+    function: Callable[[S], T], items: Iterable[S], n_threads: int | None = None
+) -> Iterator[T]:
+    """Yield ``function(item)`` for each item in order, computed by :func:`thread_count` threads.
+
+    Items are drawn as results are taken, so that few of them exist at a time.
+    """
+    n_threads = n_threads or thread_count()
+    if n_threads == 1:
         yield from map(function, items)
         return
-    if pool is None:
-        with ThreadPoolExecutor(thread_count()) as own:
-            yield from ordered_map(function, items, own)
-        return
-    pending: deque[Future[T]] = deque()
+    pool, pending = _pool(n_threads), deque[Future[T]]()
     try:
         for item in items:
             pending.append(pool.submit(function, item))
-            if len(pending) > pool._max_workers + 1:
+            if len(pending) > n_threads + 1:
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
     finally:
         for future in pending:  # after an error, cancel work that has not begun
             future.cancel()
+        wait(pending)
 
 
 def over_queries(kernel: Callable[..., None], query_ptr: np.ndarray, *arguments: object) -> None:
     """Call ``kernel(*arguments, first, last)`` over all queries, in ranges of similar size."""
     n_rows, n_queries = int(query_ptr[-1]), len(query_ptr) - 1
     n_ranges = 1 if are_few_rows(n_rows) else min(thread_count(), n_queries)
-    if n_ranges <= 1:
-        kernel(*arguments, 0, n_queries)
-        return
-    rows = np.linspace(0, n_rows, n_ranges + 1)
+    rows = np.linspace(0, n_rows, max(1, n_ranges) + 1)
     cuts = np.searchsorted(query_ptr, rows)
     cuts[0], cuts[-1] = 0, n_queries
-    with ThreadPoolExecutor(n_ranges) as pool:
-        tasks = [pool.submit(kernel, *arguments, *bounds) for bounds in pairwise(cuts.tolist())]
-        for task in tasks:
-            task.result()
+    for _ in ordered_map(
+        lambda bounds: kernel(*arguments, *bounds), pairwise(cuts.tolist()), max(1, n_ranges)
+    ):
+        pass

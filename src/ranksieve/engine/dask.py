@@ -20,7 +20,7 @@ import numpy as np
 
 from ranksieve.data import Block, DataError
 from ranksieve.data.missing import Missing
-from ranksieve.engine.engines import Engine, LocalWorkers, P, S, Workers
+from ranksieve.engine.engines import Engine, LocalWorkers, P, S, T, Workers, _in_words
 from ranksieve.engine.state import Call, StateCalls
 from ranksieve.io.shards import Shards, open_shards
 from ranksieve.io.shards.reading import Checks
@@ -43,6 +43,23 @@ class DaskEngine(Engine):
     ) -> Workers[S]:
         """Make ``statistic(block, *parameters)`` for each shard, on its worker."""
         return DaskWorkers(self.shards, self.client, (statistic, parameters, named))
+
+    def _apply(
+        self, function: Callable[..., T], arguments: tuple[Any, ...], named: dict[str, Any]
+    ) -> Iterator[T]:
+        with self.start(_OpenBlock) as workers:
+            workers.title = _in_words(function)
+            yield from workers._track(Call("apply", (function, *arguments), named))
+
+
+class _OpenBlock:
+    """Statistic without a state of its own: functions of its block."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+    def apply(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        return function(self.block, *arguments, **named)
 
 
 # Statistic, its parameters and its named parameters.

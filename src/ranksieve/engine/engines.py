@@ -9,17 +9,17 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from itertools import pairwise
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 
 from ranksieve.data import Block, DataError, NonFiniteError, RankingData
 from ranksieve.engine.state import Call
 from ranksieve.io.shards import Shards
-from ranksieve.progress import track
+from ranksieve.progress import track_each
 from ranksieve.threads import limit_blas_threads, limit_threads, ordered_map, thread_count
 
 Source = RankingData | Shards
@@ -44,78 +44,52 @@ _MEMORY_SHARE = 0.7  # fraction of the free memory that may be used
 class Engine(ABC):
     """Owns the blocks of a source."""
 
+    def sum(
+        self, function: Callable[Concatenate[Block, P], T], *arguments: P.args, **named: P.kwargs
+    ) -> T:
+        """Sum over blocks, in block order, of ``function(block, *arguments)``."""
+        return _add_up(self._apply(function, arguments, named))
+
+    def collect(
+        self, function: Callable[Concatenate[Block, P], T], *arguments: P.args, **named: P.kwargs
+    ) -> list[T]:
+        """List, in block order, of ``function(block, *arguments)``."""
+        return list(self._apply(function, arguments, named))
+
     @abstractmethod
     def start(
         self, statistic: Callable[Concatenate[Block, P], S], *parameters: P.args, **named: P.kwargs
     ) -> Workers[S]:
         """Make ``statistic(block, *parameters)`` for each block."""
 
-    def sum(
-        self, function: Callable[Concatenate[Block, P], T], *arguments: P.args, **named: P.kwargs
-    ) -> T:
-        """Sum over blocks, in block order, of ``function(block, *arguments)``."""
-        with self._start_function(function) as workers:
-            return workers.sum(_OpenBlock.apply, function, *arguments, **named)
-
-    def collect(
-        self, function: Callable[Concatenate[Block, P], T], *arguments: P.args, **named: P.kwargs
-    ) -> list[T]:
-        """List, in block order, of ``function(block, *arguments)``."""
-        with self._start_function(function) as workers:
-            return workers.collect(_OpenBlock.apply, function, *arguments, **named)
-
-    def _start_function(self, function: Callable[..., Any]) -> Workers[_OpenBlock]:
-        workers = self.start(_OpenBlock)
-        workers.title = _title_of(function)
-        return workers
-
-
-class _OpenBlock:
-    """Statistic without a state of its own: functions of its block."""
-
-    def __init__(self, block: Block) -> None:
-        self.block = block
-
-    def apply(
-        self, function: Callable[Concatenate[Block, P], T], *arguments: P.args, **named: P.kwargs
-    ) -> T:
-        return function(self.block, *arguments, **named)
-
-
-def _title_of(work: Callable[..., Any]) -> str:
-    """What progress says of a statistic: its ``title``, or else its name in words."""
-    words = work.__name__.strip("_").replace("_", " ")
-    return getattr(work, "title", words[:1].upper() + words[1:])
+    @abstractmethod
+    def _apply(
+        self, function: Callable[..., T], arguments: tuple[Any, ...], named: dict[str, Any]
+    ) -> Iterator[T]:
+        """Yield what a function of a block returns, in block order."""
 
 
 class Workers(ABC, Generic[S_co]):
     """Instances of a statistic, one per block; see :mod:`ranksieve.engine`."""
 
     def __init__(self, statistic: Callable[..., S_co], n_blocks: int) -> None:
+        self.title = getattr(statistic, "title", statistic.__name__)
         self.n_blocks = n_blocks
-        self.title = _title_of(statistic)
 
     def sum(
         self, method: Callable[Concatenate[S_co, P], T], *arguments: P.args, **named: P.kwargs
     ) -> T:
         """Sum over blocks, in block order, of the results of ``method(*arguments)``."""
-        results = self._track_progress(Call(method.__name__, arguments, named))
-        total = _copy_result(next(results))
-        for result in results:
-            total = _add_results(total, result)
-        return total
+        return _add_up(self._track(Call(method.__name__, arguments, named)))
 
     def collect(
         self, method: Callable[Concatenate[S_co, P], T], *arguments: P.args, **named: P.kwargs
     ) -> list[T]:
         """List, in block order, of the results of ``method(*arguments)``."""
-        return list(self._track_progress(Call(method.__name__, arguments, named)))
+        return list(self._track(Call(method.__name__, arguments, named)))
 
-    def _track_progress(self, call: Call) -> Iterator[Any]:
-        advance = track(self.title, self.n_blocks)
-        for result in self._results(call):
-            advance(1)
-            yield result
+    def _track(self, call: Call) -> Iterator[Any]:
+        return track_each(self.title, self.n_blocks, self._results(call))
 
     @abstractmethod
     def _results(self, call: Call) -> Iterator[Any]:
@@ -132,29 +106,28 @@ class Workers(ABC, Generic[S_co]):
         self.close()
 
 
-def _copy_result(result: Any) -> Any:
-    """Copy of a result, so that adding others to it does not change arrays of an instance."""
-    if isinstance(result, tuple):
-        return tuple(_copy_result(part) for part in result)
-    return np.array(result) if isinstance(result, np.ndarray) else result
+def _add_up(results: Iterator[T]) -> T:
+    """Sum of numbers, arrays or tuples of them, in their order.
 
-
-def _add_results(total: Any, result: Any) -> Any:
-    """Sum of two results; arrays of ``total`` are updated in place."""
-    if isinstance(total, tuple):
-        return tuple(_add_results(a, b) for a, b in zip(total, result, strict=True))
-    if isinstance(total, np.ndarray):
-        total += result
-        return total
-    return total + result
+    Arrays are added in place to copies of the first ones, which may belong to an instance.
+    """
+    first: Any = next(results)
+    is_tuple = isinstance(first, tuple)
+    totals = list(first) if is_tuple else [first]
+    totals = [np.array(part) if isinstance(part, np.ndarray) else part for part in totals]
+    for result in results:
+        parts: Any = result if is_tuple else (result,)
+        for position, part in enumerate(parts):
+            totals[position] += part
+    return cast(T, tuple(totals) if is_tuple else totals[0])
 
 
 class LocalEngine(Engine):
     """Works on blocks in this process, several at a time.
 
-    Each of ``blocks`` opens one block when its statistic is made, so that blocks of shards need not
-    exist at the same time. ``check`` is called when a block has a value that is not finite; it
-    raises an error that names the row and feature as users know them.
+    Each of ``blocks`` opens one block when it is used, so that blocks of shards need not exist at
+    the same time. ``check`` is called when a block has a value that is not finite; it raises an
+    error that names the row and feature as users know them.
     """
 
     def __init__(
@@ -168,13 +141,58 @@ class LocalEngine(Engine):
         """Make ``statistic(block, *parameters)`` for each block."""
         return LocalWorkers(self.blocks, statistic, parameters, named, self.check)
 
+    def _apply(
+        self, function: Callable[..., T], arguments: tuple[Any, ...], named: dict[str, Any]
+    ) -> Iterator[T]:
+        n_blocks = len(self.blocks)
+        n_threads = min(thread_count(), n_blocks)
+        with limit_blas_threads(thread_count() if n_threads == 1 else 1):
+            results = _map(
+                lambda open_block: function(open_block(), *arguments, **named),
+                self.blocks,
+                n_threads,
+                self.check,
+            )
+            yield from track_each(_in_words(function), n_blocks, results)
+
+
+def _in_words(function: Callable[..., Any]) -> str:
+    """What progress says of a function: its name in words."""
+    return function.__name__.strip("_").replace("_", " ").capitalize()
+
+
+def _map(
+    function: Callable[[Any], T],
+    items: Sequence[Any],
+    n_threads: int,
+    check: Callable[[], None] | None,
+) -> Iterator[T]:
+    """Yield the results of a function in order, computed by several threads.
+
+    With several blocks, each is limited to one thread, so that threads do not start threads; a
+    single one may use all threads.
+    """
+
+    def alone(item: Any) -> T:
+        with limit_threads(1):
+            return function(item)
+
+    try:
+        if n_threads == 1:
+            yield from map(function, items)
+        else:
+            yield from ordered_map(alone, items, n_threads)
+    except NonFiniteError:
+        if check is not None:
+            check()
+        raise
+
 
 class LocalWorkers(Workers[S]):
-    """Instances in this process, called by threads.
+    """Instances in this process, called by threads: each by one thread at a time.
 
-    Each instance is called by one thread at a time. With several blocks, statistics are limited to
-    one thread each, so that threads do not start threads; with a single block, the statistic may
-    use all threads.
+    While they are open, matrix products use one thread: in several blocks they would compete with
+    our threads, and matrices between two rounds are small.
     """
 
     def __init__(
@@ -186,20 +204,17 @@ class LocalWorkers(Workers[S]):
         check: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(statistic, len(blocks))
-        self._check = check
-        self._n_threads = min(thread_count(), len(blocks))
+        self._check, self._n_threads = check, min(thread_count(), len(blocks))
         self._quick: set[str] = set()
-        self._pool = ThreadPoolExecutor(self._n_threads)
-        try:
+        with ExitStack() as stack:
+            stack.enter_context(limit_blas_threads(1))
             self._instances = list(
-                self._map(lambda open_: statistic(open_(), *parameters, **named), blocks)
+                self._map(lambda open_block: statistic(open_block(), *parameters, **named), blocks)
             )
-        except BaseException:
-            self.close()
-            raise
+            self._blas_limit = stack.pop_all()
 
     def _results(self, call: Call) -> Iterator[Any]:
-        def answer(instances: Sequence[Any]) -> list[Any]:
+        def run(instances: Sequence[Any]) -> list[Any]:
             return [call.run(instance) for instance in instances]
 
         # Passing a block to a thread takes about as long as a quick method. So once a method is
@@ -208,42 +223,22 @@ class LocalWorkers(Workers[S]):
         n = len(self._instances)
         size = -(-n // self._n_threads) if call.method in self._quick else 1
         start = time.perf_counter()
-        for answers in self._map(
-            answer, [self._instances[first : first + size] for first in range(0, n, size)]
+        for results in self._map(
+            run, [self._instances[first : first + size] for first in range(0, n, size)]
         ):
-            yield from answers
+            yield from results
         if (time.perf_counter() - start) * self._n_threads < _QUICK * n:
             self._quick.add(call.method)
         else:
             self._quick.discard(call.method)
 
-    def _map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-        try:
-            yield from self._map_on_threads(function, items)
-        except NonFiniteError:
-            if self._check is not None:
-                self._check()
-            raise
-
-    def _map_on_threads(
-        self, function: Callable[[Any], Any], items: Sequence[Any]
-    ) -> Iterator[Any]:
-        if self._n_threads == 1:
-            with limit_blas_threads(thread_count()):
-                yield from map(function, items)
-            return
-
-        def alone(item: Any) -> Any:
-            with limit_threads(1):
-                return function(item)
-
-        with limit_blas_threads(1):  # its threads would compete with ours
-            yield from ordered_map(alone, items, self._pool)
+    def _map(self, function: Callable[[Any], T], items: Sequence[Any]) -> Iterator[T]:
+        return _map(function, items, self._n_threads, self._check)
 
     def close(self) -> None:
         """Release the instances and their memory."""
         self._instances = []
-        self._pool.shutdown()
+        self._blas_limit.close()
 
 
 def engine_of(source: Source, smallest: int = _SMALLEST) -> Engine:
