@@ -22,7 +22,7 @@ from rich.table import Table
 
 from ranksieve import RankingData
 from ranksieve.data import DataError
-from ranksieve.rankers.tree_libraries import is_error_of_library
+from ranksieve.rankers.libraries import is_error_of_library
 
 PARAMETERS = {"models": 300, "seed": 0}
 TINY = {"models": 3}

@@ -14,7 +14,8 @@ from ranksieve import Study, make_ranking, recommend, write_letor
 from ranksieve.cli import main
 from ranksieve.io.record_log import checksum
 from ranksieve.io.records import checksum_of
-from ranksieve.rankers import RankSVM, as_ranker, trial
+from ranksieve.rankers import RankSVM, as_ranker
+from ranksieve.rankers.libraries import trial
 from ranksieve.report.recommendation import write_recommendation
 from ranksieve.report.study import write_report
 from ranksieve.study.files import read_plan

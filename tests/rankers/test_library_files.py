@@ -10,8 +10,9 @@ import pytest
 
 from ranksieve import DataError, RankingData, load_model, make_ranking
 from ranksieve.io.records import checksum_of
-from ranksieve.rankers import LambdaMART, cbm
-from ranksieve.rankers.model_checks import check_json, check_text, load_booster
+from ranksieve.rankers import LambdaMART
+from ranksieve.rankers.libraries import cbm
+from ranksieve.rankers.libraries.model_checks import check_json, check_text, load_booster
 
 lightgbm = pytest.importorskip("lightgbm")
 xgboost = pytest.importorskip("xgboost")

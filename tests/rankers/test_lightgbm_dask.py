@@ -15,7 +15,7 @@ from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.engine.dask import connect
 from ranksieve.io.shards import Shards, open_shards, write_shards
 from ranksieve.rankers import LambdaMART
-from ranksieve.rankers.lightgbm_dask import best_number_of_trees
+from ranksieve.rankers.libraries.lightgbm_workers import best_number_of_trees
 from tests.processes import forked_workers
 
 pytestmark = pytest.mark.usefixtures("client", "one_thread")

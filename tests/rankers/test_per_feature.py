@@ -9,7 +9,7 @@ from xgboost import XGBRanker
 from ranksieve import make_ranking
 from ranksieve.data import DataError
 from ranksieve.rankers import LambdaMART, as_ranker
-from ranksieve.rankers.per_feature import groups, indices, reduce_values
+from ranksieve.rankers.libraries.per_feature import groups, indices, reduce_values
 from ranksieve.selectors import EliminationSelector, RandomizedBoostedTrees, SequentialSelector
 from tests.every_method import QUICK_TREES
 

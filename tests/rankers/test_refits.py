@@ -8,7 +8,7 @@ from scipy import sparse
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.rankers import LambdaMART, RankSVM, as_ranker
 from ranksieve.rankers.base import Refits
-from ranksieve.rankers.lightgbm_data import LightGBMRefits
+from ranksieve.rankers.libraries.lightgbm_refits import LightGBMRefits
 from ranksieve.selectors import EliminationSelector
 
 SUBSETS = [tuple(range(7)), (0, 2, 3, 6), (5,)]

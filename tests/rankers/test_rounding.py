@@ -12,7 +12,7 @@ from xgboost import XGBRanker
 from ranksieve import DataError, RankingData, make_ranking, recommend
 from ranksieve.engine import whole_block
 from ranksieve.rankers import LambdaMART, as_ranker
-from ranksieve.rankers.rounding import (
+from ranksieve.rankers.libraries.rounding import (
     FLOAT32_ROUNDING,
     LIGHTGBM_ROUNDING,
     check_distinct_values,

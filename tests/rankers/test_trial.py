@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from ranksieve import DataError, load_model, make_ranking
-from ranksieve.rankers import LambdaMART, model_checks, trial
+from ranksieve.rankers import LambdaMART
+from ranksieve.rankers.libraries import model_checks, trial
 
 DATA, _ = make_ranking(20, n_informative=2, n_redundant=0, n_noise=1)
 
@@ -86,7 +87,7 @@ def test_the_process_ends_with_the_program(text, tmp_path):
     path = tmp_path / "model.txt"
     path.write_text(text)
     program = (
-        "from ranksieve.rankers import load_model, trial;"
+        "from ranksieve.rankers import load_model; from ranksieve.rankers.libraries import trial;"
         f"load_model({str(path)!r}); print(trial._trial._process.pid)"
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -205,7 +205,7 @@ def _selected_parts(parts: dict[str, Source], selection: Selection) -> dict[str,
 def _check_labels(source: Source, convention: str) -> None:
     """Raise a DataError before the training if the measures are not defined for the labels."""
     from ranksieve.metrics import parse_measure
-    from ranksieve.rankers.lightgbm_data import blocks_of
+    from ranksieve.rankers.libraries.lightgbm import blocks_of
 
     for block in blocks_of(source):
         for name in _measures(convention):

@@ -16,12 +16,12 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.io.records import get
 from ranksieve.rankers.base import Ranker, Refits
-from ranksieve.rankers.library import Library
-from ranksieve.rankers.lightgbm_data import LightGBMRefits, to_library_format
-from ranksieve.rankers.per_feature import reduce_parameters
+from ranksieve.rankers.libraries import find_library_class, is_error_of_library, library_of
+from ranksieve.rankers.libraries.library import Library, native_rows
+from ranksieve.rankers.libraries.lightgbm_refits import LightGBMRefits
+from ranksieve.rankers.libraries.per_feature import reduce_parameters
+from ranksieve.rankers.libraries.rounding import check_distinct_values
 from ranksieve.rankers.registry import make_ranker
-from ranksieve.rankers.rounding import check_distinct_values
-from ranksieve.rankers.tree_libraries import find_library_class, is_error_of_library, library_of
 from ranksieve.registry import Method
 from ranksieve.registry.foreign import changed_parameters, copy_unfitted, parameters_of
 from ranksieve.sums.checks import check_magnitudes
@@ -259,7 +259,7 @@ class RankerAdapter(Adapter, Ranker):
             return np.asarray(library.scores(self.estimator_, X), dtype=np.float64)
 
     def _contributions(self, X: Any) -> np.ndarray:
-        rows = X.toarray() if sparse.issparse(X) else to_library_format(X)
+        rows = X.toarray() if sparse.issparse(X) else native_rows(X)
         with _library_errors(library_of(self.estimator_)) as library:
             parts = library.contributions(self.estimator_, rows)
         return np.asarray(parts, dtype=np.float64)[:, :-1]  # the last column is the common offset

@@ -16,19 +16,22 @@ from ranksieve.io.records import get
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import AtLeastTwo, Count, Positive, Seed
 from ranksieve.rankers.base import Ranker, Refits
-from ranksieve.rankers.lightgbm_dask import best_number_of_trees, train_on_workers
-from ranksieve.rankers.lightgbm_data import (
-    LightGBMRefits,
+from ranksieve.rankers.libraries.library import check_whole_labels, native_rows
+from ranksieve.rankers.libraries.lightgbm import (
+    LARGEST_LABEL,
+    PER_FEATURE,
     blocks_of,
     check_for_lightgbm,
-    check_whole_labels,
     dataset_of,
     lightgbm_errors,
-    to_library_format,
+    predict,
+    train,
+    write_text,
 )
-from ranksieve.rankers.model_checks import load_booster
-from ranksieve.rankers.per_feature import LIGHTGBM, reduce_parameters
-from ranksieve.rankers.trial import trust_model
+from ranksieve.rankers.libraries.lightgbm_refits import LightGBMRefits
+from ranksieve.rankers.libraries.lightgbm_workers import best_number_of_trees, train_on_workers
+from ranksieve.rankers.libraries.model_checks import load_booster
+from ranksieve.rankers.libraries.per_feature import reduce_parameters
 from ranksieve.registry import Method
 from ranksieve.threads import openmp_thread_count
 
@@ -135,7 +138,7 @@ class LambdaMART(Ranker):
     def _train(self, source: Source, validation: Source | None) -> None:
         self._check_training(source)
         if validation is not None:
-            check_whole_labels("LambdaMART", validation)
+            check_whole_labels("LambdaMART", validation, LARGEST_LABEL)
         if not isinstance(source, Shards) or source.client is None:
             with lightgbm_errors():
                 self._train_on(lambda parameters: dataset_of(blocks_of(source)), validation)
@@ -151,17 +154,12 @@ class LambdaMART(Ranker):
         self, dataset: Callable[[dict[str, Any]], Any], validation: Source | None = None
     ) -> None:
         """Train on the LightGBM Dataset that ``dataset`` makes for the training parameters."""
-        import lightgbm
-
-        parameters = self._dataset_parameters()
-        train = dataset(parameters)
-        callbacks, held_out = [], []
+        parameters, held_out = self._dataset_parameters(), None
+        data = dataset(parameters)
         if validation is not None:
-            held_out = [dataset_of(blocks_of(validation), reference=train)]
-            callbacks = [lightgbm.early_stopping(self.early_stopping_rounds, verbose=False)]
-        self.booster_ = lightgbm.train(
-            parameters, train, self.n_estimators, valid_sets=held_out, callbacks=callbacks
-        )
+            held_out = dataset_of(blocks_of(validation), reference=data)
+        patience = self.early_stopping_rounds
+        self.booster_ = train(parameters, data, self.n_estimators, held_out, patience)
         self.best_iteration_ = max(0, self.booster_.best_iteration) or self.booster_.num_trees()
 
     def _refits(self, data: RankingData) -> Refits:
@@ -188,24 +186,22 @@ class LambdaMART(Ranker):
 
     def _for_features(self, features: Sequence[int], n_features: int) -> LambdaMART:
         copied, given = super()._for_features(features, n_features), self.params or {}
-        copied.params = reduce_parameters(features, n_features, given, LIGHTGBM, "LightGBM")
+        copied.params = reduce_parameters(features, n_features, given, PER_FEATURE, "LightGBM")
         return copied
 
     def _scores(self, X: Any) -> np.ndarray:
-        return np.asarray(self._predict(to_library_format(X)), dtype=np.float64)
+        return np.asarray(self._predict(native_rows(X)), dtype=np.float64)
 
     def _contributions(self, X: Any) -> np.ndarray:
-        rows = X.toarray() if sparse.issparse(X) else to_library_format(X)
+        rows = X.toarray() if sparse.issparse(X) else native_rows(X)
         return np.asarray(self._predict(rows, pred_contrib=True))[:, :-1]  # without the offset
 
     def _predict(self, rows: Any, **how: Any) -> Any:
-        trees, threads = self.best_iteration_, openmp_thread_count()
         with lightgbm_errors():
-            return self.booster_.predict(rows, num_iteration=trees, num_threads=threads, **how)
+            return predict(self.booster_, rows, self.best_iteration_, **how)
 
     def _learned(self) -> dict[str, Any]:
-        text = self.booster_.model_to_string(num_iteration=self.best_iteration_)
-        trust_model("lightgbm", text.encode())
+        text = write_text(self.booster_, self.best_iteration_)
         return {"booster": text, "best_iteration": int(self.best_iteration_)}
 
     def _relearn(self, learned: dict[str, Any]) -> None:

@@ -18,8 +18,8 @@ from ranksieve.io.model import SavedModel, read_model
 from ranksieve.io.records import PathLike
 from ranksieve.rankers.adapter import as_ranker
 from ranksieve.rankers.base import Ranker
+from ranksieve.rankers.libraries import find_library_class, library_of
 from ranksieve.rankers.registry import RANKERS
-from ranksieve.rankers.tree_libraries import find_library_class, library_of
 
 # First characters of the files of other libraries.
 _BEGINNINGS = {

@@ -13,7 +13,7 @@ from ranksieve.data import DataError
 from ranksieve.io.files import READ_ERRORS, explain_os_error, open_regular, read_file
 from ranksieve.io.model import FORMAT, read_model
 from ranksieve.io.records import locate_errors, object_of
-from ranksieve.rankers.cbm import read_training_parameters
+from ranksieve.rankers.libraries.cbm import read_training_parameters
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method
 from ranksieve.text import on_one_line

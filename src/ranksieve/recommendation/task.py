@@ -18,7 +18,7 @@ from ranksieve.data.missing import has_missing
 from ranksieve.data.ranking_data import fingerprint
 from ranksieve.metrics import get_convention
 from ranksieve.rankers.base import LinearRanker
-from ranksieve.rankers.gradient_descent import GradientRanker
+from ranksieve.rankers.gradient import GradientRanker
 from ranksieve.recommendation.cells import PlannedCell, Procedure, RankingCell
 from ranksieve.recommendation.division import Division, TrainingSet
 from ranksieve.registry import Method

@@ -14,7 +14,7 @@ from ranksieve.data import DataError
 from ranksieve.engine import Source, in_memory
 from ranksieve.parameters import FeatureCount
 from ranksieve.rankers.base import Ranker
-from ranksieve.rankers.tree_libraries import is_of_library
+from ranksieve.rankers.libraries import is_of_library
 from ranksieve.registry.foreign import (
     copy_of,
     fit_foreign,

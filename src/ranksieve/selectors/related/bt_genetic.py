@@ -21,7 +21,7 @@ from ranksieve.metrics import parse_measure
 from ranksieve.parameters import Count, Weight
 from ranksieve.progress import track
 from ranksieve.rankers import LambdaMART
-from ranksieve.rankers.lightgbm_data import to_library_format
+from ranksieve.rankers.libraries.library import native_rows
 from ranksieve.registry import Method
 from ranksieve.selectors._search.held_out import hold_out
 from ranksieve.selectors.related.subsets import (
@@ -78,7 +78,7 @@ class MeasuredTrees(Measured):
         if self.is_empty:
             return 0.0, 0.0
         booster = lightgbm.Booster(model_str=text)
-        scores = booster.predict(to_library_format(self.block.X[:, features]), num_threads=1)
+        scores = booster.predict(native_rows(self.block.X[:, features]), num_threads=1)
         return self.total(np.asarray(scores, dtype=np.float64))
 
 

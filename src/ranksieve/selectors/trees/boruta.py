@@ -14,7 +14,7 @@ from ranksieve.data import RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.parameters import Count, FeatureCount, Share
 from ranksieve.progress import track
-from ranksieve.rankers.lightgbm_data import check_for_lightgbm
+from ranksieve.rankers.libraries.lightgbm import check_for_lightgbm
 from ranksieve.registry import Method
 from ranksieve.selectors._search.paths import scored_steps
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector

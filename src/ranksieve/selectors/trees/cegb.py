@@ -17,11 +17,12 @@ from ranksieve.engine import Source
 from ranksieve.engine.memo import shared
 from ranksieve.parameters import Costs
 from ranksieve.progress import track
-from ranksieve.rankers.lightgbm_data import (
+from ranksieve.rankers.libraries.lightgbm import (
     blocks_of,
     check_for_lightgbm,
     dataset_of,
     lightgbm_errors,
+    train,
 )
 from ranksieve.registry import Method
 from ranksieve.selectors._search.paths import scored_steps, spread_steps
@@ -226,16 +227,14 @@ def _penalized_path(
     ``settings`` are parameters of LightGBM. ``relative`` has ascending tradeoffs, extended at most
     ``longest`` times, as long as the last model uses more than one feature with a price.
     """
-    import lightgbm
-
     data, advance = dataset_of(blocks_of(source)), track("Tradeoffs", 1 + len(relative))
 
     models: list[PenalizedTrees] = []
 
-    def train(tradeoff: float) -> Any:
+    def add_model(tradeoff: float) -> Any:
         penalties = {_PENALTIES: (tradeoff * prices).tolist()} if tradeoff else {}
         with lightgbm_errors():
-            booster = lightgbm.train(dict(settings) | penalties, data, n_trees)
+            booster = train(dict(settings) | penalties, data, n_trees)
         gains, used = booster.feature_importance("gain"), booster.feature_importance("split") > 0
         order = np.argsort(np.where(used, -gains, np.inf), kind="stable")[: used.sum()]
         shares = gains[order] / (gains.sum() or 1.0)
@@ -243,14 +242,14 @@ def _penalized_path(
         advance(1)
         return booster
 
-    trees = train(0.0).dump_model(num_iteration=1)["tree_info"]
+    trees = add_model(0.0).dump_model(num_iteration=1)["tree_info"]
     unit = float(trees[0]["tree_structure"].get("split_gain", 0.0)) if trees else 0.0
     if not unit or not prices.any():
         return models
     for tradeoff in relative:
-        train(float(tradeoff) * unit)
+        add_model(float(tradeoff) * unit)
     while longest and np.count_nonzero(prices[list(models[-1].features)]) > 1:
-        train(_FACTOR * models[-1].tradeoff)
+        add_model(_FACTOR * models[-1].tradeoff)
         longest -= 1
     return models
 

@@ -1,22 +1,26 @@
 """What the ranker adapter asks of an estimator, whatever package it comes from.
 
-:class:`Library` serves any estimator: with query ids, or as a regressor. Those of LightGBM, XGBoost
-and CatBoost have their own in :mod:`ranksieve.rankers.tree_libraries`.
+:class:`Library` serves any estimator: with query ids, or as a regressor. :class:`TreeLibrary` is
+the base of those for LightGBM, XGBoost and CatBoost.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.data import DataError, RankingData
-from ranksieve.rankers.per_feature import Cut
-from ranksieve.rankers.rounding import Rounding
+from ranksieve.data import Block, DataError, RankingData
+from ranksieve.engine import Source, engine_of
+from ranksieve.rankers.libraries.per_feature import Cut
+from ranksieve.rankers.libraries.rounding import Rounding
 from ranksieve.registry.foreign import fit_foreign, rows_for, tags_of, takes_missing
 
 _ACCEPTED = (
@@ -133,6 +137,64 @@ class Library:
     def restore(self, estimator: Any, text: str) -> None:
         """Restore an unfitted estimator from :meth:`model_text`."""
         raise ValueError(f"{self.name} has no model files")
+
+
+class TreeLibrary(Library):
+    """A library of boosted trees, whose rankers take the queries of rows in a form of their own."""
+
+    threads = "n_jobs"
+    has_model_files = True
+
+    @abstractmethod
+    def training(self, data: RankingData) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments of ``fit``, by position and by name: rows, labels, queries and weights."""
+
+    @abstractmethod
+    def held_out(self, estimator: Any, data: RankingData) -> dict[str, Any]:
+        """Arguments of ``fit`` for held-out queries."""
+
+    def limits(self) -> AbstractContextManager[Any]:
+        """Context manager for what the parameter for threads does not limit."""
+        return nullcontext()
+
+    def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
+        """Fit an estimator in place; queries of both data sets count by their weights."""
+        rows, named = self.training(data)
+        if validation is not None:
+            named |= self.held_out(estimator, validation)
+        with self.limits():
+            estimator.fit(*rows, **named)
+
+    def weights(self, estimator: Any, n_features: int) -> None:
+        """None: trees have no weights."""
+
+
+def native_rows(X: Any) -> Any:
+    """Convert rows to the format of tree libraries: SciPy's sparse matrices, not sparse arrays."""
+    return sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(X)
+
+
+def first_wrong_label(block: Block, largest: int) -> tuple[int, float] | None:
+    """Row and value of the first label that is not a whole number in the range, if there is one."""
+    y = block.y
+    wrong = (y != np.floor(y)) | (y < 0) | (y > largest)
+    if not np.any(wrong):
+        return None
+    row = int(np.argmax(wrong))
+    return block.first_row + row, float(y[row])
+
+
+def check_whole_labels(name: str, source: Source, largest: int) -> None:
+    """Raise a DataError unless all labels are whole numbers from 0 to ``largest``."""
+    found = engine_of(source).collect(first_wrong_label, largest)
+    wrong = [one for one in found if one is not None]
+    if wrong:
+        row, label = wrong[0]
+        if isinstance(source, RankingData):
+            row = int(source.row_order[row])
+        raise DataError(
+            f"{name} needs whole labels from 0 to {largest}, but row {row} has {label:g}"
+        )
 
 
 def check_can_rank(estimator: Any) -> None:

@@ -1,24 +1,20 @@
-"""Ranking data as LightGBM takes it: its Datasets, and features that are put into bins once."""
+"""Refits of rankers of LightGBM on some features, which are put into bins once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from ranksieve.data import Block, DataError, RankingData
-from ranksieve.engine import Source, engine_of, whole_block
+from ranksieve.data import RankingData
 from ranksieve.rankers.base import Refits
-from ranksieve.rankers.rounding import LIGHTGBM_ROUNDING, check_distinct_values
+from ranksieve.rankers.libraries.library import native_rows
 from ranksieve.registry.foreign import row_weights
 from ranksieve.sums.checks import check_labels_differ
 from ranksieve.sums.chunks import FeatureColumns
 from ranksieve.threads import limit_threads_for
 
-LARGEST_LABEL = 30  # LightGBM's default table of gains ends at this label
 _SAMPLED = 200_000  # rows that LightGBM samples to make bins and bundles
 _LOST = 10_000  # LightGBM may lose one value per this many rows when it bundles features
 _COMMON = 0.7  # share of rows from which LightGBM takes a nonzero value as the default
@@ -26,76 +22,6 @@ _BLOCK_VALUES = 2**23  # values to compare at a time
 
 # Parameters that make a tree depend on features it does not use, with their neutral values.
 _DRAWS = (("feature_fraction", 1.0), ("feature_fraction_bynode", 1.0), ("extra_trees", False))
-
-
-def to_library_format(X: Any) -> Any:
-    """Convert rows to the format of tree libraries: SciPy's sparse matrices, not sparse arrays."""
-    return sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(X)
-
-
-@contextmanager
-def lightgbm_errors() -> Iterator[None]:
-    """Turn errors of LightGBM, such as for a query of 10,001 documents, into a DataError."""
-    import lightgbm
-
-    try:
-        yield
-    except lightgbm.basic.LightGBMError as error:
-        raise DataError(f"LightGBM: {error}") from None
-
-
-def blocks_of(source: Source) -> list[Block]:
-    """Blocks of all rows of a source in this process; shards are memory-mapped, not read."""
-    if isinstance(source, RankingData):
-        return [whole_block(source)]
-    return [source.block(number) for number in range(source.n_shards)]
-
-
-def dataset_of(blocks: Iterable[Block], reference: Any = None) -> Any:
-    """Make a LightGBM Dataset from adjacent blocks, with the bins of ``reference`` if given."""
-    import lightgbm
-
-    blocks = list(blocks)
-    X: Any = [to_library_format(block.X) for block in blocks]  # arrays are joined without a copy
-    if blocks[0].is_sparse:
-        X = sparse.vstack(X, format="csr")
-    y = np.concatenate([block.y for block in blocks])
-    counts = np.concatenate([np.diff(block.query_ptr) for block in blocks])
-    weights: Any = [block.query_weights for block in blocks]
-    of_rows = None if weights[0] is None else np.repeat(np.concatenate(weights), counts)
-    return lightgbm.Dataset(X, y, reference=reference, weight=of_rows, group=counts)
-
-
-def check_labels(block: Block, largest: int) -> tuple[int, float] | None:
-    """Row and value of the first label that is not a whole number in the range, if there is one."""
-    y = block.y
-    wrong = (y != np.floor(y)) | (y < 0) | (y > largest)
-    if not np.any(wrong):
-        return None
-    row = int(np.argmax(wrong))
-    return block.first_row + row, float(y[row])
-
-
-def check_whole_labels(name: str, source: Source, largest: int = LARGEST_LABEL) -> None:
-    """Raise a DataError unless all labels are whole numbers from 0 to ``largest``."""
-    found = engine_of(source).collect(check_labels, largest)
-    wrong = [one for one in found if one is not None]
-    if wrong:
-        row, label = wrong[0]
-        if isinstance(source, RankingData):
-            row = int(source.row_order[row])
-        raise DataError(
-            f"{name} needs whole labels from 0 to {largest}, but row {row} has {label:g}"
-        )
-
-
-def check_for_lightgbm(name: str, source: Source) -> None:
-    """Raise a DataError for labels, or values of features, that LightGBM cannot use.
-
-    ``name`` is that of a ranker with LightGBM's default table of gains.
-    """
-    check_whole_labels(name, source)
-    check_distinct_values("LightGBM", source, LIGHTGBM_ROUNDING)
 
 
 class LightGBMRefits(Refits):
@@ -148,7 +74,7 @@ class LightGBMRefits(Refits):
         ranker = self.ranker._for_features([feature], self.data.n_features)
         # Unique names, because LightGBM refuses equal names of features.
         column = lightgbm.Dataset(
-            to_library_format(self.data.X[:, [feature]]),
+            native_rows(self.data.X[:, [feature]]),
             feature_name=[f"Column_{feature}"],
             params=ranker._dataset_parameters(),
         )

@@ -87,34 +87,6 @@ def _whole(values: Any) -> list[int]:
     return [int(value) for value in values]
 
 
-def _table(names: Mapping[Cut, str]) -> dict[str, Cut]:
+def cut_table(names: Mapping[Cut, str]) -> dict[str, Cut]:
     """Function that reduces each parameter, from the names of the parameters of each function."""
     return {name: reduce for reduce, several in names.items() for name in several.split()}
-
-
-LIGHTGBM = _table(
-    {
-        reduce_values: """monotone_constraints mc monotone_constraint monotonic_cst feature_contri
-            feature_contrib fc fp feature_penalty cegb_penalty_feature_lazy
-            cegb_penalty_feature_coupled max_bin_by_feature""",
-        indices: """categorical_feature cat_feature categorical_column cat_column
-            categorical_features""",
-        refuse_reduction: """forcedsplits_filename fs forced_splits_filename forced_splits_file
-            forced_splits forcedbins_filename""",
-        groups: "interaction_constraints",
-    }
-)
-XGBOOST = _table(
-    {
-        reduce_values: "monotone_constraints feature_weights feature_types",
-        groups: "interaction_constraints",
-    }
-)
-CATBOOST = _table(
-    {
-        reduce_values: """monotone_constraints feature_weights first_feature_use_penalties
-            per_object_feature_penalties""",
-        indices: "cat_features text_features embedding_features ignored_features",
-        refuse_reduction: "per_float_feature_quantization",
-    }
-)

@@ -2,8 +2,8 @@
 
 Both trust a model: a child, feature, category or class that does not exist, a word where LightGBM
 expects a number, or a number too few, makes them read or write invalid memory, and a node below
-itself makes them loop forever. A trial would not always show it (:mod:`ranksieve.rankers.trial`),
-so this is checked here. Nothing else is: any number that a library writes will do.
+itself makes them loop forever. A trial would not always show it (:mod:`~.trial`), so this is
+checked here. Nothing else is: any number that a library writes will do.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.io.records import get, parse_record
-from ranksieve.rankers.trial import try_model
+from ranksieve.rankers.libraries.trial import try_model
 from ranksieve.text import quantity
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from ranksieve.engine import Source, engine_of, total_weight
 from ranksieve.engine.dask import Stored
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import NDCG
-from ranksieve.rankers.lightgbm_data import dataset_of, to_library_format
+from ranksieve.rankers.libraries.library import native_rows
+from ranksieve.rankers.libraries.lightgbm import dataset_of, train
 from ranksieve.sums.held_out import Measured
 
 _POLL = 1.0  # seconds between checks that all workers are alive
@@ -103,8 +104,6 @@ def _train_part(
 
     ``peer`` has the addresses of all workers, the position of this one, and its port.
     """
-    import lightgbm
-
     machines, rank, port = peer
     opened = stored.open_on_worker()
     data = dataset_of([opened.block(number) for number in run])
@@ -114,7 +113,7 @@ def _train_part(
         "local_listen_port": int(machines[rank].rpartition(":")[2]),
     }
     port.release()
-    booster = lightgbm.train(parameters | (network if len(machines) > 1 else {}), data, n_trees)
+    booster = train(parameters | (network if len(machines) > 1 else {}), data, n_trees)
     booster.free_network()
     # Remove addresses, so that the same trees give the same text.
     return None if rank else _NETWORK.sub("", booster.model_to_string())
@@ -155,7 +154,7 @@ def measure_trees(block: Block, text: str, cutoff: int) -> np.ndarray:
 
     measured = Measured(block, NDCG(cutoff), "lightgbm")
     booster = lightgbm.Booster(model_str=text)
-    X, scores = to_library_format(block.X), np.zeros(len(block.y))
+    X, scores = native_rows(block.X), np.zeros(len(block.y))
     sums = np.empty(booster.num_trees())
     for tree in range(len(sums)):
         scores += booster.predict(

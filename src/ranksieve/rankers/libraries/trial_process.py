@@ -1,9 +1,9 @@
 """The second process that tries models: the library may crash here without harm.
 
-:mod:`ranksieve.rankers.trial` starts it as a script, so that it imports the library and nothing
-else. It gets the places to import from as its argument. Each request is a line of JSON with the
-library and the size of the model, followed by the model; the answer is a line of JSON with the
-reason if the model cannot be used, else with null.
+:mod:`~.trial` starts it as a script, so that it imports the library and nothing else. It gets the
+places to import from as its argument. Each request is a line of JSON with the library and the size
+of the model, followed by the model; the answer is a line of JSON with the reason if the model
+cannot be used, else with null.
 """
 
 from __future__ import annotations

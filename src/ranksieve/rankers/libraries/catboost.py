@@ -1,0 +1,119 @@
+"""CatBoost: what the ranker adapter asks of its estimators."""
+
+# ruff: noqa: D102 (the base class documents what a library is asked)
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from functools import cached_property
+from inspect import signature
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ranksieve.data import RankingData
+from ranksieve.rankers.libraries.cbm import check_cbm
+from ranksieve.rankers.libraries.library import TreeLibrary, native_rows
+from ranksieve.rankers.libraries.per_feature import (
+    cut_table,
+    indices,
+    reduce_values,
+    refuse_reduction,
+)
+from ranksieve.rankers.libraries.rounding import FLOAT32_ROUNDING
+from ranksieve.rankers.libraries.trial import trust_model, try_model
+from ranksieve.registry.foreign import row_weights
+from ranksieve.threads import openmp_thread_count
+
+
+class CatBoost(TreeLibrary):
+    """Rankers such as CatBoostRanker."""
+
+    threads = "thread_count"
+    log = MappingProxyType({"verbose": False, "allow_writing_files": False})
+    log_names = ("logging_level", "silent", "metric_period")
+    per_feature = cut_table(
+        {
+            reduce_values: """monotone_constraints feature_weights first_feature_use_penalties
+            per_object_feature_penalties""",
+            indices: "cat_features text_features embedding_features ignored_features",
+            refuse_reduction: "per_float_feature_quantization",
+        }
+    )
+    rounding = FLOAT32_ROUNDING
+
+    @cached_property
+    def more_parameters(self) -> list[str]:
+        from catboost import CatBoostRanker
+
+        return list(signature(CatBoostRanker).parameters)
+
+    def is_fitted(self, estimator: Any) -> bool:
+        return bool(estimator.is_fitted())
+
+    def n_features(self, estimator: Any) -> int:
+        return len(estimator.feature_names_)  # a loaded estimator has no other number
+
+    def feature_names(self, estimator: Any) -> Any:
+        names = estimator.feature_names_
+        return None if names == [str(n) for n in range(len(names))] else names
+
+    def training(self, data: RankingData) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (self._pool(data),), {}
+
+    def held_out(self, estimator: Any, data: RankingData) -> dict[str, Any]:
+        return {"eval_set": self._pool(data)}
+
+    def _pool(self, data: RankingData) -> Any:
+        from catboost import Pool
+
+        weights = row_weights(data)
+        return Pool(_narrow(data.X), data.y, group_id=data.query_codes, group_weight=weights)
+
+    def scores(self, estimator: Any, X: Any) -> Any:
+        return estimator.predict(_narrow(X))
+
+    def importances(self, estimator: Any, n_features: int) -> Any:
+        return estimator.get_feature_importance(type="PredictionValuesChange")
+
+    def contributions(self, estimator: Any, X: Any) -> Any:
+        from catboost import Pool
+
+        threads = openmp_thread_count()
+        return estimator.get_feature_importance(
+            Pool(_narrow(X)), type="ShapValues", thread_count=threads
+        )
+
+    def model_text(self, estimator: Any) -> str:
+        # CatBoost's JSON drops digits of the leaves, so use its binary format, which needs a file.
+        with TemporaryDirectory() as directory:
+            path = Path(directory) / "model.cbm"
+            estimator.save_model(str(path))
+            content = path.read_bytes()
+        trust_model("catboost", content)
+        return b64encode(content).decode()
+
+    def text_of_file(self, content: bytes) -> str:
+        return b64encode(content).decode()
+
+    def restore(self, estimator: Any, text: str) -> None:
+        content = b64decode(text, validate=True)
+        check_cbm(content)
+        try_model("catboost", content)
+        estimator.load_model(blob=content)
+
+
+def _narrow(X: Any) -> Any:
+    """Rows in the form that CatBoost needs: indices of sparse rows have 32 bits.
+
+    CatBoost makes arrays read-only; a view protects those of the caller.
+    """
+    X = native_rows(X)
+    if not sparse.issparse(X):
+        return X.view()
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X
