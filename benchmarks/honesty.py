@@ -23,7 +23,7 @@ from rich.table import Table
 from ranksieve import FeatureCosts, RankingData, recommend
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
-from ranksieve.recommendation import deciding
+from ranksieve.recommendation import procedure
 from ranksieve.selectors.registry import make_selector
 from ranksieve.significance import claim_non_inferiority
 
@@ -73,13 +73,13 @@ def _one(
     world = _draw(np.random.default_rng([number, 1]), population, "w")
     own = _costs(number) if costs == "random" else None
     kept: dict[str, Any] = {}
-    original = deciding.claim_of
+    original = procedure._claim
 
-    def claim_of(task: Any, choices: Any) -> Any:
-        kept["task"], kept["choices"] = task, choices
-        return original(task, choices)
+    def claim(task: Any, stages: Any, choices: Any) -> Any:
+        kept["stages"], kept["choices"] = stages, choices
+        return original(task, stages, choices)
 
-    deciding.claim_of = claim_of
+    procedure._claim = claim
     try:
         with tempfile.TemporaryDirectory(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -87,11 +87,11 @@ def _one(
             how |= {"costs": own, "details": False}
             answer = recommend(data, "rankrls", confirm=other, seed=number, **how)
     finally:
-        deciding.claim_of = original
-    division, choices = kept["task"].division, kept["choices"]
+        procedure._claim = original
+    stages, choices = kept["stages"], kept["choices"]
     losses = []
-    for stage, choice in zip(division.stages[:-1], choices[:-1], strict=True):
-        train = data.take_queries(division.training_queries(stage.final))
+    for stage, choice in zip(stages[:-1], choices[:-1], strict=True):
+        train = data.take_queries(stage.final.sets.train)
         losses.append(_true_loss(train, world, choice.features))
     named = _true_loss(data, world, answer.features)
     naive = _naive(choices[-1], margin, level)

@@ -18,8 +18,8 @@ from ranksieve import limit_threads, read_letor, recommend
 from ranksieve.data.joining import concatenate
 from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import make_ranker
-from ranksieve.recommendation.evidence import StageOutcome
-from ranksieve.recommendation.verdict import Verdict, percent
+from ranksieve.recommendation.answer import JudgedPart
+from ranksieve.recommendation.claim import Claim, percent
 from ranksieve.selectors.registry import make_selector
 
 PARAMETERS = {
@@ -43,7 +43,7 @@ def run(ranker: str, margin: float, rule: str, draws: int, selectors: str) -> Ta
         whole = concatenate([read_letor(path) for path in mq2008_parts()])
         found = {"recommend": answer.claim}
         for name in ("gain of trees", "elimination", "random"):
-            found[name] = _verdict(
+            found[name] = _claim(
                 name, answer.evidence.outcomes, whole, make_ranker(ranker), margin, draws
             )
     names = ", ".join(answer.names)
@@ -51,22 +51,22 @@ def run(ranker: str, margin: float, rule: str, draws: int, selectors: str) -> Ta
     for column in ("way", "features", "NDCG@10", "change", "interval", f"less than {margin:.0%}"):
         table.add_column(column, justify="left" if column == "way" else "right")
     sizes = ", ".join(str(len(one.features)) for one in answer.evidence.outcomes)
-    for way, verdict in found.items():
+    for way, claim in found.items():
         table.add_row(
             way,
             sizes,
-            f"{verdict.with_chosen:.4f}",
-            percent(verdict.change, sign=True),
-            f"{percent(verdict.lower, sign=True)} to {percent(verdict.upper, sign=True)}",
-            "shown" if verdict.is_shown else "not shown",
+            f"{claim.with_chosen:.4f}",
+            percent(claim.change, sign=True),
+            f"{percent(claim.lower, sign=True)} to {percent(claim.upper, sign=True)}",
+            "shown" if claim.is_shown else "not shown",
         )
     return table
 
 
-def _verdict(
-    name: str, outcomes: list[StageOutcome], whole: Any, ranker: Any, margin: float, draws: int
-) -> Verdict:
-    """Return the verdict on a method; values of random orders are means over several draws."""
+def _claim(
+    name: str, outcomes: list[JudgedPart], whole: Any, ranker: Any, margin: float, draws: int
+) -> Claim:
+    """Return the claim about a method; values of random orders are means over several draws."""
     values, base = [], []
     for fold, outcome in enumerate(outcomes):
         judges = np.isin(whole.query_ids.astype(str), outcome.queries)
@@ -80,7 +80,9 @@ def _verdict(
         place = {query: number for number, query in enumerate(outcome.queries)}
         order = [place[query] for query in test.query_ids.astype(str)]
         base.append(np.asarray(outcome.with_all)[order])
-    return Verdict.of(values, base, None, "procedure", "NDCG@10", margin, 0.95)
+    return Claim.test(
+        np.concatenate(values), np.concatenate(base), None, "procedure", "NDCG@10", margin, 0.95
+    )
 
 
 def _values(train: Any, test: Any, ranker: Any, columns: list[int]) -> np.ndarray:

@@ -21,7 +21,7 @@ import numpy as np
 from rich.table import Table
 
 from ranksieve import make_ranking, recommend
-from ranksieve.recommendation.cells import PlannedCell
+from ranksieve.experiments import Select, Train
 from ranksieve.text import quantity
 
 PARAMETERS = {
@@ -75,23 +75,26 @@ def _data(queries: int, documents: int, features: int) -> Any:
 @contextmanager
 def _measured(path: Path) -> Iterator[None]:
     """Write the CPU seconds of each cell to a file."""
-    original, lock = PlannedCell.run, Lock()
+    originals, lock = {kind: kind.run for kind in (Select, Train)}, Lock()
 
-    def measured(cell: PlannedCell, division: Any) -> Any:
+    def measured(cell: Any, trial: Any) -> Any:
         start = time.thread_time()
-        result = original(cell, division)
-        key = cell.key()
-        kind = key.get("selector") or f"{key['ranker']} on {_range(len(key['features']))}"
+        result = originals[type(cell)](cell, trial)
+        kind = cell.method.name
+        if isinstance(cell, Train):
+            kind += f" on {_range(len(cell.features))}"
         line = json.dumps({"kind": kind, "seconds": time.thread_time() - start})
         with lock, path.open("a") as file:
             file.write(line + "\n")
         return result
 
-    PlannedCell.run = measured  # type: ignore[method-assign]
+    for kind in originals:
+        kind.run = measured  # type: ignore[method-assign]
     try:
         yield
     finally:
-        PlannedCell.run = original  # type: ignore[method-assign]
+        for kind, original in originals.items():
+            kind.run = original  # type: ignore[method-assign]
 
 
 def _range(size: int) -> str:

@@ -748,7 +748,7 @@ def cost_of_features(chosen, costs, groups, group_costs):
     return sum(costs[name] for name in chosen) + sum(group_costs[group] for group in touched)
 
 
-def prune_by_cost(start, cost, group_of, value, limit, keep, substitutes):
+def prune_by_cost(start, cost, group_of, value, limit, include, substitutes):
     """Drop features or all of a group, or exchange a feature, largest saving first.
 
     Each is tried once on a way through all. ``cost`` is that of a set; of equal savings, the last
@@ -763,7 +763,7 @@ def prune_by_cost(start, cost, group_of, value, limit, keep, substitutes):
             steps += [([f for f in features if group_of[f] == g], []) for g in sorted(groups)]
             for f in reversed(features):
                 steps += [([f], [g]) for g in substitutes.get(f, ()) if g not in features]
-            steps = [s for s in steps if s not in tried and not set(s[0]) & set(keep)]
+            steps = [s for s in steps if s not in tried and not set(s[0]) & set(include)]
             sets = [exchanged(features, *step) for step in steps]
             savings = [cost(features) - cost(own) if own else 0 for own in sets]
             if max(savings, default=0) <= 0:

@@ -143,7 +143,7 @@ def test_columns_and_features_are_left_out(runs, files, tmp_path):
     assert "plain" not in record["feature_names"]
     text = ("recommend", files / "data.txt", *QUICK, "--exclude", "6", "--format", "json")
     record = json.loads(runs(*text, "--out", tmp_path / "text"))
-    assert record["settings"]["drop"] == ["6"]
+    assert record["settings"]["exclude"] == ["6"]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_columns_and_features_are_left_out(runs, files, tmp_path):
         (("--time", "soon"), "90s, 10m or 2h"),
         (("--group-costs", "x.csv"), "needs --costs"),
         (("--resamples", "3"), "No such option: --resamples"),
-        (("--keep", "nope"), "nope"),
+        (("--include", "nope"), "nope"),
     ],
 )
 def test_bad_options(fails, files, tmp_path, options, message):
@@ -174,8 +174,8 @@ def test_a_model_that_cannot_be_written_fails_the_command(fails, files, tmp_path
 
 
 def test_models_of_another_run_are_refused(runs, fails, files, tmp_path):
-    for name, keep in (("a", "1"), ("b", "6")):
-        how = ("--keep", keep, "--out", tmp_path / name)
+    for name, include in (("a", "1"), ("b", "6")):
+        how = ("--include", include, "--out", tmp_path / name)
         runs("recommend", files / "data.txt", *QUICK, *how)
     model = tmp_path / "a" / "model.json"
     runs("predict", model, files / "data.txt")

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve.costs import AlignedCosts
-from ranksieve.recommendation.cells import drive
-from ranksieve.recommendation.pruning import pruning
+from ranksieve.recommendation.pruning import prune as prune_by_steps
 from ranksieve.recommendation.task import Rule
 from tests.oracles import cost_of_features, prune_by_cost
 
@@ -16,13 +15,13 @@ def prune(start, costs, value, limit, **options):
     """Features left, and the sets that were asked for, by a function with the value of a set."""
     asked = []
 
-    def is_enough(features):
+    async def is_enough(features):
         asked.append(features)
-        look_up = yield [features]
-        return look_up(features) >= limit
+        return value(features) >= limit
 
-    features = drive(pruning(start, costs, is_enough, **options), lambda cells: value)
-    return features, asked
+    with pytest.raises(StopIteration) as end:
+        prune_by_steps(start, costs, is_enough, **options).send(None)
+    return end.value.value, asked
 
 
 @st.composite
@@ -49,7 +48,7 @@ def problems(draw):
     limit = value(start) - draw(st.integers(-1, 6))
     features = st.integers(0, n - 1)
     others = draw(st.dictionaries(features, st.lists(features, max_size=3, unique=True)))
-    how = {"keep": keep, "substitutes": others}
+    how = {"include": keep, "substitutes": others}
     return start, costs, value, limit, how
 
 
@@ -80,7 +79,7 @@ def test_never_dearer_always_within_the_limit(problem, most):
     assert len(asked) == len({frozenset(own) for own in asked})
     assert features == whole or len(asked) == most
     assert features  # never nothing
-    assert how["keep"] <= set(features)
+    assert how["include"] <= set(features)
     assert costs.total(features) <= costs.total(start)
     if value(start) < limit:
         assert features == tuple(start)
@@ -102,7 +101,7 @@ def test_nothing_is_left_to_drop_or_to_exchange(problem):
     for part, new in steps:
         rest = left - part | new
         saves = costs.total(rest) < costs.total(features)
-        if rest and saves and not part & how["keep"]:
+        if rest and saves and not part & how["include"]:
             assert value(rest) < limit
 
 

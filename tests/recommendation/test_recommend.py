@@ -3,8 +3,6 @@
 import gc
 import json
 import os
-import signal
-import time
 import weakref
 from contextlib import suppress
 from pathlib import Path
@@ -14,27 +12,18 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from ranksieve import DataError, FeatureCosts, RankingData, load_model, make_ranking, recommend
-from ranksieve.cli import main
 from ranksieve.data.joining import concatenate
 from ranksieve.data.ranking_data import fingerprint
+from ranksieve.experiments import Trial
 from ranksieve.export import export_model
-from ranksieve.io.letor import write_letor
 from ranksieve.io.model import MODEL, MODEL_OF_ALL, TrainedOn
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
-from ranksieve.recommendation import check, load_recommendation
-from ranksieve.recommendation import division as division_of_data
-from ranksieve.recommendation.cells import (
-    PlannedCell,
-    RankingCell,
-    RecommendationLog,
-    drive,
-    together,
-)
-from ranksieve.recommendation.division import Division, TrainingSet, divide
+from ranksieve.recommendation import check, load_recommendation, procedure
+from ranksieve.recommendation import task as tasks
 from ranksieve.recommendation.files import LEDGER, read_answer
-from ranksieve.recommendation.task import Candidate, Rule
-from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit
+from ranksieve.recommendation.nested import plan_stages
+from ranksieve.recommendation.task import Candidate, Rule, divide
 from ranksieve.report.recommendation import write_recommendation
 from ranksieve.selectors.registry import make_selector
 from ranksieve.significance import non_inferiority
@@ -60,29 +49,34 @@ def answer(data):
     return recommend(data, margin=0.05, **QUICK)
 
 
+def useless(data):
+    """Two features that are the same for all documents."""
+    return RankingData(np.ones((data.n_rows, 2)), data.y, data.qid)
+
+
 class TestDivision:
     def test_no_stage_trains_or_chooses_by_the_queries_that_judge(self, data):
-        division = divide(data, 5, 0)
+        queries = divide(data, 5, 0)
         every = np.arange(data.n_queries)
-        assert np.array_equal(np.sort(division.queries(list(division.parts))), every)
-        for stage in division.stages[:-1]:
-            judges = set(division.parts[stage.judge].tolist())
-            for place, part in stage.inner:
-                assert judges.isdisjoint(division.training_queries(place))
-                assert judges.isdisjoint(division.parts[part])
-                assert set(division.parts[part]).isdisjoint(division.training_queries(place))
-            trains = division.training_queries(stage.final)
-            assert np.array_equal(np.sort([*judges, *trains]), every)
+        assert np.array_equal(np.sort(queries.positions(list(queries.parts))), every)
+        for stage in plan_stages(queries)[0][:-1]:
+            judges = set(queries.parts[stage.judge].tolist())
+            for trial, part in stage.folds:
+                assert judges.isdisjoint(trial.sets.train)
+                assert judges.isdisjoint(queries.parts[part])
+                assert set(queries.parts[part]).isdisjoint(trial.sets.train)
+            assert np.array_equal(np.sort([*judges, *stage.final.sets.train]), every)
 
     def test_large_data_has_fewer_training_sets(self):
         rows = np.repeat(np.arange(1000), 50)
         large = RankingData(np.zeros((50_000, 1), dtype=np.float32), rows % 2, rows)
-        division = divide(large, 5, 0)
-        places = {place for stage in division.stages for place, _ in stage.inner}
-        assert len(places) == 7
-        sample = division.training_queries(division.to_select(TrainingSet(("2",))))
+        queries = divide(large, 5, 0)
+        names = {trial.name for stage in plan_stages(queries)[0] for trial, _ in stage.folds}
+        assert len(names) == 7
+        trial = queries.without("2")
+        sample = queries.to_select(trial).sets.train
         assert len(sample) == 400  # 20,000 rows
-        assert set(sample) < set(division.training_queries(TrainingSet(("2",))))
+        assert set(sample) < set(trial.sets.train)
 
     def test_the_test_queries_of_a_split_judge_alone(self, data):
         train, test = data.take_queries(range(25)), data.take_queries(range(25, 40))
@@ -95,31 +89,15 @@ class TestDivision:
         expected = evaluate(test.y, scores, test.qid, ["ndcg@10"]).per_query["NDCG@10"].mean()
         assert answer.claim.with_chosen == pytest.approx(expected, rel=1e-12)
 
-    def test_validation_queries_of_a_split_choose(self, data):
-        parts = [data.take_queries(range(*ends)) for ends in ((0, 20), (20, 30), (30, 40))]
-        division = divide_parts(parts)
-        (stage,) = division.stages
-        assert [part for _, part in stage.inner] == ["vali"]
-        assert len(division.training_queries(stage.inner[0][0])) == 20
-        assert len(division.training_queries(stage.final)) == 30
-
     def test_halves_are_apart_and_leave_out_what_judges(self, data):
-        division = divide(data, 5, 0)
-        first, second = (
-            division.training_queries(TrainingSet(("2",), (3, side))) for side in (0, 1)
-        )
-        whole = division.training_queries(TrainingSet(("2",)))
-        assert np.array_equal(np.sort([*first, *second]), whole)
+        queries = divide(data, 5, 0)
+        whole = queries.without("2")
+        halves = [queries.half(whole, 3, side).sets.train for side in (0, 1)]
+        assert np.array_equal(np.sort(np.concatenate(halves)), whole.sets.train)
 
     def test_a_query_on_both_sides_is_refused(self, data):
         with pytest.raises(DataError, match="leaks"):
             recommend((data, data.take_queries([0])), **QUICK)
-
-
-def divide_parts(parts):
-    from ranksieve.datasets.opening import open_for_study
-
-    return divide(open_for_study(tuple(parts)), 5, 0)
 
 
 class TestProcedure:
@@ -127,18 +105,18 @@ class TestProcedure:
     def test_equal_to_a_slow_version(self, data, is_large, monkeypatch):
         """Each step written out, for two selectors with sizes from 1 to 5."""
         if is_large:
-            monkeypatch.setattr(division_of_data, "_MANY_ROWS", 100)
-            monkeypatch.setattr(division_of_data, "_ROWS_TO_SELECT", 60)
+            monkeypatch.setattr(tasks, "_MANY_ROWS", 100)
+            monkeypatch.setattr(tasks, "ROWS_TO_SELECT", 60)
         found = recommend(data, margin=0.05, **QUICK)
-        division = divide(data, 5, 0)
+        queries = divide(data, 5, 0)
         chosen, whole = [], []
-        for stage in division.stages:
-            features = slow_choice(data, division, stage, margin=0.05)
+        for stage in plan_stages(queries)[0]:
+            features = slow_choice(data, queries, stage, margin=0.05)
             if stage.judge is None:
                 assert found.features == features
                 continue
-            train = data.take_queries(division.training_queries(stage.final))
-            test = data.take_queries(division.parts[stage.judge])
+            train = data.take_queries(stage.final.sets.train)
+            test = data.take_queries(queries.parts[stage.judge])
             chosen.append(slow_values(train, test, features))
             whole.append(slow_values(train, test, range(6)))
         values, base = np.concatenate(chosen), np.concatenate(whole)
@@ -149,8 +127,7 @@ class TestProcedure:
 
     @pytest.mark.parametrize("costs", [None, [3, 1, 4, 1, 5, 2]])
     def test_queries_that_judge_do_not_change_the_choice(self, data, costs):
-        division = divide(data, 5, 0)
-        judges = np.isin(data.query_codes, division.parts["3"])
+        judges = np.isin(data.query_codes, divide(data, 5, 0).parts["3"])
         rng = np.random.default_rng(1)
         X = np.where(judges[:, None], rng.normal(size=data.X.shape), data.X)
         y = np.where(judges, rng.integers(0, 3, data.n_rows), data.y)
@@ -202,24 +179,24 @@ def slow_values(train, test, features):
     return evaluate(test.y, scores, test.qid, ["ndcg@10"]).per_query["NDCG@10"]
 
 
-def slow_choice(data, division, stage, margin, selectors=tuple(QUICK["selectors"])):
+def slow_choice(data, queries, stage, margin, selectors=tuple(QUICK["selectors"])):
     def values(features_at):
         found = []
-        for place, part in stage.inner:
-            train = data.take_queries(division.training_queries(place))
-            test = data.take_queries(division.parts[part])
-            found.append(slow_values(train, test, features_at(place)))
+        for trial, part in stage.folds:
+            train = data.take_queries(trial.sets.train)
+            test = data.take_queries(queries.parts[part])
+            found.append(slow_values(train, test, features_at(trial)))
         return np.concatenate(found)
 
-    def first(name, k, place):
-        positions = division.training_queries(division.to_select(place))
+    def first(name, k, trial):
+        positions = queries.to_select(trial).sets.train
         return make_selector(name, 5).fit(data.take_queries(positions)).selected_[:k]
 
     def is_enough(name, k):
-        return values(lambda place: first(name, k, place)).mean() >= limit
+        return values(lambda trial: first(name, k, trial)).mean() >= limit
 
-    limit = values(lambda place: range(6)).mean() * (1 - margin / 2)
-    if values(lambda place: ()).mean() >= limit:
+    limit = values(lambda trial: range(6)).mean() * (1 - margin / 2)
+    if values(lambda trial: ()).mean() >= limit:
         return []
     best, size = None, 6
     for name in selectors:
@@ -238,19 +215,16 @@ def slow_choice(data, division, stage, margin, selectors=tuple(QUICK["selectors"
 
 def stage_choices(data, costs):
     """Choices of all stages."""
-    from ranksieve.recommendation import deciding
+    kept, original = [], procedure._claim
 
-    kept = {}
-    original = deciding.claim_of
-
-    def claim_of(task, choices):
-        kept["choices"] = choices
-        return original(task, choices)
+    def claim(task, stages, choices):
+        kept.extend(choices)
+        return original(task, stages, choices)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(deciding, "claim_of", claim_of)
+        patch.setattr(procedure, "_claim", claim)
         recommend(data, margin=0.05, costs=costs, **QUICK)
-    return kept["choices"]
+    return kept
 
 
 class TestAnswer:
@@ -267,11 +241,11 @@ class TestAnswer:
         for kept in found.kept:
             assert kept.lower < kept.loss < kept.upper
             assert 0 <= kept.stability <= kept.cluster_stability <= 1
-        division, best = divide(data, 5, 0), max(found.kept, key=lambda kept: kept.loss)
+        queries, best = divide(data, 5, 0), max(found.kept, key=lambda kept: kept.loss)
         rest = [f for f in found.features if f != best.feature]
         without, full, whole = [], [], []
-        for part, positions in division.parts.items():
-            train = data.take_queries(division.training_queries(TrainingSet((part,))))
+        for part, positions in queries.parts.items():
+            train = data.take_queries(queries.without(part).sets.train)
             test = data.take_queries(positions)
             without.append(slow_values(train, test, rest))
             full.append(slow_values(train, test, found.features))
@@ -289,8 +263,7 @@ class TestAnswer:
         assert reasons[gone] == f"near-copy of {kept + 1} (similarity 1.00)"
 
     def test_nothing_is_said_of_time_where_there_was_enough(self, data):
-        useless = RankingData(np.ones((data.n_rows, 2)), data.y, data.qid)
-        found = recommend(useless, **QUICK | {"details": True})
+        found = recommend(useless(data), **QUICK | {"details": True})
         assert found.selector == "none"
         assert found.notes == []
 
@@ -324,13 +297,12 @@ class TestAnswer:
         plain = recommend(data, margin=0.05, **QUICK)
         assert found.claim.with_all != plain.claim.with_all
 
-    def test_keep_and_drop(self, data):
-        worst = [5]
-        found = recommend(data, keep=worst, drop=[0], margin=0.05, **QUICK)
+    def test_include_and_exclude(self, data):
+        found = recommend(data, include=[5], exclude=[0], margin=0.05, **QUICK)
         assert 5 in found.features
         assert 0 not in found.features
         assert found.cost_of_all == 5
-        assert found.settings["drop"] == ["1"]
+        assert found.settings["exclude"] == ["1"]
 
 
 class TestCosts:
@@ -362,14 +334,13 @@ class TestCosts:
         groups, once = {"1": "a", "3": "a", "5": "b"}, {"a": 4.0, "b": 1.0}
         given = FeatureCosts(costs, groups, once)
         found = recommend(data, margin=0.2, costs=given, **ONE)
-        division = divide(data, 5, 0)
-        stage = division.stages[-1]
+        queries = divide(data, 5, 0)
 
         def value(features):
             means = []
-            for place, part in stage.inner:
-                train = data.take_queries(division.training_queries(place))
-                means.append(slow_values(train, data.take_queries(division.parts[part]), features))
+            for trial, part in plan_stages(queries)[0][-1].folds:
+                train = data.take_queries(trial.sets.train)
+                means.append(slow_values(train, data.take_queries(queries.parts[part]), features))
             return np.concatenate(means).mean()
 
         limit = value(range(6)) * (1 - 0.2 / 2)
@@ -416,7 +387,7 @@ class TestCosts:
         found = recommend(data, budget=2, costs=[1, 2, 1, 2, 1, 2], **QUICK)
         assert 0 < found.cost <= 2
         with pytest.raises(DataError, match="more than the budget"):
-            recommend(data, budget=0.5, keep=[0], **QUICK)
+            recommend(data, budget=0.5, include=[0], **QUICK)
 
     def test_a_budget_that_allows_nothing(self, data):
         assert "Keep no feature" in recommend(data, budget=0.5, **QUICK).sentence
@@ -453,31 +424,13 @@ class TestResuming:
 
     def test_damage_is_told(self, data, tmp_path):
         recommend(data, margin=0.05, out=tmp_path, **QUICK)
-        text = (tmp_path / LEDGER).read_text()
-        (tmp_path / LEDGER).write_text(text.replace("0.9", "0.8", 1))
+        for name in (LEDGER, "recommendation.json"):
+            path = tmp_path / name
+            path.write_text(path.read_text().replace("0.9", "0.8", 1))
         with pytest.raises(DataError, match=LEDGER):
             recommend(data, margin=0.05, out=tmp_path, **QUICK)
-        answer = tmp_path / "recommendation.json"
-        answer.write_text(answer.read_text().replace('"margin": 0.05', '"margin": 0.5'))
         with pytest.raises(DataError, match="checksum"):
             read_answer(tmp_path)
-
-    @pytest.mark.parametrize("n_before", [0, 3])
-    def test_a_client_that_is_closed_is_told(self, data, client, monkeypatch, n_before):
-        """Before the first cell is there, or while others run."""
-        add, done = RecommendationLog.add, []
-
-        def close_after(ledger, cell, result):
-            add(ledger, cell, result)
-            done.append(cell)
-            if len(done) == n_before:
-                client.close()
-
-        monkeypatch.setattr(RecommendationLog, "add", close_after)
-        if not n_before:
-            client.close()
-        with pytest.raises(DataError, match=r"the Dask cluster was lost \(its client is closed\)"):
-            recommend(data, client=client, **ONE)
 
     def test_workers_give_the_same_answer(self, data, client):
         how = QUICK | {"selectors": ["top"], "folds": 3, "margin": 0.05}
@@ -502,9 +455,9 @@ class TestTime:
     def test_as_many_queries_judge_as_there_is_time_for(self, data, answer, monkeypatch):
         """By a clock that ticks whenever it is read."""
         judged = []
-        for limit in (3, 60, 120, 10_000):
+        for limit in (8, 20, 35, 10_000):
             ticks = iter(range(10**6))
-            monkeypatch.setattr("ranksieve.recommendation.timing.monotonic", ticks.__next__)
+            monkeypatch.setattr("ranksieve.experiments.runner.monotonic", ticks.__next__)
             found = recommend(data, margin=0.05, time=limit, **QUICK)
             judged.append(found.claim.n_queries)
             lacking = 5 - judged[-1] // 8
@@ -513,80 +466,6 @@ class TestTime:
         assert found.to_record() == answer.to_record()
         assert (judged[0], judged[-1]) == (0, 40)
         assert any(0 < n < 40 for n in judged)
-
-    def test_nothing_begins_that_took_longer_than_what_is_left(self, data):
-        limit = TimeLimit(100)
-        cells = [
-            PlannedCell(TrainingSet(), ranking(columns)) for columns in ((0,), (0, 1), (0, 1, 2))
-        ]
-        limit.learn(cells[1], {"seconds": 1000.0})
-        limit.check(cells[0])
-        with pytest.raises(OutOfTimeError):
-            limit.check(cells[2])
-        assert TimeLimit(None).left == np.inf
-
-
-def ranking(features):
-    from ranksieve.rankers.registry import RANKERS
-
-    return RankingCell(RANKERS["rankrls"], {}, None, features, "NDCG@10", "standard")
-
-
-def test_procedures_together_ask_at_once():
-    asked = []
-
-    def ask(names):
-        found = []
-        for name in names:
-            lookup = yield [name]
-            found.append(lookup(name))
-        return found
-
-    def compute(cells):
-        asked.append(list(cells))
-        return str.upper
-
-    assert drive(together([ask("ab"), ask(""), ask("c")]), compute) == [["A", "B"], [], ["C"]]
-    assert asked == [["a", "c"], ["b"]]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"folds": 2}, "at least 3 parts"),
-        ({"folds": 50}, "cannot be divided"),
-        ({"margin": 1.5}, "margin"),
-        ({"margin": "1%"}, "margin must lie between 0 and 1, got '1%'"),
-        ({"budget": "12"}, "budget must be a finite number"),
-        ({"rule": "guess"}, "rule"),
-        ({"measure": "nice@10"}, "nice"),
-        ({"selectors": ["gas-x"]}, "gas-x"),
-        ({"costs": [1, 2]}, "one number for each of 6"),
-        ({"keep": ["nope"]}, "nope"),
-        ({"parameters": {"rankrls": {"depth": 3}}}, "depth"),
-    ],
-)
-def test_bad_input(data, wrong, message):
-    with pytest.raises(ValueError, match=message):
-        recommend(data, **QUICK | wrong)
-
-
-def test_a_killed_command_resumes(tmp_path, data, start_program):
-    """The process dies while it writes; resumed, it ends with what it would have said."""
-    write_letor(data, tmp_path / "data.txt")
-    command = ["recommend", str(tmp_path / "data.txt"), "--out", str(tmp_path / "killed")]
-    command += ["--ranker", "rankrls", "--selectors", "greedy-rankrls,top", "--no-figures"]
-    killed = start_program(main, command)
-    ledger = tmp_path / "killed" / LEDGER
-    while not (ledger.exists() and ledger.stat().st_size > 20_000) and killed.is_running():
-        time.sleep(0.02)
-    killed.kill()
-    assert killed.wait()[0] == -signal.SIGKILL
-    first, second = (
-        recommend(tmp_path / "data.txt", out=tmp_path / name, **QUICK | {"details": True})
-        for name in ("whole", "killed")
-    )
-    assert first.to_record() == second.to_record()
 
 
 @pytest.mark.parametrize(
@@ -635,23 +514,33 @@ def test_a_single_query_judges(data, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("wrong", "message"),
     [
+        ({"folds": 2}, "at least 3 parts"),
+        ({"folds": 50}, "cannot be divided"),
+        ({"margin": 1.5}, "margin"),
+        ({"margin": "1%"}, "margin must lie between 0 and 1, got '1%'"),
+        ({"budget": "12"}, "budget must be a finite number"),
+        ({"rule": "guess"}, "rule"),
+        ({"measure": "nice@10"}, "nice"),
+        ({"selectors": ["gas-x"]}, "gas-x"),
+        ({"costs": [1, 2]}, "one number for each of 6"),
+        ({"parameters": {"rankrls": {"depth": 3}}}, "depth"),
         ({"level": 0.4}, "level must lie between 0.5 and 1"),
         ({"level": 0.5}, "level must lie between 0.5 and 1"),
         ({"budget": np.inf}, "budget must be a finite number of at least 0, got inf"),
         ({"budget": np.nan}, "budget must be a finite number of at least 0, got nan"),
         ({"costs": np.full(6, 1e308)}, r"add up to more than 1e\+100.* use a larger unit"),
-        ({"keep": ["nothing"]}, "^keep: no feature is named 'nothing'"),
+        ({"include": ["nothing"]}, "^include: no feature is named 'nothing'"),
         ({"pairs": -1}, "pairs must be at least 0, got -1"),
         ({"time": np.nan}, "the time limit must be at least 0 seconds, got nan"),
         ({"confirm": "nowhere.txt"}, "nowhere.txt"),
         ({"confirm": planted()}, "query"),
     ],
 )
-def test_wrong_settings_cost_no_work(data, tmp_path, settings, message):
+def test_bad_input_costs_no_work(data, tmp_path, wrong, message):
     with pytest.raises(ValueError, match=message):
-        recommend(data, out=tmp_path / "out", **QUICK, **settings)
+        recommend(data, out=tmp_path / "out", **QUICK | wrong)
     assert not (tmp_path / "out").exists()
 
 
@@ -680,8 +569,8 @@ class TestModels:
         write_recommendation(answer, tmp_path, figures=False)
         assert f"trained on {said}." in (tmp_path / "report.html").read_text()
         checked = check(tmp_path, test)
-        assert checked.verdict.with_chosen == answer.claim.with_chosen
-        assert checked.verdict.with_all == answer.claim.with_all
+        assert checked.claim.with_chosen == answer.claim.with_chosen
+        assert checked.claim.with_all == answer.claim.with_all
         assert f"Both rankers were trained on {said} of mine." in checked.sentence
         for known in (deployed, concatenate(split)):
             assert "exactly this data, so it tests nothing" in check(tmp_path, known).sentence
@@ -701,9 +590,9 @@ class TestModels:
         assert answer.confirmed.with_chosen == pytest.approx(expected, rel=1e-9)
 
     def test_no_feature_is_checked_against_all(self, data, tmp_path):
-        useless = RankingData(np.ones((data.n_rows, 2)), data.y, data.qid)
-        assert recommend(useless, out=tmp_path, **QUICK).models.keys() == {MODEL_OF_ALL}
-        assert check(tmp_path, useless).verdict.change == 0
+        given = useless(data)
+        assert recommend(given, out=tmp_path, **QUICK).models.keys() == {MODEL_OF_ALL}
+        assert check(tmp_path, given).claim.change == 0
 
     def test_without_time_there_are_none(self, data, tmp_path):
         recommend(data, out=tmp_path, **QUICK)
@@ -722,7 +611,7 @@ class TestModels:
 
     def test_models_of_two_runs_are_refused(self, data, tmp_path):
         for margin, name in ((0.05, "a"), (0.5, "b")):
-            recommend(data, margin=margin, out=tmp_path / name, keep=["5"], **QUICK)
+            recommend(data, margin=margin, out=tmp_path / name, include=["5"], **QUICK)
         first, other = tmp_path / "a", tmp_path / "b"
         assert (first / MODEL_OF_ALL).read_bytes() == (other / MODEL_OF_ALL).read_bytes()
         os.replace(other / MODEL, first / MODEL)
@@ -755,9 +644,9 @@ class TestModels:
         with pytest.raises(DataError, match="No space left on device"):
             recommend(data, margin=0.5, out=tmp_path, **QUICK)
         assert load_recommendation(tmp_path).to_record() == before.to_record()
-        assert check(tmp_path, data).verdict.margin == 0.05
+        assert check(tmp_path, data).claim.margin == 0.05
 
-    @pytest.mark.parametrize("n_moved", range(7))
+    @pytest.mark.parametrize("n_moved", [0, 1, 4])
     def test_an_answer_changes_at_once(self, data, tmp_path, monkeypatch, n_moved):
         """The process dies after so many of the new files are in their places."""
         recommend(data, margin=0.05, out=tmp_path, **QUICK)
@@ -777,7 +666,7 @@ class TestModels:
         found = load_recommendation(tmp_path)
         assert found.settings["margin"] == 0.5
         assert found.evidence is not None
-        assert check(tmp_path, data).verdict.margin == 0.5
+        assert check(tmp_path, data).claim.margin == 0.5
         again = recommend(data, margin=0.5, out=tmp_path, **QUICK)
         assert again.to_record() == found.to_record()
         assert load_model(tmp_path / MODEL).trained_on_ == found.trained_on
@@ -786,7 +675,7 @@ class TestModels:
 
 class TestCheck:
     def test_dropped_features_are_no_help(self, data, tmp_path):
-        assert recommend(data, drop=["6"], out=tmp_path, **QUICK).names == ["5"]
+        assert recommend(data, exclude=["6"], out=tmp_path, **QUICK).names == ["5"]
         assert [helpful.feature for helpful in check(tmp_path, data).helpful] == ["2"]
 
     def test_new_data_is_treated_like_the_old(self, tmp_path):
@@ -801,7 +690,7 @@ class TestCheck:
         )
         assert by_hand.features == first.features
         other = check(tmp_path / "other", gaps)
-        assert found.verdict.with_chosen == other.verdict.with_chosen
+        assert found.claim.with_chosen == other.claim.with_chosen
         assert all(one.shift == 0 for one in found.drift)
 
     def test_kept_missing_values(self, tmp_path):
@@ -813,7 +702,7 @@ class TestCheck:
         answer = recommend(
             gaps, "lambdamart", selectors=["top"], details=False, out=tmp_path, **how
         )
-        assert check(tmp_path, gaps).verdict.n_queries == 30
+        assert check(tmp_path, gaps).claim.n_queries == 30
         assert answer.settings["missing"] == "keep"
 
     def test_other_features_and_new_ones_that_help(self, tmp_path):
@@ -842,14 +731,14 @@ class TestCheck:
 
 def test_nothing_keeps_the_data_when_the_answer_is_there(monkeypatch):
     given, parts = planted(20), []
-    make_trial = Division.trial
+    open_trial = Trial.open
 
-    def trial(division, training):
-        made = make_trial(division, training)
+    def opened(trial):
+        made = open_trial(trial)
         parts.append(weakref.ref(made.train))
         return made
 
-    monkeypatch.setattr(Division, "trial", trial)
+    monkeypatch.setattr(Trial, "open", opened)
     recommend(given, costs=[1, 1, 1, 1, 1, 2], **ONE)
     parts.append(weakref.ref(given))
     del given

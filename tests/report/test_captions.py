@@ -7,7 +7,7 @@ import pytest
 
 from ranksieve import RankingData, make_ranking
 from ranksieve.recommendation.answer import FrontPoint, Recommendation
-from ranksieve.recommendation.verdict import Verdict
+from ranksieve.recommendation.claim import Claim
 from ranksieve.report.figures import (
     describe_class_densities,
     describe_curves,
@@ -129,7 +129,7 @@ def test_paths_tell_what_was_chosen():
 
 
 def answer_of(points, selector="gas-e", size=4, margin=0.02, *, has_costs=True):
-    claim = Verdict("set", "MAP", margin, 0.95, 50, 0.5, 0.5, 0, -0.1, 0.1, -0.1, False, 100)
+    claim = Claim("set", "MAP", margin, 0.95, 50, 0.5, 0.5, 0, -0.1, 0.1, -0.1, False, 100)
     front = [
         FrontPoint(name, n, cost, value, value / 0.5 - 1, -0.1, shown, False)
         for name, n, cost, value, shown in points

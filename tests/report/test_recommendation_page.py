@@ -9,14 +9,18 @@ import pytest
 
 from ranksieve import RankingData
 from ranksieve.recommendation.answer import (
+    Alone,
     DroppedFeature,
+    Evidence,
     FrontPoint,
+    JudgedPart,
     KeptFeature,
+    Likeness,
     Recommendation,
+    Spent,
     Substitute,
 )
-from ranksieve.recommendation.evidence import Alone, Evidence, Likeness, Spent, StageOutcome
-from ranksieve.recommendation.verdict import Verdict
+from ranksieve.recommendation.claim import Claim
 from ranksieve.report.page.inspection import inspection_page
 from ranksieve.report.page.page import Chart, render, write_page
 from ranksieve.report.page.recommendation import recommendation_page
@@ -36,9 +40,9 @@ def made(names=NAMES, n_kept=4, n_queries=30, selector="greedy-rankrls", **chang
     base = rng.uniform(0.3, 0.8, (3, n_queries))
     values = base + rng.normal(0, 0.02, base.shape) + change.pop("shift", 0.0)
     how = "procedure", "NDCG@10", 0.02, 0.95
-    claim = Verdict.of([*values], [*base], None, *how)
+    claim = Claim.test(np.concatenate(values), np.concatenate(base), None, *how)
     outcomes = [
-        StageOutcome(
+        JudgedPart(
             str(part + 1),
             selector,
             n_kept,
@@ -77,8 +81,9 @@ def made(names=NAMES, n_kept=4, n_queries=30, selector="greedy-rankrls", **chang
     settings = {
         "measure": "NDCG@10", "convention": "standard", "ranker": "lambdamart",
         "ranker_parameters": {}, "selectors": [selector], "rule": "half-margin", "margin": 0.02,
-        "budget": None, "level": 0.95, "seed": 7, "keep": [], "drop": [], "division": "3 parts",
+        "budget": None, "level": 0.95, "seed": 7, "include": [], "exclude": [], "missing": "none",
         "ranksieve": "1.0", "fingerprint": "f1f2f3f4f5f6f7f8", "scale": "none", "treated": None,
+        "division": "3 parts",
         "costs": {
             "features": dict.fromkeys(names, 1.0),
             "groups": {name: name for name in names[:3]},
@@ -236,7 +241,9 @@ class TestAnswers:
         assert " ".join([page.verdict.sentence, *page.verdict.notes]) == answer.sentence
 
     def test_other_queries_decide_where_there_are_any(self, answer):
-        other = Verdict.of([[0.1, 0.2, 0.4]], [[0.5, 0.6, 0.5]], None, "set", "NDCG@10", 0.02, 0.95)
+        other = Claim.test(
+            np.array([0.1, 0.2, 0.4]), np.array([0.5, 0.6, 0.5]), None, "set", "NDCG@10", 0.02, 0.95
+        )
         page = recommendation_page(made(confirmed=other))
         assert page.verdict.word == "Not confirmed"
         assert page.verdict.sentence == f"{other.headline}."
@@ -257,7 +264,7 @@ class TestAnswers:
         assert "Features to drop" not in headings
 
     def test_answers_without_evidence_or_numbers_have_a_page(self):
-        nothing = Verdict.of([[0.0]], [[0.0]], None, "procedure", "NDCG@10", 0.02, 0.95)
+        nothing = Claim.test(np.zeros(1), np.zeros(1), None, "procedure", "NDCG@10", 0.02, 0.95)
         page = recommendation_page(made(evidence=None, claim=nothing))
         assert [section.heading for section in page.sections] == [
             "Features to keep",
@@ -366,7 +373,7 @@ class TestOnATerminal:
     def test_long_lists_show_what_matters(self, width, capsys, monkeypatch):
         names = [f"feature {number}" for number in range(700)]
         answer = made(names, 40, selector="greedy-rankrls, by cost", size=9, front=front_of(14))
-        costly = [one._replace(cost=float(one.feature)) for one in answer.dropped]
+        costly = [replace(one, cost=float(one.feature)) for one in answer.dropped]
         answer = replace(answer, dropped=costly)
         lines = self.lines_of(answer, width, capsys, monkeypatch)
         text = " ".join(" ".join(lines).split())
@@ -390,7 +397,7 @@ class TestOnATerminal:
 @pytest.mark.parametrize("is_tested", [False, True])
 def test_candidates_are_said_to_be_shown_only_where_they_are_tested(is_tested):
     """A split with validation queries tests only what they choose."""
-    front = [point._replace(is_shown=is_tested or None) for point in front_of(2)]
+    front = [replace(point, is_shown=is_tested or None) for point in front_of(2)]
     sheet = recommendation_sheets(made(front=front))[-1]
     assert any(c.name == "shown" and not c.only_csv for c in sheet.columns) == is_tested
     assert any(note.startswith("shown: ") for note in sheet.notes) == is_tested

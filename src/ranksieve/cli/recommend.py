@@ -34,7 +34,8 @@ from ranksieve.report.formats import FormatName
     measure="M: Measure of quality whose mean is compared (see evaluate --help).",
     margin="SHARE: Largest acceptable loss of the measure, relative to its mean with all features, "
     "such as 1% or 0.01.",
-    keep="NAMES: Features that must be kept, separated by commas. May be repeated. Default: none.",
+    include="NAMES: Features that must be kept, separated by commas. May be repeated. Default: "
+    "none.",
     exclude="NAMES: Features to leave out, separated by commas, as if they were not in the data. "
     "May be repeated. Default: none.",
     confirm="FILE: Data with other queries, on which the recommended features are tested once. May "
@@ -74,7 +75,7 @@ def recommend(
     costs: Path | None = None,
     group_costs: Path | None = None,
     budget: float | None = None,
-    keep: list[str] | None = None,
+    include: list[str] | None = None,
     exclude: list[str] | None = None,
     confirm: list[Path] | None = None,
     selectors: str | None = None,
@@ -115,8 +116,7 @@ def recommend(
     if source is None:
         wanted["scale"] = "min-max"  # the features of the demo are not normalized
         wanted |= {"folds": 3, "pairs": 5}
-    listed = choice_parameters(keep, exclude)
-    wanted |= {"keep": listed.get("include", []), "drop": listed.get("exclude", [])}
+    wanted |= choice_parameters(include, exclude)
     if source is None and ranker == "lambdamart" and not ranker_param and ranker_param_file is None:
         ranker_param = ["n_estimators=50", "num_leaves=10"]  # keep the demo fast
     wanted |= _parameters(ranker, ranker_param or [], ranker_param_file)

@@ -2,19 +2,20 @@
 
 from ranksieve.recommendation.answer import (
     DroppedFeature,
+    Evidence,
     FrontPoint,
     KeptFeature,
     Recommendation,
     Substitute,
 )
 from ranksieve.recommendation.checking import Check, Drift, Helpful, check
-from ranksieve.recommendation.deciding import recommend
-from ranksieve.recommendation.evidence import Evidence
+from ranksieve.recommendation.claim import Claim
 from ranksieve.recommendation.files import load_recommendation
-from ranksieve.recommendation.verdict import Verdict
+from ranksieve.recommendation.procedure import recommend
 
 __all__ = [
     "Check",
+    "Claim",
     "Drift",
     "Helpful",
     "check",
@@ -24,7 +25,6 @@ __all__ = [
     "KeptFeature",
     "Recommendation",
     "Substitute",
-    "Verdict",
     "load_recommendation",
     "recommend",
 ]

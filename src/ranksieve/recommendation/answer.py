@@ -1,24 +1,31 @@
-"""The result of a recommendation: features, claim, and facts about each feature."""
+"""The answer of a recommendation: features, claim, facts about each feature, and evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Any, TypedDict
 
+import msgspec
 import numpy as np
 
 from ranksieve.costs import FeatureCosts
+from ranksieve.data import DataError
+from ranksieve.data.missing import Missing
 from ranksieve.io.model import TrainedOn
 from ranksieve.io.records import convert_record
-from ranksieve.io.typed import to_json_values
-from ranksieve.recommendation.evidence import Evidence
-from ranksieve.recommendation.verdict import Verdict, percent
+from ranksieve.recommendation.claim import Claim, percent
+from ranksieve.significance.claims import check_margin
 from ranksieve.study.results import BASE
 from ranksieve.text import quantity
 
+_INFINITE = {"lower": -inf, "upper": inf, "bound": -inf, "queries_needed": inf}
+_REFERENCE = 4  # number of values in ``reference`` for each feature
 
-class Substitute(NamedTuple):
+
+@dataclass(frozen=True)
+class Substitute:
     """A feature that orders documents almost as another one does."""
 
     feature: int
@@ -55,7 +62,8 @@ class KeptFeature:
     substitutes: Sequence[Substitute] = ()
 
 
-class DroppedFeature(NamedTuple):
+@dataclass(frozen=True)
+class DroppedFeature:
     """A feature that is not recommended, and the reason."""
 
     feature: int
@@ -63,7 +71,8 @@ class DroppedFeature(NamedTuple):
     reason: str
 
 
-class FrontPoint(NamedTuple):
+@dataclass(frozen=True)
+class FrontPoint:
     """A candidate set of features, with its cost and quality.
 
     Attributes
@@ -89,8 +98,122 @@ class FrontPoint(NamedTuple):
     value: float
     change: float
     lower: float
-    is_shown: bool | None
-    is_front: bool
+    is_shown: bool | None = None
+    is_front: bool = False
+
+
+@dataclass(frozen=True)
+class JudgedPart:
+    """A part of the queries: what the procedure chose without it, and the values of its queries."""
+
+    part: str  # name of the part of the queries
+    selector: str
+    size: int  # number of features requested from the selector
+    cost: float
+    features: list[int]
+    queries: list[str]  # ids of the judging queries
+    with_all: list[float]  # value of each query with all features
+    with_chosen: list[float]  # value of each query with the chosen features
+    weights: list[float] | None  # of the queries
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """How similarly features order documents: mean over queries of abs(tau_b).
+
+    At most 150 features are compared: the recommended ones and their near-copies take precedence,
+    then those that rank best alone.
+    """
+
+    features: list[int]
+    values: list[list[float]]  # row i has the similarities of features[i] to features[:i]
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """Symmetric matrix of the similarities of all pairs."""
+        full = np.eye(len(self.features))
+        for i, row in enumerate(self.values):
+            full[i, :i] = full[:i, i] = row
+        return full
+
+
+@dataclass(frozen=True)
+class Alone:
+    """How well each feature ranks alone, in the better direction (1, or -1 if small is good)."""
+
+    values: list[float]
+    directions: list[int]
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Number of fits of a selector or ranker, and their total time in seconds over all threads."""
+
+    method: str
+    fits: int
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """The evidence of a recommendation, for its report; fields are in the order of the file."""
+
+    elapsed: float  # duration of the last run in seconds
+    n_resumed: int  # number of fits that the last run took from the ledger
+    versions: dict[str, str]  # of Python and of packages
+    command: list[str] = field(default_factory=list)  # the command line, if there was one
+    alone: Alone  # values of all features, on all queries
+    likeness: Likeness
+    outcomes: list[JudgedPart]  # one for each judging part of the queries
+    spent: list[Spent]
+
+    def to_record(self) -> dict[str, Any]:
+        """Convert to JSON values."""
+        return to_json(self)
+
+    @classmethod
+    def from_record(cls, record: Any, n_features: int) -> Evidence:
+        """Restore what :meth:`to_record` returned; raises DataError if it does not fit the data."""
+        evidence = convert_record(record, cls)
+        alone, likeness = evidence.alone, evidence.likeness
+        for features in (likeness.features, *(part.features for part in evidence.outcomes)):
+            if not set(features) <= set(range(n_features)) or len(set(features)) < len(features):
+                raise DataError("it lists features that the data does not have, or a feature twice")
+        if not len(alone.values) == len(alone.directions) == n_features:
+            raise DataError(f"'alone' should have numbers for {n_features} features")
+        if [len(row) for row in likeness.values] != list(range(len(likeness.features))):
+            raise DataError("'likeness' should have a row for each feature")
+        if not all(0 <= value <= 1 for row in likeness.values for value in row):
+            raise DataError("'likeness' should have similarities between 0 and 1")
+        for part in evidence.outcomes:
+            values = part.with_all, part.with_chosen, part.weights
+            if any(v is not None and len(v) != len(part.queries) for v in values):
+                raise DataError("'outcomes' should have a value for each query")
+        return evidence
+
+
+class Settings(TypedDict):
+    """What a recommendation was asked for, by whom it can be repeated and checked."""
+
+    ranksieve: str
+    fingerprint: str
+    division: str
+    measure: str
+    convention: str
+    scale: str
+    missing: str
+    ranker: str
+    ranker_parameters: dict[str, Any]
+    selectors: list[str]
+    rule: str
+    margin: float
+    budget: float | None
+    level: float
+    seed: int
+    include: list[str]
+    exclude: list[str]
+    treated: Missing | None
+    costs: dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -110,10 +233,8 @@ class Recommendation:
     size : int
         Number of features requested from the selector. To save costs, some of them may have been
         removed or replaced, see :attr:`is_pruned`.
-    claim : Verdict
-        Verdict about the procedure, or about the features if the data came with test queries.
-    confirmed : Verdict or None
-        Verdict about the features, from queries that had no part in the recommendation.
+    claim : Claim
+        Claim about the procedure, or about the features if the data came with test queries.
     cost, cost_of_all : float
     has_costs : bool
         Whether costs were given; otherwise every feature costs 1.
@@ -126,6 +247,8 @@ class Recommendation:
         What was left out, and why.
     reference : dict
         How well each kept feature ranks alone, for :func:`check`.
+    confirmed : Claim or None
+        Claim about the features, from queries that had no part in the recommendation.
     models : dict
         Checksum of each model file, by name; empty if there are none.
     trained_on : TrainedOn or None
@@ -139,17 +262,17 @@ class Recommendation:
     features: list[int]
     selector: str
     size: int
-    claim: Verdict
+    claim: Claim
     cost: float
     cost_of_all: float
     has_costs: bool
     front: list[FrontPoint]
     kept: list[KeptFeature]
     dropped: list[DroppedFeature]
-    settings: dict[str, Any]
+    settings: Settings
     notes: list[str] = field(default_factory=list)
     reference: dict[str, list[float]] = field(default_factory=dict)
-    confirmed: Verdict | None = None
+    confirmed: Claim | None = None
     models: dict[str, str] = field(default_factory=dict)
     trained_on: TrainedOn | None = None
     evidence: Evidence | None = None
@@ -202,8 +325,8 @@ class Recommendation:
         return f"{advice}."
 
     @property
-    def claims(self) -> list[Verdict]:
-        """The claim and, if there is one, the verdict of the confirming queries."""
+    def claims(self) -> list[Claim]:
+        """The claim and, if there is one, that of the confirming queries."""
         return [self.claim, *([self.confirmed] if self.confirmed else [])]
 
     @property
@@ -229,30 +352,55 @@ class Recommendation:
         )
 
     def to_record(self) -> dict[str, Any]:
-        """Convert to JSON values, without the evidence; :meth:`of_record` is the inverse."""
-        record: dict[str, Any] = to_json_values(replace(self, evidence=None))
+        """Convert to JSON values, without the evidence; :meth:`from_record` is the inverse."""
+        record = to_json(replace(self, evidence=None))
         del record["evidence"]
         return record
 
     @classmethod
-    def of_record(
-        cls, record: Mapping[str, Any], evidence: Evidence | None = None
-    ) -> Recommendation:
-        """Restore what :meth:`to_record` wrote; raises KeyError or TypeError if it is invalid."""
-        parts = {f.name: record[f.name] for f in fields(cls) if f.name != "evidence"}
-        for name in ("claim", "confirmed"):
-            parts[name] = parts[name] and Verdict.of_record(parts[name])
-        if parts["trained_on"] is not None:
-            parts["trained_on"] = convert_record(parts["trained_on"], TrainedOn)
-        parts["dropped"] = [DroppedFeature(**dropped) for dropped in parts["dropped"]]
-        parts["kept"] = [
-            KeptFeature(
-                **kept | {"substitutes": tuple(Substitute(**s) for s in kept["substitutes"])}
-            )
-            for kept in parts["kept"]
-        ]
-        parts["front"] = [
-            FrontPoint(**point | {"lower": -np.inf if point["lower"] is None else point["lower"]})
-            for point in parts["front"]
-        ]
-        return cls(**parts, evidence=evidence)
+    def from_record(cls, record: Any) -> Recommendation:
+        """Restore what :meth:`to_record` returned; raises DataError unless its parts fit."""
+        if isinstance(record, dict):  # JSON has no infinities
+            claims = {n: _restore_infinities(record.get(n)) for n in ("claim", "confirmed")}
+            front = record.get("front")
+            front = [*map(_restore_infinities, front)] if isinstance(front, list) else front
+            record = record | claims | {"front": front}
+        answer = convert_record(record, cls)
+        known = range(len(answer.feature_names))
+        described = [kept.feature for kept in answer.kept]
+        others = [dropped.feature for dropped in answer.dropped]
+        others += [substitute.feature for kept in answer.kept for substitute in kept.substitutes]
+        treated = answer.settings["treated"]
+        others += [] if treated is None else list(treated.indicated)
+        if not all(feature in known for feature in [*answer.features, *described, *others]):
+            raise DataError("it lists features that the data does not have")
+        if described != answer.features:
+            raise DataError("'kept' does not describe the features to keep")
+        # Without time, nothing was tried or tested.
+        was_tried = bool(answer.front) or answer.claim.n_queries > 0
+        if was_tried and BASE not in {point.selector for point in answer.front}:
+            raise DataError("the candidates in 'front' do not include all features")
+        if not all(len(row) == _REFERENCE for row in answer.reference.values()):
+            raise DataError(f"'reference' should have {_REFERENCE} numbers for each feature")
+        if (answer.trained_on is None) != (not answer.models):
+            raise DataError("'trained_on' should say which queries trained the models")
+        try:
+            check_margin(answer.settings["margin"], answer.settings["level"])
+            assert answer.sentence  # texts can be made, also of the costs
+            assert answer.protocol
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise DataError(f"settings: {error}") from None
+        return answer
+
+
+def to_json(value: Any) -> dict[str, Any]:
+    """Convert a record to JSON values; numbers that are not finite become None."""
+    record: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(value))
+    return record
+
+
+def _restore_infinities(record: Any) -> Any:
+    """Replace None by the infinity that it stands for in JSON."""
+    if not isinstance(record, dict):
+        return record
+    return {n: _INFINITE.get(n) if value is None else value for n, value in record.items()}

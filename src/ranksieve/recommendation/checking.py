@@ -7,24 +7,23 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.missing import Missing, count_missing, has_missing
+from ranksieve.data.missing import Missing, has_missing
 from ranksieve.data.ranking_data import fingerprint
 from ranksieve.datasets.opening import read_whole
 from ranksieve.io.model import MODEL, MODEL_OF_ALL, TrainedOn
-from ranksieve.io.records import convert_record
-from ranksieve.io.typed import to_json_values
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.rankers.loading import load_model
+from ranksieve.recommendation.answer import to_json
+from ranksieve.recommendation.claim import Claim, percent
+from ranksieve.recommendation.facts import reference_of
 from ranksieve.recommendation.files import load_answer, model_of
-from ranksieve.recommendation.verdict import Verdict, percent
 from ranksieve.selectors import GreedyRankRLS
 from ranksieve.study.cells import query_values
-from ranksieve.sums.importance import Importance
 
 _SHIFT = 3.0  # a larger shift, in standard errors, is notable
 _MISSING = 0.05  # a larger change of the share of missing values is notable
@@ -32,7 +31,8 @@ _HELPFUL = 5  # largest number of helpful features to look for
 _LEAST_GAIN = 0.005  # smallest relative decrease of the error that makes a feature helpful
 
 
-class Drift(NamedTuple):
+@dataclass(frozen=True)
+class Drift:
     """How well a feature ranks alone, at the time of the recommendation and now.
 
     Attributes
@@ -60,7 +60,8 @@ class Drift(NamedTuple):
         return abs(self.shift) > _SHIFT or moved
 
 
-class Helpful(NamedTuple):
+@dataclass(frozen=True)
+class Helpful:
     """A feature that is not kept but would lower the error; ``gain`` is the relative decrease."""
 
     feature: str
@@ -76,8 +77,8 @@ class Check:
     ----------
     title : str
         Name of the data of the recommendation.
-    verdict : Verdict
-        Verdict about the kept features, on the new queries.
+    claim : Claim
+        Claim about the kept features, on the new queries.
     is_broken : bool
         Whether the mean on the new queries has fallen by more than the margin.
     drift : list of Drift
@@ -91,7 +92,7 @@ class Check:
     """
 
     title: str
-    verdict: Verdict
+    claim: Claim
     is_broken: bool
     drift: list[Drift]
     helpful: list[Helpful]
@@ -101,11 +102,11 @@ class Check:
     @property
     def sentence(self) -> str:
         """The result in a few sentences."""
-        margin = percent(self.verdict.margin)
+        margin = percent(self.claim.margin)
         holds = f"The margin of {margin} holds on average."
         if self.is_broken:
             holds = f"The margin of {margin} is broken: recommend again."
-        return f"{holds} {self.verdict.sentence} {self._about_training()}"
+        return f"{holds} {self.claim.sentence} {self._about_training()}"
 
     def _about_training(self) -> str:
         trained = f"Both rankers were trained on {self.trained_on.in_words} of {self.title}"
@@ -115,8 +116,7 @@ class Check:
 
     def to_record(self) -> dict[str, Any]:
         """Convert to JSON values."""
-        record: dict[str, Any] = to_json_values(self)
-        return record
+        return to_json(self)
 
 
 def check(directory: str | os.PathLike[str], data: Any, **read_options: Any) -> Check:
@@ -124,7 +124,7 @@ def check(directory: str | os.PathLike[str], data: Any, **read_options: Any) -> 
 
     Both rankers of the recommendation, trained on the kept features and on all features, rank the
     new queries; nothing is trained again. To find helpful features, greedy RankRLS starts from the
-    kept features and adds others on the new queries, except those that had to be dropped.
+    kept features and adds others on the new queries, except those that were excluded.
 
     Parameters
     ----------
@@ -151,9 +151,9 @@ def check(directory: str | os.PathLike[str], data: Any, **read_options: Any) -> 
     model = load_model(model_of(answer, folder, MODEL)) if answer.features else None
     settings, names, kept = answer.settings, answer.feature_names, answer.features
     new = read_whole(data, **read_options)
-    missing = convert_record(settings["treated"], Missing | None)
+    missing = settings["treated"]
     known = scaled_within_queries(_with_features(new, names, missing), settings["scale"])
-    allowed = [feature for feature, name in enumerate(names) if name not in settings["drop"]]
+    allowed = [feature for feature, name in enumerate(names) if name not in settings["exclude"]]
     measure, convention = settings["measure"], settings["convention"]
 
     def values(ranker: Any, features: Sequence[int]) -> np.ndarray:
@@ -163,39 +163,19 @@ def check(directory: str | os.PathLike[str], data: Any, **read_options: Any) -> 
         return query_values(known, scores, [measure], convention)[measure]
 
     chosen, base = values(model, kept), values(model_of_all, allowed)
-    margin, level = float(settings["margin"]), float(settings["level"])
-    verdict = Verdict.of([chosen], [base], known.query_weights, "new data", measure, margin, level)
-    is_broken = verdict.with_chosen < (1 - margin) * verdict.with_all
+    margin, level = settings["margin"], settings["level"]
+    claim = Claim.test(chosen, base, known.query_weights, "new data", measure, margin, level)
+    is_broken = claim.with_chosen < (1 - margin) * claim.with_all
     drift = _drift(known, kept, names, answer.reference, measure, convention)
     if missing is not None and missing.indicated:  # the kept features may be indicators
         new = known
     elif missing is not None and new.missing is None:
         new = new.with_missing(missing)
     new = scaled_within_queries(new, settings["scale"])
-    helpful = _helpful(new, names, kept, settings["drop"])
+    helpful = _helpful(new, names, kept, settings["exclude"])
     is_new = fingerprint(known) not in (answer.trained_on.fingerprint, settings["fingerprint"])
     trained_on = answer.trained_on
-    return Check(answer.title, verdict, bool(is_broken), drift, helpful, trained_on, is_new)
-
-
-def reference_of(
-    data: RankingData, features: Sequence[int], measure: str, convention: str
-) -> dict[str, list[float]]:
-    """Measure how well each feature ranks alone, for later comparison by :func:`check`.
-
-    Maps a name to the mean of the measure, its standard error, the better direction, and the share
-    of missing values.
-    """
-    if not features:
-        return {}
-    columns = data.take_features(list(features))
-    quality = Importance(measure, convention=convention)(columns)
-    errors = np.sqrt(quality.variance / max(1, data.n_queries))
-    missing = count_missing(columns.X) / max(1, data.n_rows)
-    parts = quality.values, errors, quality.directions, missing
-    rows = zip(*(np.asarray(part, dtype=float).tolist() for part in parts), strict=True)
-    names = [str(name) for name in columns.feature_names]
-    return {name: list(row) for name, row in zip(names, rows, strict=True)}
+    return Check(answer.title, claim, bool(is_broken), drift, helpful, trained_on, is_new)
 
 
 def _drift(
@@ -223,14 +203,14 @@ def _drift(
 
 
 def _helpful(
-    data: RankingData, names: Sequence[str], kept: Sequence[int], dropped: Sequence[str]
+    data: RankingData, names: Sequence[str], kept: Sequence[int], excluded: Sequence[str]
 ) -> list[Helpful]:
     """Return the features that greedy RankRLS adds to the kept ones, as long as they help."""
     if has_missing(data.X) or data.n_queries < 2:
         return []
     columns = [str(name) for name in data.feature_names]
     start = [columns.index(names[feature]) for feature in kept]
-    exclude = [columns.index(name) for name in dropped if name in columns]
+    exclude = [columns.index(name) for name in excluded if name in columns]
     k = min(data.n_features - len(exclude), len(start) + _HELPFUL)
     if k <= len(start):
         return []

@@ -1,68 +1,332 @@
-"""The procedure behind a recommendation: search for candidates, choose one, and judge it.
-
-It runs once for each part of the queries, which is held out and then judges the choice, and once
-to find the features to recommend.
-"""
+"""Recommend the cheapest features that are shown to be enough."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from math import sqrt
-from typing import Any, NamedTuple
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from math import fsum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 
-from ranksieve.choosing import ROUNDING
-from ranksieve.data import DataError
-from ranksieve.recommendation.cells import Procedure, together
-from ranksieve.recommendation.division import Stage, TrainingSet
-from ranksieve.recommendation.pruning import Enough, pruning
-from ranksieve.recommendation.task import ALL, NONE, Candidate, Task
-from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit
+from ranksieve._version import __version__
+from ranksieve.data import DataError, RankingData
+from ranksieve.data.columns import Columns
+from ranksieve.data.joining import with_features_of
+from ranksieve.data.ranking_data import fingerprint
+from ranksieve.datasets.opening import SplitRule, open_for_study, options_for, read_whole
+from ranksieve.experiments import (
+    Ledger,
+    OutOfTimeError,
+    QuerySets,
+    Runner,
+    Source,
+    TimeLimit,
+    Trial,
+    gather,
+)
+from ranksieve.experiments.trials import check_distinct
+from ranksieve.io.files import check_replaceable, make_directory
+from ranksieve.io.model import MODEL, MODEL_OF_ALL, TrainedOn
+from ranksieve.io.selection import SelectedFeature, Selection
+from ranksieve.preprocessing import scaled_within_queries
+from ranksieve.rankers.loading import check_loadable
+from ranksieve.rankers.registry import RANKERS
+from ranksieve.recommendation.answer import Evidence, Recommendation, Spent
+from ranksieve.recommendation.claim import Claim
+from ranksieve.recommendation.facts import (
+    FeatureFacts,
+    describe_candidates,
+    describe_features,
+    describe_parts,
+    examine_features,
+    likeness_of,
+    rank_alone,
+    reference_of,
+)
+from ranksieve.recommendation.files import FILES, LEDGER, write_answer
+from ranksieve.recommendation.nested import Choice, Stage, choose, plan_stages
+from ranksieve.recommendation.task import (
+    ALL,
+    Candidate,
+    Rule,
+    RuleName,
+    Task,
+    default_selectors,
+    divide,
+)
+from ranksieve.significance.claims import check_margin
+from ranksieve.study.first_fold import installed_versions
+from ranksieve.study.plan import Plan, find_method
+from ranksieve.study.study import title_of_data
 from ranksieve.sums.similarity import Similarity
 
-_CLOSE = 1.12  # no size is tried between two that are within this factor
-_FEW_SIZES = 3  # number of sizes tried within a budget, if data is large
-_MOST_TRIES, _FEW_TRIES = 16, 8  # limits on the sets tried to save costs: usually, for large data
-_MOST_SIZES, _STEP = 4, 1.12  # sizes tried if the chosen one is not enough; factor between them
-_ALIKE = 0.5  # a feature may replace another that is at least this similar
-_MOST_SUBSTITUTES = 3  # largest number for each feature
+_TO_SEARCH = 0.7  # share of a run's time; the rest is for selecting and judging the choice
 
 
-class Choice(NamedTuple):
-    """The candidate and the features that a stage has chosen."""
+def recommend(
+    data: Any = None,
+    ranker: Any = "lambdamart",
+    *,
+    measure: str = "ndcg@10",
+    margin: float = 0.01,
+    costs: Any = None,
+    budget: float | None = None,
+    include: Sequence[int | str] = (),
+    exclude: Sequence[int | str] = (),
+    confirm: Any = None,
+    selectors: Sequence[Any] | None = None,
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+    rule: RuleName = "half-margin",
+    level: float = 0.95,
+    folds: int = 5,
+    convention: str = "standard",
+    scale: str = "none",
+    missing: str | None = None,
+    seed: int = 0,
+    time: float | None = None,
+    details: bool = True,
+    pairs: int = 10,
+    out: str | os.PathLike[str] | None = None,
+    columns: Columns | None = None,
+    split: SplitRule | None = None,
+    pool: bool = False,
+    title: str | None = None,
+    read_options: Mapping[str, Any] | None = None,
+    client: Any = None,
+    command: Sequence[str] = (),
+) -> Recommendation:
+    r"""Find the cheapest features with which a ranker loses less than a margin, and test that.
 
-    candidate: Candidate
-    features: tuple[int, ...]  # in the order of the selector
-    candidates: list[Candidate]  # all that were evaluated, including all features and no features
-    values: np.ndarray | None  # (queries,): of the judging queries, with the chosen features
-    base: np.ndarray | None  # (queries,): the same with all features
+    The procedure: selectors order the features, the ranker is trained on the first features of each
+    order, and queries held out from both choose the cheapest set that is enough. The procedure runs
+    on all queries to find the features to keep. It also runs once without each part of the queries,
+    and that part judges the choice, so the claim rests on queries that had no part in it.
+
+    Parameters
+    ----------
+    data : anything that :class:`ranksieve.study.Study` takes
+        By default the embedded demo. If the data comes with a split, the split is used, and its
+        test queries judge exactly the recommended features.
+    ranker : str or ranker
+        Name of a ranker, ``"module:object"``, or a ranker of this library, LightGBM, XGBoost,
+        CatBoost or scikit-learn.
+    measure : str
+        Measure whose mean over queries must not fall.
+    margin : float
+        Largest acceptable loss, relative to the mean with all features.
+    costs : FeatureCosts, mapping, array, frame or path, optional
+        Costs of the features; by default each costs 1.
+    budget : float, optional
+        Largest total cost. If given, the best features within the budget are recommended.
+    include, exclude : sequences of int or str
+        Features (0-based indices or names) that must be recommended, and that must not be used.
+        Excluded features do not count among "all features" either.
+    confirm : data, optional
+        Queries that nothing else has seen, for a single test of the recommended features.
+    selectors : sequence, optional
+        Selectors to try; by default a few that suit the ranker.
+    parameters : mapping of str to mapping, optional
+        Parameters to set, by selector or ranker.
+    rule : {"half-margin", "safe", "one-se", "best"}
+        When a set is good enough on the choosing queries: if its mean loss is at most half the
+        margin; if its loss plus one standard error is within the margin; if its loss is within one
+        standard error; or only if it is the best set. The claim does not depend on the rule.
+    level : float
+        Confidence level of the claim.
+    folds : int
+        Number of parts into which the queries are divided, if the data comes without a split.
+    convention, scale, missing, seed
+        See :class:`ranksieve.study.Plan`.
+    time : float, optional
+        Time limit in seconds. Work that is not expected to finish in time is not started. The
+        features are chosen first, then the parts of the queries judge one after another, then the
+        single features are examined. The answer says what was left out. With a limit, the result
+        may depend on the speed of the machine.
+    details : bool
+        Whether to compute the loss without each feature, and its stability.
+    pairs : int
+        Number of random divisions of the queries into halves, for stability.
+    out : path, optional
+        Directory of the ledger, from which interrupted work resumes. By default nothing is kept.
+    columns, split, pool, title, read_options
+        See :class:`ranksieve.study.Study`.
+    client : distributed.Client, optional
+        Train on the workers of a Dask cluster.
+    command : sequence of str
+        Command line to name in the report.
+
+    Returns
+    -------
+    Recommendation
+
+    Notes
+    -----
+    Let d_q be the change of the measure for query q. The claim "loses less than the margin" holds
+    if the lower bound of ``mean(d) / mean(all)`` (Fieller, one-sided) exceeds ``-margin``. The
+    ranker is trained on about 15 subsets of the queries (7 from 50,000 rows on). On each, it is
+    trained for O(log n) sizes of the first selector, where n is the number of features, and for
+    sizes of every other selector as long as that selector needs fewer features.
+
+    References
+    ----------
+    Non-inferiority: :func:`ranksieve.significance.non_inferiority`. Fixed sequence of sizes:
+    W. Maurer, L. Hothorn, W. Lehmacher. Multiple comparisons in drug clinical trials and
+    preclinical assays. 1995.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking, recommend
+    >>> data, truth = make_ranking(80, n_informative=2, n_redundant=0, n_noise=3, noise=0.1)
+    >>> quick = {"selectors": ["greedy-rankrls"], "details": False}
+    >>> answer = recommend(data, "rankrls", margin=0.05, **quick)
+    >>> sorted(answer.features) == truth.informative.tolist()
+    True
+    >>> answer.claim.is_shown
+    True
+    """
+    if pairs < 0:
+        raise ValueError(f"pairs must be at least 0, got {pairs}")
+    chooser = Rule(rule, margin, budget)
+    check_margin(margin, level)
+    started, limit = perf_counter(), TimeLimit(time)
+    if selectors is None:
+        selectors = default_selectors(find_method(ranker, RANKERS, {}), costs is not None)
+    plan = Plan(
+        selectors=selectors,
+        rankers=[ranker],
+        measures=[measure],
+        tune=measure,
+        convention=convention,
+        scale=scale,
+        missing=missing or "none",
+        seed=seed,
+        baselines=False,
+        include=list(include),
+        exclude=list(exclude),
+        parameters={name: values for name, values in dict(parameters or {}).items() if values},
+    )
+    options = {"columns": columns, **(read_options or {})}
+    source = open_for_study(data, split=split, pool=pool, **options)
+    queries = divide(source, folds, seed, plan.missing, plan.scale, **options)
+    task = Task(plan, queries, chooser, float(level), costs)
+    others = None if confirm is None else _read_others(task, confirm, options)
+    stages, division = plan_stages(queries)
+    with ExitStack() as stack:
+        if out is None:  # nothing is kept
+            temporary = TemporaryDirectory(prefix="ranksieve-", ignore_cleanup_errors=True)
+            directory = Path(stack.enter_context(temporary))
+        else:
+            directory = make_directory(Path(out))
+            for name in FILES:  # before the work
+                check_replaceable(directory / name)
+        ledger = Ledger(directory / LEDGER, task.head(division))
+        run = stack.enter_context(Runner(ledger, client, limit))
+        choices, facts = run.finish(_work(task, stages, run, time, pairs if details else None))
+    chosen = choices[-1] or _choose_all(task)
+    claim = _claim(task, stages, choices)
+    confirmed = None if others is None else _confirm(task, chosen.features, others)
+    similarity = Similarity("tau_b", absolute=True)(queries.whole)
+    kept, dropped = describe_features(task, chosen.features, facts, similarity)
+    answer = Recommendation(
+        title=title_of_data(data) if title is None else title,
+        feature_names=task.names,
+        features=list(chosen.features),
+        selector=chosen.candidate.selector,
+        size=chosen.candidate.size,
+        claim=claim,
+        confirmed=confirmed,
+        cost=task.costs.total(chosen.features),
+        cost_of_all=task.costs.total(task.allowed),
+        has_costs=task.has_costs,
+        front=describe_candidates(task, stages[-1], chosen),
+        kept=kept,
+        dropped=dropped,
+        settings=task.settings(division),
+        notes=task.notes,
+        reference=reference_of(queries.whole, chosen.features, plan.tune, plan.convention),
+    )
+    copies = [other.feature for own in kept for other in own.substitutes]
+    alone = rank_alone(task)
+    best = sorted(task.allowed, key=lambda feature: -alone.values[feature])
+    evidence = Evidence(
+        outcomes=describe_parts(task, stages, choices),
+        alone=alone,
+        likeness=likeness_of(similarity, [*answer.features, *copies], best),
+        spent=_spent(run),
+        elapsed=perf_counter() - started,
+        n_resumed=len(run.used) - run.n_computed,
+        versions=installed_versions(),
+        command=list(command),
+    )
+    answer = replace(answer, evidence=evidence)
+    if out is not None:
+        answer = _write(task, answer, directory, has_time=choices[-1] is not None)
+    return answer
 
 
-def run_stages(
-    task: Task, run: Callable[[Procedure[Any]], Any], limit: TimeLimit
+async def _work(
+    task: Task, stages: Sequence[Stage], run: Runner, seconds: float | None, n_pairs: int | None
+) -> tuple[list[Choice | None], FeatureFacts]:
+    """Choose features, let the queries judge, and examine the features unless ``n_pairs`` is None.
+
+    Within a limit of so many ``seconds``, work that would take longer is left out.
+    """
+    choices, facts, limit = await _run_stages(task, stages, run, seconds), FeatureFacts(), run.limit
+    # Set time aside to train the two models to write.
+    deployed = task.queries.to_deploy
+    limit.reserve(2 * limit.expected(task.training(task.allowed).key(deployed.name)))
+    if n_pairs is not None and choices[-1] is not None:
+        try:
+            facts = await examine_features(task, choices[-1], n_pairs, run)
+        except OutOfTimeError:
+            task.notes.append("There was no time to examine single features.")
+    return choices, facts
+
+
+async def _run_stages(
+    task: Task, stages: Sequence[Stage], run: Runner, seconds: float | None
 ) -> list[Choice | None]:
     """Run all stages in parallel or, with a time limit, one after the other until time is up.
 
     With a time limit, the last stage runs first, because its features are recommended.
     """
-    stages = task.division.stages
-    last = len(stages) - 1
-    if not limit.is_set:
-        each = [run_stage(task, stage, stage is stages[last]) for stage in stages]
-        choices: list[Choice | None] = run(together(each))
-        return choices
-    choices = [None] * len(stages)
+    if seconds is None:
+        return [*await gather(*(choose(task, stage, run) for stage in stages))]
+    choices: list[Choice | None] = [None] * len(stages)
+    last, was_short = len(stages) - 1, False
     for n_before, number in enumerate([last, *range(last)]):
-        task.is_over = limit.share(len(stages) - n_before)
+        at_end = run.limit.left * (1 - _TO_SEARCH / (len(stages) - n_before))
+
+        def is_over(at_end: float = at_end) -> bool:
+            nonlocal was_short
+            is_short = run.limit.left < at_end
+            was_short |= is_short
+            return is_short
+
         try:
-            choices[number] = run(run_stage(task, stages[number], shows_front=number == last))
+            choices[number] = await choose(task, stages[number], run, is_over)
         except OutOfTimeError:
             break
+    lacking = []
+    if choices[-1] is None:
+        lacking.append("no smaller set of features was tried")
+    elif was_short:
+        lacking.append("fewer sizes were tried")
+    n_unused = sum(choice is None for choice in choices[:-1])
+    if n_unused:
+        lacking.append(f"{n_unused} of {last} parts of the queries were not tested")
+    if lacking:
+        task.notes.append(f"The time limit of {seconds:.4g} s was reached: {'; '.join(lacking)}.")
     return choices
 
 
-def choose_all(task: Task) -> Choice:
+def _choose_all(task: Task) -> Choice:
     """Choose all features, if there was no time to try anything else."""
     every, cost = task.allowed, task.costs.total(task.allowed)
     if not task.rule.is_affordable(cost):
@@ -70,202 +334,91 @@ def choose_all(task: Task) -> Choice:
     return Choice(Candidate(ALL, len(every), cost, np.empty(0)), every, [], None, None)
 
 
-def run_stage(task: Task, stage: Stage, shows_front: bool = False) -> Procedure[Choice]:
-    """Choose features on the inner folds of a stage, and judge the choice.
+def _claim(task: Task, stages: Sequence[Stage], choices: Sequence[Choice | None]) -> Claim:
+    """Test what the queries have judged: each part what was chosen without it."""
+    parts, values, base = [], [np.empty(0)], [np.empty(0)]
+    for stage, choice in zip(stages, choices, strict=True):
+        if stage.judge and choice and choice.values is not None and choice.base is not None:
+            parts.append(stage.judge)
+            values.append(choice.values)
+            base.append(choice.base)
+    return Claim.test(
+        np.concatenate(values),
+        np.concatenate(base),
+        task.queries.weights(parts) if parts else None,
+        "set" if task.queries.is_split else "procedure",
+        task.plan.tune,
+        task.rule.margin,
+        task.level,
+    )
 
-    ``shows_front`` says whether to evaluate the sizes that are fixed in advance, too, in the end.
+
+def _read_others(task: Task, source: Any, read_options: Mapping[str, Any]) -> RankingData:
+    """Read the data to confirm by, and treat it like the data of the recommendation."""
+    whole = task.queries.whole
+    other = read_whole(source, **options_for(source, read_options))
+    if whole.missing is not None and other.missing is None:
+        other = other.with_missing(whole.missing)
+    other = with_features_of(other, whole, "the data to confirm by")
+    other = scaled_within_queries(other, task.plan.scale)
+    check_distinct("the data to confirm by", {"choose by": whole, "confirm by": other})
+    return other
+
+
+def _confirm(task: Task, features: Sequence[int], others: RankingData) -> Claim:
+    """Test features on the queries of :func:`_read_others`.
+
+    The rankers are those to write, which test queries of a split have not trained.
     """
-    weights = task.division.weights([part for _, part in stage.inner])
-    search = Search(task, stage.inner, weights)
-    yield from search.run()
-    chosen = task.rule.choose(search.found, search.base, weights)
-    features = yield from _chosen(task, stage, chosen, search)
-    values = base_values = None
-    if stage.judge is not None:
-        where = [(stage.final, stage.judge)]
-        pair = together([task.judged(where, [features]), task.judged(where, [task.allowed])])
-        values, base_values = yield from pair
-    if shows_front:
-        yield from search.extend(chosen)
-    return Choice(chosen, tuple(features), search.found, values, base_values)
+    whole, trained = task.queries.whole, task.queries.to_deploy.sets.train
+    judged = {"confirm": whole.n_queries + np.arange(others.n_queries)}
+    sets = QuerySets(trained, judged=judged)
+    trial = Trial("confirm", Source.of(whole, others), sets).open()
+    values, base = (
+        np.array(task.training(own).run(trial).values["confirm"][task.plan.tune])
+        for own in (features, task.allowed)
+    )
+    test = task.plan.tune, task.rule.margin, task.level
+    return Claim.test(values, base, others.query_weights, "set", *test)
 
 
-class Search:
-    """Evaluates candidates of a stage on the choosing queries.
+def _write(
+    task: Task, answer: Recommendation, directory: Path, *, has_time: bool
+) -> Recommendation:
+    """Write an answer, with the selection and the rankers for :func:`check`.
 
-    Folds are pairs of what to select and train on, and which part of the queries chooses; weights
-    are those of the choosing queries. ``base`` (queries,) has the values with all features.
+    Test queries of a split train no ranker, and without time none is trained. Nor is any if such a
+    ranker has no model files. Returns the answer with the checksums of the models.
     """
-
-    def __init__(
-        self, task: Task, folds: Sequence[tuple[TrainingSet, str]], weights: np.ndarray | None
-    ) -> None:
-        self.task, self.folds, self.weights = task, folds, weights
-        self._found: dict[tuple[str, int], Candidate] = {}
-
-    @property
-    def found(self) -> list[Candidate]:
-        """All candidates evaluated so far."""
-        return list(self._found.values())
-
-    def is_enough(self, values: np.ndarray) -> bool:
-        """Whether values are nearly as good as those with all features."""
-        return self.task.rule.is_enough(values, self.base, self.weights)
-
-    @property
-    def _is_exhaustive(self) -> bool:
-        """Whether to look for the best candidate, not for the cheapest that is enough."""
-        return self.task.rule.name == "best" or self.task.rule.budget is not None
-
-    def run(self) -> Procedure[None]:
-        """Evaluate all features, no features, and the sets of selectors that may be chosen."""
-        task = self.task
-        fixed = {(ALL, len(task.allowed)): task.allowed}
-        if task.allows_none and not task.include:
-            fixed[NONE, 0] = ()
-        asked = [task.judged(self.folds, [own] * len(self.folds)) for own in fixed.values()]
-        values = yield from together(asked)
-        for (name, size), own in zip(fixed, values, strict=True):
-            self._found[name, size] = Candidate(
-                name, size, task.costs.total(fixed[name, size]), own
-            )
-        self.base = values[0]
-        if self._is_exhaustive:
-            yield from together([self._largest_first(member) for member in task.members])
-            if not any(task.rule.is_affordable(one.cost) for one in self.found):
-                raise DataError(f"the budget of {task.rule.budget:.4g} allows no feature: raise it")
+    data, models = task.queries.to_deploy.open().train, {}
+    if has_time:
+        try:
+            check_loadable(task.training(task.allowed).make({}, len(task.names)))
+        except ValueError as error:
+            answer.notes.append(f"No models were written: {error}")
         else:
-            for member in task.members:
-                yield from self._cheapest(member)
-
-    def extend(self, chosen: Candidate) -> Procedure[None]:
-        """Evaluate the sizes that are fixed in advance; only some of them if data is large."""
-        if self._is_exhaustive or self.task.is_over():
-            return
-        least, members = 0, list(self.task.members)
-        if self.task.division.is_large:
-            least, members = chosen.size, [one for one in members if one == chosen.selector]
-        sizes = [size for size in self.task.sizes() if size >= least]
-        yield from together([self._judge_all(member, sizes[::-1]) for member in members])
-
-    def _cheapest(self, member: str) -> Procedure[None]:
-        """Find the smallest size that is enough and costs less than the best candidate so far.
-
-        Bisects on a logarithmic scale between a size that is too small and one that is enough.
-        """
-        # All features count as enough.
-        enough = [one for one in self.found if one.selector == ALL or self.is_enough(one.values)]
-        best, low = min(enough, key=lambda one: one.cost), self.task.least - 1
-        if best.cost <= 0 or self.task.is_over():
-            return
-        high = len(self.task.allowed)
-        if best.selector != ALL:
-            high = 1 + (yield from self._largest_below(member, best.cost))
-        if best.selector != ALL and high - 1 > low:
-            candidate = yield from self._judge(member, high - 1)
-            if not self.is_enough(candidate.values):
-                return  # no size of this selector saves anything
-            high -= 1
-        while high - low > 1 and high > _CLOSE * low and not self.task.is_over():
-            middle = min(high - 1, max(low + 1, round(sqrt(max(low, 1) * high))))
-            candidate = yield from self._judge(member, middle)
-            low, high = (low, middle) if self.is_enough(candidate.values) else (middle, high)
-
-    def _largest_below(self, member: str, cost: float) -> Procedure[int]:
-        """Return a selector's largest size below a cost; ``least - 1`` if there is none."""
-        size = self.task.least - 1
-        while size + 1 < len(self.task.allowed):
-            paths = yield from self._paths(member, size + 1)
-            most = min(map(len, paths))
-            if most <= size:
-                return size
-            for more in range(size + 1, most + 1):
-                if self._cost(paths, more) >= cost - ROUNDING * cost:
-                    return size
-                size = more
-        return size
-
-    def _largest_first(self, member: str) -> Procedure[None]:
-        """Evaluate sizes from the largest down, starting with the largest within the budget."""
-        sizes = self.task.sizes()
-        if self.task.rule.budget is not None:
-            paths = yield from self._paths(member, len(self.task.allowed) - 1)
-            most = min(map(len, paths))
-            sizes = sorted({most, *(size for size in sizes if size < most)} - {0})
-            sizes = sizes[-_FEW_SIZES:] if self.task.division.is_large else sizes
-        yield from self._judge_all(member, sizes[::-1])
-
-    def _judge_all(self, member: str, sizes: Iterable[int]) -> Procedure[None]:
-        """Evaluate sizes in order until time is up, but at least the first one."""
-        for size in sizes:
-            yield from self._judge(member, size)
-            if self.task.is_over():
-                return
-
-    def _judge(self, member: str, size: int) -> Procedure[Candidate]:
-        """Evaluate the first ``size`` features that a selector finds in each fold."""
-        if (member, size) not in self._found:
-            paths = yield from self._paths(member, size)
-            values = yield from self.task.judged(self.folds, [path[:size] for path in paths])
-            candidate = Candidate(member, size, self._cost(paths, size), values)
-            self._found[member, size] = candidate
-        return self._found[member, size]
-
-    def _paths(self, member: str, size: int) -> Procedure[list[list[int]]]:
-        """Return a selector's order of at least ``size`` features in each fold."""
-        return together([self.task.path(member, training, size) for training, _ in self.folds])
-
-    def _cost(self, paths: Sequence[Sequence[int]], size: int) -> float:
-        return float(np.mean([self.task.costs.total(path[:size]) for path in paths]))
+            sets = {MODEL: answer.features, MODEL_OF_ALL: task.allowed}
+            models = {name: task.training(own).train(data) for name, own in sets.items() if own}
+    selection = Selection(
+        method="recommend",
+        parameters={"ranker": task.ranker, "margin": task.rule.margin},
+        n_features_in=len(task.names),
+        data=[answer.title],
+        ranksieve=__version__,
+        features=[
+            SelectedFeature(kept.feature, task.names[kept.feature], kept.loss, "")
+            for kept in answer.kept
+        ],
+        missing=task.queries.whole.missing,
+    )
+    trained_on = TrainedOn(task.queries.deployed_in_words, data.n_queries, fingerprint(data))
+    return write_answer(answer, directory, selection, models, trained_on)
 
 
-def _chosen(task: Task, stage: Stage, chosen: Candidate, search: Search) -> Procedure[list[int]]:
-    """Select the features of the chosen candidate on all queries of the stage.
-
-    If costs vary, exactly these features must be enough: more are added if necessary, then
-    expensive ones are removed or replaced.
-    """
-    if chosen.selector == NONE:
-        return []
-    path, size = list(task.allowed), chosen.size
-    if chosen.selector != ALL:
-        path = yield from task.path(chosen.selector, stage.final, size)
-    if not task.costs.vary or task.rule.name == "best":
-        return path[:size]
-
-    def is_enough(features: Sequence[int]) -> Procedure[bool]:
-        """Whether features are enough on the choosing queries; False once time is up."""
-        if task.is_over():
-            return False
-        values = yield from task.judged(stage.inner, [features] * len(stage.inner))
-        return search.is_enough(values)
-
-    if task.rule.budget is None:
-        size = yield from _large_enough(path, size, is_enough)
-    tries = _FEW_TRIES if task.division.is_large else _MOST_TRIES
-    others = _substitutes(task, stage.final)
-    found = yield from pruning(path[:size], task.costs, is_enough, task.include, others, tries)
-    return list(found)
-
-
-def _large_enough(path: list[int], size: int, is_enough: Enough) -> Procedure[int]:
-    """Return the first size, from the given one up, that is enough; the given size if none is."""
-    larger = size
-    for _ in range(_MOST_SIZES):
-        if (yield from is_enough(path[:larger])):
-            return larger
-        larger = min(len(path), max(larger + 1, round(_STEP * larger)))
-    return size
-
-
-def _substitutes(task: Task, training: TrainingSet) -> dict[int, list[int]]:
-    """Find the features that order documents like each feature does, most similar first."""
-    data = task.division.trial(task.division.to_select(training)).train
-    similarity = Similarity("tau_b", absolute=True)(data).round(9)
-    found = {}
-    for feature in task.allowed:
-        order = np.argsort(-similarity[feature], kind="stable").tolist()
-        near = [other for other in order if similarity[feature, other] >= _ALIKE]
-        near = [other for other in near if other != feature and other in task.allowed]
-        found[feature] = near[:_MOST_SUBSTITUTES]
-    return found
+def _spent(run: Runner) -> list[Spent]:
+    """Fits and seconds by method, the longest first."""
+    by_method: dict[str, list[float]] = {}
+    for method, seconds in run.used.values():
+        by_method.setdefault(method, []).append(seconds)
+    spent = [Spent(name, len(times), fsum(times)) for name, times in by_method.items()]
+    return sorted(spent, key=lambda item: (-item.seconds, item.method))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ranksieve.choosing import ROUNDING
 from ranksieve.costs import AlignedCosts
-from ranksieve.recommendation.cells import Procedure
 
 Subset = tuple[int, ...]
-Enough = Callable[[Sequence[int]], Procedure[bool]]
+Enough = Callable[[Sequence[int]], Awaitable[bool]]
 """Finds out whether a set of features is enough."""
 
 
@@ -21,14 +20,14 @@ class Replacement(NamedTuple):
     added: Subset = ()
 
 
-def pruning(
+async def prune(
     start: Sequence[int],
     costs: AlignedCosts,
     is_enough: Enough,
-    keep: Iterable[int] = (),
+    include: Iterable[int] = (),
     substitutes: Mapping[int, Sequence[int]] | None = None,
     max_evaluations: int | None = None,
-) -> Procedure[Subset]:
+) -> Subset:
     """Drop or replace features to save costs, while the remaining ones are enough.
 
     A step drops one feature; or drops all features of a cost group, which also saves the cost of
@@ -38,7 +37,7 @@ def pruning(
     run out. At least one feature stays, and features that cost nothing stay.
 
     ``start`` has the most important feature first: if savings are equal, the last one is tried
-    first. If the start is not enough, nothing is changed. Features in ``keep`` are never dropped;
+    first. If the start is not enough, nothing is changed. Features in ``include`` always stay;
     ``substitutes`` lists those that may replace a feature, best first. ``is_enough`` is called once
     for each set, and at most ``max_evaluations`` times. The result is in the order of the start,
     and a substitute has the position of the feature that it replaces.
@@ -47,8 +46,8 @@ def pruning(
     sets. Usually there are two passes. A set may be enough although a larger one is not. The result
     is a set that no single step makes cheaper, not necessarily the cheapest set of all.
     """
-    current, moves = tuple(start), _Moves(costs, frozenset(keep), substitutes or {})
-    changed = yield from is_enough(current)
+    current, moves = tuple(start), _Moves(costs, frozenset(include), substitutes or {})
+    changed = await is_enough(current)
     known = {frozenset(current): changed}
     while changed:
         changed = False
@@ -58,7 +57,7 @@ def pruning(
             if frozenset(cheaper) not in known:
                 if len(known) == max_evaluations:
                     return current
-                known[frozenset(cheaper)] = yield from is_enough(cheaper)
+                known[frozenset(cheaper)] = await is_enough(cheaper)
             tried.add(step)
             if known[frozenset(cheaper)]:
                 current, changed = cheaper, True

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from ranksieve.recommendation.answer import FrontPoint, Recommendation
-from ranksieve.recommendation.verdict import percent
+from ranksieve.recommendation.claim import percent
 from ranksieve.report.figures import style
 
 _RECOMMENDED, _SHOWN, _NOT_SHOWN = "recommended", "shown", "not shown"

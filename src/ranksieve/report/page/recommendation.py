@@ -13,7 +13,7 @@ from math import isfinite
 from markupsafe import Markup
 
 from ranksieve.recommendation.answer import FrontPoint, KeptFeature, Recommendation
-from ranksieve.recommendation.verdict import Verdict, confidence, percent
+from ranksieve.recommendation.claim import Claim, confidence, percent
 from ranksieve.report.page.charts.curves import Curve, Level, draw_curves
 from ranksieve.report.page.charts.panels import Panel, draw_margin, draw_panels
 from ranksieve.report.page.charts.svg import color_class
@@ -58,7 +58,7 @@ def _verdict(answer: Recommendation) -> MainResult:
     )
 
 
-def _facts(answer: Recommendation, claim: Verdict) -> Iterator[tuple[str, ...]]:
+def _facts(answer: Recommendation, claim: Claim) -> Iterator[tuple[str, ...]]:
     """The most important numbers."""
     n_all = len(answer.kept) + len(answer.dropped)
     yield "Features to keep", f"{len(answer.kept):,}", f"of {n_all:,}"
@@ -75,7 +75,7 @@ def _facts(answer: Recommendation, claim: Verdict) -> Iterator[tuple[str, ...]]:
         yield *tested, f"about {claim.needed} needed"
 
 
-def _figure(claim: Verdict) -> Markup:
+def _figure(claim: Claim) -> Markup:
     if not isfinite(claim.bound) or not isfinite(claim.lower):
         return Markup()
     interval = claim.lower, claim.upper
@@ -90,9 +90,10 @@ def _provenance(answer: Recommendation) -> Iterator[tuple[str, str]]:
     yield "Convention of the measure", str(settings["convention"])
     yield "Seed", str(settings["seed"])
     yield "Fingerprint of the data", str(settings["fingerprint"])
-    for name, what in (("keep", "Features that had to be kept"), ("drop", "Features left out")):
-        if settings[name]:
-            yield what, ", ".join(map(str, settings[name]))
+    if settings["include"]:
+        yield "Features that had to be kept", ", ".join(settings["include"])
+    if settings["exclude"]:
+        yield "Features left out", ", ".join(settings["exclude"])
     groups = settings["costs"]["group_costs"]
     if groups:
         costs = (f"{name} {cost:.4g}" for name, cost in groups.items())

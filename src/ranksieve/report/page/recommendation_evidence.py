@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ranksieve.recommendation.answer import Recommendation
-from ranksieve.recommendation.evidence import Evidence
+from ranksieve.recommendation.answer import Evidence, Recommendation
 from ranksieve.report.page.charts.cells import Taken, draw_heat_map, draw_selections
 from ranksieve.report.page.charts.curves import Bar, draw_bars, draw_gains
 from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table

@@ -12,10 +12,17 @@ from pathlib import Path
 
 import numpy as np
 
-from ranksieve.recommendation.answer import DroppedFeature, FrontPoint, KeptFeature, Recommendation
+from ranksieve.recommendation.answer import (
+    Alone,
+    DroppedFeature,
+    Evidence,
+    FrontPoint,
+    KeptFeature,
+    Recommendation,
+    Spent,
+)
 from ranksieve.recommendation.checking import Check, Drift, Helpful
-from ranksieve.recommendation.evidence import Alone, Evidence, Spent
-from ranksieve.recommendation.verdict import confidence
+from ranksieve.recommendation.claim import confidence
 from ranksieve.report.sheets.sheet import (
     LONG,
     SHOWN,
@@ -326,7 +333,7 @@ def _drift_sheet(found: Check) -> Sheet:
         Column("notable", align="left", importance=2): lambda one: Entry.yes(one.is_notable),
     }
     notes = [
-        f"before, now: {found.verdict.measure} if the feature alone ranks the documents of each "
+        f"before, now: {found.claim.measure} if the feature alone ranks the documents of each "
         "query; shift: the difference in standard errors, or turned if the other direction is now "
         "the better one; notable from 3 standard errors or 5% of missing values on."
     ]

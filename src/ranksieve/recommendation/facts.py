@@ -1,8 +1,9 @@
-"""What an answer reports about the choice: facts about features, the front, the evidence."""
+"""What an answer says of features and candidates: losses, stability, copies, tests, evidence."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from math import isfinite
 from types import MappingProxyType
@@ -11,22 +12,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.choosing import pareto_front
+from ranksieve.data import RankingData
+from ranksieve.data.missing import count_missing
+from ranksieve.experiments import Runner, gather
 from ranksieve.recommendation.answer import (
+    Alone,
     DroppedFeature,
     FrontPoint,
+    JudgedPart,
     KeptFeature,
-    Recommendation,
+    Likeness,
     Substitute,
 )
-from ranksieve.recommendation.cells import Procedure, together
-from ranksieve.recommendation.division import TrainingSet
-from ranksieve.recommendation.evidence import Alone, Evidence, Likeness, StageOutcome
-from ranksieve.recommendation.procedure import Choice
+from ranksieve.recommendation.nested import Choice, Stage
 from ranksieve.recommendation.task import ALL, NONE, Candidate, Task
-from ranksieve.recommendation.timing import Effort
 from ranksieve.significance import claim_chains, claim_non_inferiority
 from ranksieve.significance.samples import Sample
-from ranksieve.study.first_fold import installed_versions
 from ranksieve.sums.grades import varying_features
 from ranksieve.sums.importance import Importance
 
@@ -47,18 +48,18 @@ class FeatureFacts(NamedTuple):
     selections: Sequence[set[int]] = ()  # features selected on each half of the queries
 
 
-def examine_features(task: Task, chosen: Choice, n_pairs: int) -> Procedure[FeatureFacts]:
+async def examine_features(task: Task, chosen: Choice, n_pairs: int, run: Runner) -> FeatureFacts:
     """Leave out each chosen feature in turn, and select again on halves of the queries."""
-    if task.division.is_large:
+    if task.queries.is_large:
         n_pairs = min(n_pairs, _FEW_PAIRS)
-    both: list[Procedure[Any]] = [_losses(task, chosen), _selections(task, chosen, n_pairs)]
-    losses, selections = yield from together(both)
-    return FeatureFacts(losses, selections)
+    both = _losses(task, chosen, run), _selections(task, chosen, n_pairs, run)
+    found: list[Any] = await gather(*both)
+    return FeatureFacts(*found)
 
 
-def _losses(task: Task, chosen: Choice) -> Procedure[dict[int, tuple[float, float, float]]]:
-    features, folds = chosen.features, task.division.judged
-    if task.division.is_large:
+async def _losses(task: Task, chosen: Choice, run: Runner) -> dict[int, tuple[float, float, float]]:
+    features, folds = chosen.features, task.queries.judged
+    if task.queries.is_large:
         folds = folds[:_FEW_FOLDS]
     if chosen.candidate.selector == ALL:  # one training per feature could be far too many
         return {}
@@ -66,10 +67,8 @@ def _losses(task: Task, chosen: Choice) -> Procedure[dict[int, tuple[float, floa
     if not task.allows_none:
         rests = [rest for rest in rests if rest]
     sets = [task.allowed, features, *rests]
-    base, full, *others = yield from together(
-        [task.judged(folds, [subset] * len(folds)) for subset in sets]
-    )
-    weights = task.division.weights([part for _, part in folds])
+    base, full, *others = await gather(*(task.values(run, folds, subset) for subset in sets))
+    weights = task.queries.weights([part for _, part in folds])
     with_all = Sample.of(base, weights)
     mean = with_all.mean
     if mean <= 0 or len(with_all.values) < 2 or len(others) < len(features):
@@ -82,15 +81,14 @@ def _losses(task: Task, chosen: Choice) -> Procedure[dict[int, tuple[float, floa
     return losses
 
 
-def _selections(task: Task, chosen: Choice, n_pairs: int) -> Procedure[list[set[int]]]:
+async def _selections(task: Task, chosen: Choice, n_pairs: int, run: Runner) -> list[set[int]]:
     """Run the winning selector on both halves of several random divisions of the queries."""
-    left_out = task.division.stages[-1].final.left_out
-    is_enough = len(task.division.training_queries(TrainingSet(left_out))) >= 4
-    if chosen.candidate.selector in (ALL, NONE) or not is_enough:
+    queries, (selector, size, _, _) = task.queries, chosen.candidate
+    if selector in (ALL, NONE) or len(queries.to_deploy.sets.train) < 4:
         return []
-    halves = [TrainingSet(left_out, (number, side)) for number in range(n_pairs) for side in (0, 1)]
-    selector, size = chosen.candidate.selector, chosen.candidate.size
-    paths = yield from together([task.path(selector, half, size) for half in halves])
+    sides = [(number, side) for number in range(n_pairs) for side in (0, 1)]
+    halves = [queries.half(queries.to_deploy, *one) for one in sides]
+    paths = await gather(*(task.path(run, selector, half, size) for half in halves))
     return [set(path[:size]) for path in paths]
 
 
@@ -101,7 +99,7 @@ def describe_features(
     alike = [_similar_to(feature, similarity, task) for feature in range(len(task.names))]
     kept = [_describe_kept(feature, alike[feature], facts, task) for feature in chosen]
     added, spent = task.costs.marginal(chosen), task.costs.total(chosen)
-    varies, budget = varying_features(task.division.whole), task.rule.budget
+    varies, budget = varying_features(task.queries.whole), task.rule.budget
     dropped = []
     for feature in task.allowed:
         if feature in chosen:
@@ -144,7 +142,27 @@ def _similar_to(feature: int, similarity: np.ndarray, task: Task) -> list[Substi
     return sorted(near, key=lambda other: (-other.similarity, other.feature))
 
 
-def points_of(task: Task, chosen: Choice) -> list[FrontPoint]:
+def reference_of(
+    data: RankingData, features: Sequence[int], measure: str, convention: str
+) -> dict[str, list[float]]:
+    """Measure how well each feature ranks alone, for later comparison by :func:`check`.
+
+    Maps a name to the mean of the measure, its standard error, the better direction, and the share
+    of missing values.
+    """
+    if not features:
+        return {}
+    columns = data.take_features(list(features))
+    quality = Importance(measure, convention=convention)(columns)
+    errors = np.sqrt(quality.variance / max(1, data.n_queries))
+    missing = count_missing(columns.X) / max(1, data.n_rows)
+    parts = quality.values, errors, quality.directions, missing
+    rows = zip(*(np.asarray(part, dtype=float).tolist() for part in parts), strict=True)
+    names = [str(name) for name in columns.feature_names]
+    return {name: list(row) for name, row in zip(names, rows, strict=True)}
+
+
+def describe_candidates(task: Task, stage: Stage, chosen: Choice) -> list[FrontPoint]:
     """Return the candidates of the last stage, sorted by cost, with tests of their loss.
 
     Queries held out from selection and training judge them, so each size that was fixed in advance
@@ -153,8 +171,7 @@ def points_of(task: Task, chosen: Choice) -> list[FrontPoint]:
     """
     if not chosen.candidates:
         return []
-    stage = task.division.stages[-1]
-    weights = task.division.weights([part for _, part in stage.inner])
+    weights = task.queries.weights([part for _, part in stage.folds])
     base = next(c.values for c in chosen.candidates if c.selector == ALL)
     shown = _shown(task, chosen.candidates, base, weights) if stage.judge is None else {}
     points = []
@@ -165,17 +182,17 @@ def points_of(task: Task, chosen: Choice) -> list[FrontPoint]:
         change, lower = (claim.change, claim.lower) if name != ALL else (0.0, 0.0)
         change = change if isfinite(change) else 0.0  # the mean with all features is 0
         is_shown = shown.get((name, size))
-        points.append(FrontPoint(name, size, candidate.cost, value, change, lower, is_shown, False))
+        points.append(FrontPoint(name, size, candidate.cost, value, change, lower, is_shown))
     ordered = sorted(points, key=lambda p: (p.cost, -p.value, p.size, p.selector))
     front = set(pareto_front([p.cost for p in ordered], [p.value for p in ordered]))
-    return [point._replace(is_front=i in front) for i, point in enumerate(ordered)]
+    return [replace(point, is_front=i in front) for i, point in enumerate(ordered)]
 
 
 def _shown(
     task: Task, candidates: Sequence[Candidate], base: np.ndarray, weights: np.ndarray | None
 ) -> dict[tuple[str, int], bool]:
     """Test which candidates lose less than the margin: (selector, size) -> whether shown."""
-    chains = {selector: _chain(task, candidates, selector) for selector in task.members}
+    chains = {selector: _chain(task, candidates, selector) for selector in task.selections}
     values = {name: [candidate.values for candidate in chain] for name, chain in chains.items()}
     are_whole = all(chain and chain[-1].size == task.least for chain in chains.values())
     claims = claim_chains(values, base, task.rule.margin, task.level, weights, pass_on=are_whole)
@@ -199,52 +216,36 @@ def _chain(task: Task, candidates: Sequence[Candidate], selector: str) -> list[C
     return [by_size[size] for size in known]
 
 
-def gather_evidence(
-    task: Task,
-    choices: Sequence[Choice | None],
-    similarity: np.ndarray,
-    answer: Recommendation,
-    effort: Effort,
-) -> Evidence:
-    """Gather the evidence of an answer."""
-    quality = Importance(task.plan.tune, convention=task.plan.convention)(task.division.whole)
-    alone = Alone(np.abs(quality.values).tolist(), quality.directions.tolist())
-    copies = [other.feature for kept in answer.kept for other in kept.substitutes]
-    others = sorted(task.allowed, key=lambda feature: -alone.values[feature])
-    return Evidence(
-        outcomes=outcomes_of(task, choices),
-        alone=alone,
-        likeness=likeness_of(similarity, [*answer.features, *copies], others),
-        spent=effort.spent,
-        elapsed=effort.elapsed,
-        n_resumed=effort.n_resumed,
-        versions=installed_versions(),
-        command=effort.command,
-    )
-
-
-def outcomes_of(task: Task, choices: Sequence[Choice | None]) -> list[StageOutcome]:
-    """Return the outcome for each part of the queries that judged."""
-    division, outcomes = task.division, []
-    for stage, choice in zip(division.stages, choices, strict=True):
+def describe_parts(
+    task: Task, stages: Sequence[Stage], choices: Sequence[Choice | None]
+) -> list[JudgedPart]:
+    """Return what was chosen without each part of the queries that judged, and their values."""
+    found = []
+    for stage, choice in zip(stages, choices, strict=True):
         if stage.judge is None or choice is None or choice.values is None or choice.base is None:
             continue
-        queries = division.whole.query_ids[division.parts[stage.judge]]
-        weights = division.weights([stage.judge])
-        outcomes.append(
-            StageOutcome(
+        weights = task.queries.weights([stage.judge])
+        ids = task.queries.whole.query_ids[task.queries.parts[stage.judge]]
+        found.append(
+            JudgedPart(
                 stage.judge,
                 choice.candidate.selector,
                 choice.candidate.size,
                 task.costs.total(choice.features),
                 [int(feature) for feature in choice.features],
-                [str(query) for query in queries.tolist()],
+                [str(query) for query in ids.tolist()],
                 choice.base.tolist(),
                 choice.values.tolist(),
                 None if weights is None else weights.tolist(),
             )
         )
-    return outcomes
+    return found
+
+
+def rank_alone(task: Task) -> Alone:
+    """Measure how well each feature ranks all queries alone."""
+    quality = Importance(task.plan.tune, convention=task.plan.convention)(task.queries.whole)
+    return Alone(np.abs(quality.values).tolist(), quality.directions.tolist())
 
 
 def likeness_of(similarity: np.ndarray, first: Sequence[int], others: Sequence[int]) -> Likeness:

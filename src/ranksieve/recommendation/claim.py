@@ -1,10 +1,9 @@
-"""The verdict of the judging queries, in words that say exactly what was tested."""
+"""The claim of a recommendation: a test on judging queries, and its result in words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from math import isfinite
+from dataclasses import dataclass
+from math import inf, isfinite
 from typing import Any, Literal
 
 import numpy as np
@@ -14,17 +13,17 @@ from ranksieve.significance.samples import Sample
 from ranksieve.text import quantity
 
 _MANY = 1e15  # a larger number of queries is written as a power of ten
-_UNBOUNDED = {"lower": -np.inf, "upper": np.inf, "bound": -np.inf, "queries_needed": np.inf}
+About = Literal["procedure", "set", "new data"]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Claim:
     """Result of the test whether the measure falls by less than the margin.
 
     Attributes
     ----------
     about : {"procedure", "set", "new data"}
-        Whether the verdict is about the way of choosing features, about these features, or about
+        Whether the claim is about the way of choosing features, about these features, or about
         these features on new data, whose queries may have had a part in the choice.
     measure : str
     margin, level : float
@@ -43,45 +42,46 @@ class Verdict:
         Number of queries that would show it with a probability of 80 % if nothing is lost.
     """
 
-    about: Literal["procedure", "set", "new data"]
+    about: About
     measure: str
     margin: float
     level: float
-    n_queries: int
-    with_all: float
-    with_chosen: float
-    change: float
-    lower: float
-    upper: float
-    bound: float
-    is_shown: bool
-    queries_needed: float
+    n_queries: int = 0
+    with_all: float = 0.0
+    with_chosen: float = 0.0
+    change: float = 0.0
+    lower: float = -inf
+    upper: float = inf
+    bound: float = -inf
+    is_shown: bool = False
+    queries_needed: float = inf
 
     @classmethod
-    def of(
+    def test(
         cls,
-        values: Sequence[Any],
-        base: Sequence[Any],
+        values: np.ndarray,
+        base: np.ndarray,
         weights: np.ndarray | None,
-        about: Literal["procedure", "set", "new data"],
+        about: About,
         measure: str,
         margin: float,
         level: float,
-    ) -> Verdict:
-        """Test the values of the queries of each part: with chosen and with all features."""
-        chosen = np.concatenate([np.asarray(part, dtype=np.float64) for part in values])
-        whole = np.concatenate([np.asarray(part, dtype=np.float64) for part in base])
-        claim = claim_non_inferiority(chosen, whole, margin, level, weights)
-        sample = Sample.of(chosen - whole, weights)
-        reach = np.inf
+    ) -> Claim:
+        """Test the values of the judging queries with the chosen features against all features.
+
+        Without any query, nothing is claimed.
+        """
+        tested: Any = dict(about=about, measure=measure, margin=margin, level=level)
+        if not len(values):
+            return cls(**tested)
+        claim = claim_non_inferiority(values, base, margin, level, weights)
+        sample = Sample.of(values - base, weights)
+        reach = inf
         if claim.base > 0 and len(sample.values) > 1:
             reach = sample.half_width(level) / claim.base
         change = claim.change if isfinite(claim.change) else 0.0
         return cls(
-            about=about,
-            measure=measure,
-            margin=margin,
-            level=level,
+            **tested,
             n_queries=claim.n_queries,
             with_all=claim.base,
             with_chosen=claim.value,
@@ -90,16 +90,8 @@ class Verdict:
             upper=change + reach,
             bound=claim.lower,
             is_shown=claim.shown,
-            queries_needed=queries_needed(chosen, whole, margin, level, weights=weights),
+            queries_needed=queries_needed(values, base, margin, level, weights=weights),
         )
-
-    @classmethod
-    def of_nothing(
-        cls, about: Literal["procedure", "set"], measure: str, margin: float, level: float
-    ) -> Verdict:
-        """Return the verdict if no query has judged."""
-        means = dict.fromkeys(("with_all", "with_chosen", "change"), 0.0)
-        return cls(about, measure, margin, level, 0, is_shown=False, **means, **_UNBOUNDED)
 
     @property
     def sentence(self) -> str:
@@ -152,13 +144,6 @@ class Verdict:
     def needed(self) -> str:
         """Number of queries that it takes, for readers."""
         return f"{self.queries_needed:{',.0f' if self.queries_needed < _MANY else '.3g'}}"
-
-    @classmethod
-    def of_record(cls, record: Mapping[str, Any]) -> Verdict:
-        """Restore a verdict from JSON values; numbers that are not finite are None there."""
-        values: dict[str, Any] = {field.name: record[field.name] for field in fields(cls)}
-        values |= {name: _UNBOUNDED.get(name) for name, value in values.items() if value is None}
-        return cls(**values)
 
 
 def confidence(level: float) -> str:
