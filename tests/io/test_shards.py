@@ -1,5 +1,6 @@
 """Shards: round trips, streaming conversion, replacing safely, and every way to be damaged."""
 
+import gc
 import gzip
 import json
 import os
@@ -9,8 +10,11 @@ import shutil
 import signal
 import time
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from io import BytesIO
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -35,7 +39,7 @@ from ranksieve.io.records import checksum_of
 from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
 from ranksieve.io.shards import directory as shard_directory
 from ranksieve.io.shards import reading as shard_files
-from ranksieve.io.shards.format import map_array, write_array
+from ranksieve.io.shards.format import array_in, map_array, write_array
 from ranksieve.progress import listen
 from ranksieve.sums.importance import feature_importance
 from tests.io.test_letor import assert_identical, ranking_data, weighted
@@ -1159,3 +1163,20 @@ class TestWithWeights:
         write_shards(data, tmp_path / "shards")
         with open_shards(tmp_path / "shards") as shards, pytest.raises(DataError, match="sample_w"):
             shards.with_weights(wrong)
+
+
+def test_headers_are_read_in_threads():
+    """Python's parser fails in threads when the garbage collector lets another one run."""
+    content = BytesIO()
+    np.save(content, np.arange(5))
+    array = np.frombuffer(content.getvalue(), dtype=np.uint8)
+    gc.callbacks.append(lambda *_: sum(range(200)))
+    thresholds = gc.get_threshold()
+    gc.set_threshold(5)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda _: array_in(array, Path("a.npy")), range(2000)))
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.pop()
+    assert all(one.tolist() == [0, 1, 2, 3, 4] for one in found)

@@ -9,6 +9,7 @@ import zlib
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
+from threading import Lock
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -26,6 +27,9 @@ IdKind = Literal["int", "str"]
 
 _FILE_NAME = r"^[0-9]{6,}\.[A-Za-z_]+\.npy\Z"  # paths to other directories are not allowed
 _LONGEST_HEADER = 1024
+# NumPy parses headers with Python's own parser, which before Python 3.11.9 and 3.12.3 fails now and
+# then if another thread parses at the same time.
+_PARSING = Lock()
 
 
 class StoredFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -152,7 +156,8 @@ def array_in(content: np.ndarray, path: Path) -> np.ndarray:
     header = BytesIO(content[:_LONGEST_HEADER].tobytes())
     try:
         is_known = np.lib.format.read_magic(header) == (1, 0)
-        shape, by_columns, dtype = np.lib.format.read_array_header_1_0(header)
+        with _PARSING:
+            shape, by_columns, dtype = np.lib.format.read_array_header_1_0(header)
         is_plain = dtype.kind in "fiu" and dtype.isnative and min(shape) >= 0
         if not is_known or by_columns or not is_plain:
             raise ValueError("another kind of array")
