@@ -1,7 +1,5 @@
 """Held-out data in every form that ``fit`` takes, for every method that uses them."""
 
-import inspect
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,16 +7,7 @@ import pytest
 from ranksieve import RankingData, make_ranking
 from ranksieve.data import DataError
 from ranksieve.rankers import RankRLSCV
-from ranksieve.rankers.registry import RANKERS
-from ranksieve.selectors.registry import SELECTORS
 from tests.every_method import make_quick
-
-USING = [
-    name
-    for registry in (RANKERS, SELECTORS)
-    for name, method in registry.items()
-    if "eval_set" in inspect.signature(method.kind.fit).parameters
-]
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -32,29 +21,6 @@ def parts():
 def make(name):
     """A quick estimator; one of them does not know how to choose unless it is told."""
     return make_quick(name).set_params(**{"measure": "map"} if name == "rankrls-cv" else {})
-
-
-def told(estimator, data):
-    if hasattr(estimator, "selected_"):
-        return estimator.selected_
-    return estimator.predict(data)
-
-
-@pytest.mark.parametrize("name", USING)
-def test_forms(name, parts):
-    train, vali = parts
-    rows = train.X, train.y, train.qid
-    expected = told(make(name).fit(*rows, eval_set=vali), vali)
-    pairs = [(vali.X, vali.y)]
-    for given in (
-        dict(eval_set=(vali.X, vali.y, vali.qid)),
-        dict(eval_set=[vali]),
-        dict(eval_set=pairs, eval_qid=[vali.qid]),
-        dict(eval_set=pairs, eval_group=[vali.group_counts]),
-        dict(eval_set=pairs[0], eval_group=vali.group_counts.tolist()),
-    ):
-        found = told(make(name).fit(*rows, **given), vali)
-        np.testing.assert_array_equal(found, expected)
 
 
 def test_frames(parts):

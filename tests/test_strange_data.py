@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from ranksieve import RankingData
 from ranksieve.data import DataError
@@ -43,40 +42,10 @@ each = pytest.mark.parametrize("name", [*RANKERS, *SELECTORS])
 @each
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 class TestEveryMethod:
-    def test_arrays_of_any_layout(self, name, rows):
-        X, y, qid = rows
-        expected = told(fitted(name, X, y, qid), X)
-        frozen = tuple(part.copy() for part in rows)
-        for part in frozen:
-            part.flags.writeable = False
-        layouts = {
-            "read-only": frozen,
-            "columns first": (np.asfortranarray(X), y, qid),
-            "backward": (X[::-1].copy()[::-1], y[::-1].copy()[::-1], qid[::-1].copy()[::-1]),
-            "big-endian": (X.astype(">f8"), y.astype(">f8"), qid.astype(">i8")),
-            "every other": tuple(np.repeat(part, 2, axis=0)[::2] for part in rows),
-        }
-        for layout, (A, b, ids) in layouts.items():
-            found = told(fitted(name, A, b, ids), A)
-            np.testing.assert_array_equal(found, expected, err_msg=layout)
-
     def test_data_without_features(self, name, rows):
         X, y, qid = rows
         with pytest.raises(DataError, match="^the data has no features$"):
             make_quick(name).fit(RankingData(X[:, :0], y, qid))
-
-    def test_sparse_entries_that_occur_twice(self, name, rows):
-        X, y, qid = rows
-        once = sparse.csr_matrix(X)
-        twice = sparse.csr_matrix(
-            (np.repeat(once.data / 2, 2), np.repeat(once.indices, 2), 2 * once.indptr), X.shape
-        )
-        assert not twice.has_canonical_format
-        given = twice.copy()
-        found = told(fitted(name, RankingData(twice, y, qid), None, None), once)
-        np.testing.assert_array_equal(found, told(fitted(name, once, y, qid), once))
-        np.testing.assert_array_equal(twice.data, given.data)  # of the caller
-        np.testing.assert_array_equal(twice.indices, given.indices)
 
     @pytest.mark.parametrize("factor", [1e300, 1e155, 1e-155, 1e-310])
     @pytest.mark.parametrize("features", [slice(None), slice(2, 3)], ids=["all", "one"])

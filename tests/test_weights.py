@@ -85,35 +85,7 @@ def data():
     return data
 
 
-class TestEveryMethod:
-    @pytest.mark.parametrize("name", TAKING)
-    def test_weights_of_one_change_nothing(self, name, data):
-        vali = data.take_queries(range(12, 20))
-        train = data.take_queries(range(12))
-        ours, theirs = make_quick(name), make_quick(name)
-        if name == "rankrls-cv":
-            ours, theirs = (one.set_params(measure="map") for one in (ours, theirs))
-        weighted_vali = vali.with_weights(np.ones(8))
-        fit_quietly(ours, train, sample_weight=np.ones(12), **held_out(ours, weighted_vali))
-        fit_quietly(theirs, train, **held_out(theirs, vali))
-        if name in SELECTORS:
-            assert ours.selected_.tolist() == theirs.selected_.tolist()
-        for attribute, values in learned(theirs).items():
-            np.testing.assert_array_equal(learned(ours)[attribute], values)
-
-    @pytest.mark.parametrize("name", TAKING)
-    def test_where_weights_come_from_does_not_matter(self, name, data):
-        weights = np.random.default_rng(1).uniform(0.5, 2, data.n_queries)
-        by_row = np.repeat(weights, data.group_counts)
-        of_data = fit_quietly(make_quick(name), data.with_weights(weights))
-        given_ = fit_quietly(make_quick(name), data, sample_weight=weights)
-        rows = fit_quietly(make_quick(name), data.X, data.y, qid=data.qid, sample_weight=by_row)
-        for other in (given_, rows):
-            for attribute, values in learned(of_data).items():
-                np.testing.assert_array_equal(learned(other)[attribute], values)
-        with pytest.raises(DataError, match="its own weights: leave out sample_weight"):
-            make_quick(name).fit(data.with_weights(weights), sample_weight=weights)
-
+class TestErrors:
     @pytest.mark.parametrize("name", ["gas-e", "rankrls"])
     @pytest.mark.parametrize("wrong", [np.ones(3), -np.ones(20), np.zeros(20), ["a"] * 20])
     def test_wrong_weights(self, name, wrong, data):

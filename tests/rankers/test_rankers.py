@@ -4,24 +4,14 @@ import inspect
 from functools import cache
 
 import numpy as np
-import pandas as pd
 import pytest
-import sklearn
 from catboost import CatBoostRanker
 from lightgbm import LGBMRanker
-from scipy import sparse
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, GroupKFold
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 from xgboost import XGBRanker
 
 from ranksieve import DataError, RankingData, make_ranking, rankers
-from ranksieve.metrics import make_query_scorer
 from ranksieve.rankers import RankerAdapter
 from ranksieve.rankers.base import Ranker
-from tests.every_method import quick_parameters
 
 
 def adapted(estimator):
@@ -61,32 +51,6 @@ COUNT_ALL = {
 }
 
 
-@cache  # pickle wants one class of a name
-def with_one_query(kind):
-    """A ranker that takes rows without query ids as one or two queries, for scikit-learn."""
-    n_queries = 2 if kind.__name__.endswith("CV") else 1  # leaving a query out needs another one
-
-    def fit(self, X, y=None, qid=None):
-        if qid is None:
-            n_rows = X.shape[0] if sparse.issparse(X) else len(np.asarray(X))
-            qid = np.arange(n_rows) // 2 % n_queries
-        return kind.fit(self, X, y, qid=qid)
-
-    def score(self, X, y=None, qid=None):
-        return kind.score(self, X, y, np.zeros(len(y), dtype=int) if qid is None else qid)
-
-    members = {"fit": fit, "score": score, "__init__": kind.__init__, "__module__": __name__}
-    name = f"OneQuery{kind.__name__}"
-    made = type(name, (kind,), members)
-    globals()[name] = made  # where pickle looks for it
-    return made
-
-
-ONE_QUERY = {kind: with_one_query(kind) for kind in RANKERS if kind not in ADAPTED}
-# scikit-learn allows no estimator as a default.
-ONE_QUERY |= dict.fromkeys(ADAPTED, with_one_query(RankerAdapter))
-
-
 @cache
 def make_planted():
     return make_ranking(
@@ -105,21 +69,6 @@ def usual(kind):
     return kind().fit(make_planted()[0])
 
 
-# Like quick_parameters, for estimators of other libraries.
-FEW_TREES = {
-    "LGBMRankerAdapter": {"n_estimators": 5, "objective": "rank_xendcg"},
-    "XGBRankerAdapter": {"n_estimators": 5},
-    "CatBoostRankerAdapter": {"iterations": 5},
-}
-
-
-def quick(kind):
-    """A ranker that does not take long, where its quality does not matter."""
-    if kind in ADAPTED:
-        return kind(clone(kind().estimator).set_params(**FEW_TREES[kind.__name__]))
-    return kind(**quick_parameters(kind.methods[0].name))
-
-
 @pytest.mark.parametrize("kind", RANKERS)
 class TestEveryRanker:
     def test_learns_to_rank(self, kind, planted):
@@ -130,18 +79,6 @@ class TestEveryRanker:
         noise = RankingData(np.random.default_rng(0).normal(size=test.X.shape), test.y, test.qid)
         assert ranker.score(test) > ranker.score(noise) + 0.1
         assert ranker.predict(test).shape == (test.n_rows,)
-
-    def test_ways_to_pass_the_data(self, kind, planted):
-        data, _ = planted
-        expected = usual(kind).predict(data.X)
-        names = [f"f{n}" for n in range(data.n_features)]
-        matrix = sparse.csr_matrix(data.X)
-        if kind.__name__ == "XGBRankerAdapter":  # to XGBoost, what is left out is missing, not 0
-            matrix = sparse.csr_matrix(np.ones(data.X.shape))
-            matrix.data[:] = data.X.ravel()
-        for form in (data.X, matrix, pd.DataFrame(data.X, columns=names)):
-            ranker = kind().fit(form, data.y, qid=data.qid)
-            np.testing.assert_allclose(ranker.predict(form), expected, rtol=1e-4, atol=1e-6)
 
     def test_row_order_is_restored(self, kind, planted):
         data, _ = planted
@@ -183,23 +120,3 @@ class TestEveryRanker:
         qid = np.concatenate([data.qid, data.qid.max() + np.array([1, 2, 3, 3, 4, 4])])
         more = kind().fit(X, y, qid=qid).predict(data.X)
         np.testing.assert_allclose(more, usual(kind).predict(data.X), rtol=1e-3, atol=1e-4)
-
-    def test_scikit_learn_checks(self, kind):
-        # They are fitted often.
-        few = quick(kind).get_params(deep=False)
-        check_estimator(ONE_QUERY[kind](**few), on_skip=None)
-
-    def test_pipeline_and_grid_search(self, kind, planted):
-        data, _ = planted
-        pipe = Pipeline([("scale", StandardScaler()), ("rank", quick(kind))])
-        pipe.fit(data.X, data.y, rank__qid=data.qid)
-        assert pipe.predict(data.X).shape == data.y.shape
-        with sklearn.config_context(enable_metadata_routing=True):
-            search = GridSearchCV(
-                Pipeline([("scale", StandardScaler()), ("rank", quick(kind))]),
-                {"scale__with_mean": [True, False]},
-                cv=GroupKFold(2),
-                scoring=make_query_scorer("ndcg@5"),
-            )
-            search.fit(data.X, data.y, qid=data.qid, groups=data.qid)
-        assert np.isfinite(search.best_score_)

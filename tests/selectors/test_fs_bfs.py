@@ -23,7 +23,7 @@ from ranksieve.selectors import FSBFS
 from ranksieve.selectors.wrappers.fs_bfs_search import Ascent, CombinationTrials, Node, Promise
 from ranksieve.sums.gram import centered_gram
 from ranksieve.threads import limit_threads
-from tests.selectors.test_selectors import with_one_query
+from tests.test_every_method import with_queries
 
 
 def random_data(seed, n_queries=12, n_features=5, longest=9, ties=False):
@@ -492,7 +492,7 @@ class TestNewFeatures:
             fitted.selector.inverse_transform(np.ones((3, 2)))
 
     def test_scikit_learn_checks(self):
-        check_estimator(with_one_query(FSBFS)(1, output="constructed"), on_skip=None)
+        check_estimator(with_queries(FSBFS)(1, output="constructed"), on_skip=None)
 
 
 class TestDegenerateData:

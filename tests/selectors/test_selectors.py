@@ -7,19 +7,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
-import sklearn
-from scipy import sparse
-from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, GroupKFold
-from sklearn.pipeline import Pipeline
-from sklearn.utils.estimator_checks import check_estimator
 
 from ranksieve import DataError, RankingData, make_ranking, selectors
 from ranksieve.base import RankSelector
 from ranksieve.io.shards import open_shards, write_shards
-from ranksieve.metrics import make_query_scorer
 from tests.every_method import quick_parameters
 
 
@@ -57,36 +49,6 @@ TREES = (
     "CostEfficientTrees",
     "ShapSelector",
 )
-
-
-@cache  # pickle wants one class of a name
-def with_one_query(kind):
-    """A selector that takes rows without query ids as one query, for scikit-learn's checks."""
-
-    # Leaving a query out needs another one.
-    leaves_out = ("GreedyRankRLS", "GreedyRankRLSCV", "GreedyBins", "SequentialSelector", "BestOf")
-    n_queries = 2 if kind.__name__ in leaves_out + SEARCHING else 1
-    n_queries = 4 if kind.__name__ == "StabilitySelector" else n_queries  # two in each half
-
-    def fit(self, X, y=None, qid=None):
-        if qid is None:
-            n_rows = X.shape[0] if sparse.issparse(X) else len(np.asarray(X))
-            qid = np.arange(n_rows) // 2 % n_queries
-        return kind.fit(self, X, y, qid=qid)
-
-    def score(self, X, y=None, qid=None):
-        return kind.score(self, X, y, np.zeros(len(y), dtype=int) if qid is None else qid)
-
-    members = {"fit": fit, "__init__": kind.__init__, "__module__": __name__}
-    if hasattr(kind, "score"):
-        members["score"] = score
-    name = f"OneQuery{kind.__name__}"
-    made = type(name, (kind,), members)
-    globals()[name] = made  # where pickle looks for it
-    return made
-
-
-ONE_QUERY = {kind: with_one_query(kind) for kind in SELECTORS}
 
 
 @cache
@@ -139,6 +101,19 @@ def named(few):
 
 
 @pytest.fixture(scope="module")
+def directory(named, tmp_path_factory):
+    path = tmp_path_factory.mktemp("named") / "shards"
+    write_shards(named, path, shard_bytes=6_000)
+    return path
+
+
+@pytest.fixture(scope="module")
+def named_in_shards(directory):
+    with open_shards(directory) as shards:
+        yield shards
+
+
+@pytest.fixture(scope="module")
 def telling_nothing(planted):
     """Data of equal labels, in all queries and in each, and of queries of one document."""
     data, _ = planted
@@ -152,16 +127,6 @@ def usual(kind):
     """A selector that has selected six of the planted features."""
     data, _ = make_planted()
     return plain(kind, 6).fit(data)
-
-
-def random_weights():
-    return np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.7], take_few().n_queries)
-
-
-@cache
-def with_weights(kind):
-    """What is selected from few queries in memory that have weights."""
-    return quick(kind, 6).fit(take_few(), sample_weight=random_weights()).selected_
 
 
 # Where it does not matter how much of the same is computed: smaller than by default.
@@ -201,6 +166,11 @@ class TestEverySelector:
         ]
         np.testing.assert_array_equal(selector.get_support(), selector.support_)
         np.testing.assert_array_equal(selector.transform(data.X), data.X[:, selector.support_])
+        names = [f"f{n}" for n in range(data.n_features)]
+        kept = [name for name, kept in zip(names, selector.support_, strict=True) if kept]
+        assert selector.get_feature_names_out(names).tolist() == kept
+        numbers = [str(f + 1) for f in sorted(selector.selected_)]
+        assert selector.transform(data).feature_names.tolist() == numbers
         if hasattr(selector, "path_"):
             assert [step.feature for step in selector.path_] == selector.selected_.tolist()
         if hasattr(selector, "scores_"):
@@ -216,27 +186,8 @@ class TestEverySelector:
         for ours, theirs in zip((X, y, qid), dense(data), strict=True):
             np.testing.assert_array_equal(ours, theirs)
 
-    def test_the_same_wherever_the_data_lives(self, kind, named, everywhere):
-        source = everywhere(named, shard_bytes=6_000).with_weights(random_weights())
-        selector = quick(kind, 6).fit(source)
-        assert selector.feature_names_in_.tolist() == named.feature_names.tolist()
-        if kind.__name__ in TREES and getattr(source, "client", None) is not None:
-            pytest.skip("on several workers, LightGBM makes bins from the rows of each")
-        np.testing.assert_array_equal(selector.selected_, with_weights(kind))
-
-    def test_ways_to_pass_the_data(self, kind, few):
-        X, y, qid = dense(few)
-        expected = quick(kind, 5).fit(X, y, qid=qid).selected_
-        names = [f"f{n}" for n in range(X.shape[1])]
-        for form in (sparse.csr_matrix(X), pd.DataFrame(X, columns=names)):
-            selector = quick(kind, 5).fit(form, y, qid=qid)
-            np.testing.assert_array_equal(selector.selected_, expected)
-        assert selector.get_feature_names_out().tolist() == [
-            name for name, kept in zip(names, selector.support_, strict=True) if kept
-        ]
-        whole = quick(kind, 5).fit(few)
-        np.testing.assert_array_equal(whole.selected_, expected)
-        assert whole.transform(few).feature_names.tolist() == [str(f + 1) for f in sorted(expected)]
+    def test_the_same_in_shards(self, kind, named, named_in_shards):
+        assert_same_selection(kind, named, named_in_shards)
 
     def test_names_are_remembered_only_if_there_are_any(self, kind, few, few_in_shards, named):
         knowing = quick(kind, 2).fit(named)
@@ -269,29 +220,36 @@ class TestEverySelector:
         with pytest.raises(ValueError, match="verbose"):
             kind(n_features_to_select=2, verbose="loud").fit(data)
 
-    @pytest.mark.usefixtures("one_thread")
-    def test_scikit_learn_checks(self, kind):
-        check_estimator(quick(ONE_QUERY[kind], 1), on_skip=None)
 
-    def test_pipeline_without_routing(self, kind, few):
-        X, y, qid = dense(few)
-        pipe = Pipeline([("select", quick(kind, 3)), ("rank", Ridge())])
-        pipe.fit(X, y, select__qid=qid)
-        assert pipe.predict(X).shape == y.shape
+# One of each family, of those that ask for sums in their own way.
+OF_FAMILIES = [
+    selectors.GAS,
+    selectors.InformationGain,
+    selectors.FSED,
+    selectors.GreedyRankRLS,
+    selectors.SparseRankSVM,
+    selectors.FSMRank,
+    selectors.BoostedTrees,
+    selectors.SequentialSelector,
+    selectors.RankFilter,
+]
 
-    def test_grid_search_with_routing(self, kind, few):
-        X, y, qid = dense(few)
-        with sklearn.config_context(enable_metadata_routing=True):
-            pipe = Pipeline([("select", quick(kind, 3)), ("rank", Ridge())])
-            search = GridSearchCV(
-                pipe,
-                {"select__n_features_to_select": [1, 6]},
-                cv=GroupKFold(2),
-                scoring=make_query_scorer("ndcg@5"),
-            )
-            search.fit(X, y, qid=qid, groups=qid)
-        assert search.best_params_["select__n_features_to_select"] in (1, 6)
-        assert np.isfinite(search.best_score_)
+
+@pytest.mark.parametrize("kind", OF_FAMILIES)
+def test_the_same_on_a_cluster(kind, named, directory, client):
+    with open_shards(directory, client=client) as shards:
+        assert_same_selection(kind, named, shards)
+
+
+def assert_same_selection(kind, data, shards):
+    """From weighted queries in shards, the same features are selected as in memory."""
+    weights = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.7], data.n_queries)
+    selector = quick(kind, 6).fit(shards.with_weights(weights))
+    assert selector.feature_names_in_.tolist() == data.feature_names.tolist()
+    # On several workers, LightGBM makes bins from the rows of each.
+    if kind.__name__ not in TREES or shards.client is None:
+        expected = quick(kind, 6).fit(data, sample_weight=weights).selected_
+        np.testing.assert_array_equal(selector.selected_, expected)
 
 
 @pytest.mark.parametrize("kind", DETERMINED)
@@ -346,19 +304,26 @@ class TestEveryDeterminedSelector:
         selected = plain(kind, k).set_params(**parameters).fit(data).selected_
         assert sorted(selected) == truth.informative.tolist()
 
-    def test_labels_that_tell_nothing_are_refused(self, kind, telling_nothing, everywhere):
+    def test_labels_that_tell_nothing_are_refused(self, kind, telling_nothing):
         *equal, alone = telling_nothing
         for data in equal:
-            source = everywhere(data, shard_bytes=40_000)
             with pytest.raises(DataError, match="all documents of each query have equal labels"):
-                kind(n_features_to_select=2).fit(source)
+                kind(n_features_to_select=2).fit(data)
         with pytest.raises(DataError, match="no query has two documents"):
-            kind(n_features_to_select=2).fit(everywhere(alone))
+            kind(n_features_to_select=2).fit(alone)
 
     def test_missing_values_are_refused(self, kind):
         data = RankingData([[1.0, 2.0], [np.nan, 1.0]], [0, 1], [1, 1])
         with pytest.raises(DataError, match="NaN in row 1, feature '1'"):
             kind(n_features_to_select=1).fit(data)
+
+
+def test_labels_that_tell_nothing_are_refused_everywhere(telling_nothing, everywhere):
+    equal, _, alone = telling_nothing
+    with pytest.raises(DataError, match="all documents of each query have equal labels"):
+        selectors.GAS(2).fit(everywhere(equal, shard_bytes=40_000))
+    with pytest.raises(DataError, match="no query has two documents"):
+        selectors.GAS(2).fit(everywhere(alone))
 
 
 def test_a_random_order_depends_on_its_seed_alone():
@@ -383,8 +348,7 @@ def test_all_features_are_kept_in_the_order_of_the_data(planted, everywhere):
         assert selector.transform(source).n_features == data.n_features
 
 
-def test_all_features_is_an_estimator():
-    check_estimator(with_one_query(selectors.AllFeatures)(), on_skip=None)
+def test_all_features_look_at_no_number_but_want_queries():
     with pytest.raises(DataError, match="qid is required"):
         selectors.AllFeatures().fit([[1.0], [2.0]], [0, 1])
     with pytest.raises(ValueError, match="verbose"):
