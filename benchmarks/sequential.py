@@ -97,7 +97,7 @@ def scikit_learn(queries: int, documents: int, features: int, k: int, trees: int
     from sklearn.feature_selection import SequentialFeatureSelector
 
     from ranksieve.metrics import make_query_scorer
-    from ranksieve.selectors._search.folds import make_folds
+    from ranksieve.selectors._search.held_out import make_folds
     from ranksieve.threads import thread_count
 
     sklearn.set_config(enable_metadata_routing=True)

@@ -9,7 +9,8 @@ import pytest
 from numba.core.event import TimingListener, install_listener
 
 from ranksieve import make_ranking
-from ranksieve.engine.memo import Memo, shared, sharing, work_seconds
+from ranksieve.engine.clock import work_seconds
+from ranksieve.engine.memo import Memo, shared, sharing
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.splits import query_kfold
 from ranksieve.study import StudyFold

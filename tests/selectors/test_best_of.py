@@ -7,7 +7,7 @@ from ranksieve import RankingData, make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
 from ranksieve.selectors import BestOf, make_selector
-from ranksieve.selectors._search.folds import make_folds
+from ranksieve.selectors._search.held_out import make_folds
 from ranksieve.selectors.wrappers.best_of import _winner
 
 
@@ -43,7 +43,8 @@ def test_equal_to_a_slow_version(data):
 )
 def test_the_fraction_of_the_queries_is_held_out(fraction, n_held_out):
     data, _ = make_ranking(100, docs_per_query=3, random_state=1)
-    train, judges = BestOf(validation_fraction=fraction)._parts(data, None)
+    fold = BestOf(validation_fraction=fraction)._fold(data, None)
+    train, judges = fold.train.take(), fold.test.take()
     assert (train.n_queries, judges.n_queries) == (100 - n_held_out, n_held_out)
     assert not set(train.query_ids.tolist()) & set(judges.query_ids.tolist())
 

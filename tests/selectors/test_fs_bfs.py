@@ -20,7 +20,12 @@ from ranksieve.datasets import open_collection
 from ranksieve.metrics import evaluate, get_convention, parse_measure
 from ranksieve.progress import listen
 from ranksieve.selectors import FSBFS
-from ranksieve.selectors.wrappers.fs_bfs_search import Ascent, CombinationTrials, Node, Promise
+from ranksieve.selectors.wrappers.fs_bfs_search import (
+    Ascent,
+    CombinationTrials,
+    Node,
+    PartialCorrelations,
+)
 from ranksieve.sums.gram import centered_gram
 from ranksieve.threads import limit_threads
 from tests.test_every_method import with_queries
@@ -242,7 +247,7 @@ class TestMemory:
         assert FSBFS(None).fit(data).n_rounds_ == len(rounds) > 0
 
 
-class TestPromise:
+class TestPartialCorrelations:
     def test_candidates_have_the_largest_partial_correlations(self):
         data, _ = make_ranking(50, n_informative=5, n_redundant=5, n_noise=10, random_state=4)
         counts = np.repeat(data.group_counts, data.group_counts)
@@ -263,10 +268,10 @@ class TestPromise:
         correlations = [np.corrcoef(rest(data.X[:, f]), label)[0, 1] for f in others]
         expected = np.sort(others[np.argsort(-np.abs(correlations))[:6]])
         every = np.ones(data.n_features, dtype=bool)
-        promise = Promise(centered_gram(data), every, np.arange(data.n_features))
+        correlations = PartialCorrelations(centered_gram(data), every, np.arange(data.n_features))
         everything = np.arange(data.n_features)
-        assert promise.candidates(node, everything, 6) == expected.tolist()
-        assert promise.candidates(node, everything, None) == others.tolist()
+        assert correlations.candidates(node, everything, 6) == expected.tolist()
+        assert correlations.candidates(node, everything, None) == others.tolist()
 
     def test_fewer_candidates_take_less_and_lose_little(self):
         data, _ = make_ranking(150, n_informative=5, n_redundant=5, n_noise=20, random_state=4)

@@ -15,8 +15,7 @@ from sklearn.cluster import KMeans
 
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.selectors import FSSCPR
-from ranksieve.selectors._search.bisecting_kmeans import bisecting_kmeans
-from ranksieve.selectors._search.clustering import cluster_counts, dense_ranks
+from ranksieve.selectors._search.clustering import bisecting_kmeans, cluster_counts, dense_ranks
 from ranksieve.selectors.filters.fs_scpr import (
     biased_pagerank,
     eigengap,

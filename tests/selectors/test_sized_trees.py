@@ -10,7 +10,7 @@ from ranksieve import RankingData, make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import LambdaMART, RankRLS
 from ranksieve.selectors import CostEfficientTrees, EliminationSelector, SizedTrees
-from ranksieve.selectors._search.folds import make_folds
+from ranksieve.selectors._search.held_out import make_folds
 
 FEW = LambdaMART(10, min_child_samples=5)
 

@@ -23,7 +23,7 @@ from ranksieve.metrics import evaluate
 from ranksieve.preprocessing import QueryStandardScaler
 from ranksieve.rankers import CoordinateAscent, LambdaMART, RankBoost, RankRLS, RankSVM
 from ranksieve.selectors import EliminationSelector, GreedyRankRLS, SequentialSelector
-from ranksieve.selectors._search.folds import make_folds
+from ranksieve.selectors._search.held_out import make_folds
 from ranksieve.selectors._search.importances import importances
 from ranksieve.splits import query_kfold
 from tests.every_method import QUICK_TREES

@@ -7,7 +7,7 @@ import pytest
 
 from ranksieve import Study, limit_threads, make_ranking
 from ranksieve.rankers.registry import RANKERS
-from ranksieve.selectors._search.folds import in_parallel
+from ranksieve.selectors._search.subset_values import in_parallel
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.solvers.rankrls import ridge
 from ranksieve.study.cells import run_on_threads

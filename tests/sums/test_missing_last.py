@@ -14,10 +14,10 @@ from ranksieve.metrics import PairwiseError
 from ranksieve.selectors.filters.ig_chi import contingency
 from ranksieve.sums import similarity as module
 from ranksieve.sums.densities import Part, map_densities
-from ranksieve.sums.grades import varying_features
 from ranksieve.sums.gram import centered_gram, present_correlation
 from ranksieve.sums.importance import Importance, feature_importance, importance_sums
 from ranksieve.sums.similarity import SIMILARITIES, Similarity, feature_similarity
+from ranksieve.sums.varying import varying_features
 from tests import oracles
 
 nan = float("nan")

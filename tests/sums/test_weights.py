@@ -12,19 +12,13 @@ from ranksieve.selectors.filters.ig_chi import contingency
 from ranksieve.sums.checks import check_labels_differ, weight_of_rows
 from ranksieve.sums.densities import Part, map_densities
 from ranksieve.sums.file_order import file_order
-from ranksieve.sums.grades import (
-    Classes,
-    bin_ranks,
-    grades_of,
-    last_rank,
-    order_statistics,
-    varying_features,
-)
+from ranksieve.sums.grades import Classes, bin_ranks, grades_of, last_rank, order_statistics
 from ranksieve.sums.gram import centered_gram
 from ranksieve.sums.held_out import measure_models
 from ranksieve.sums.importance import Importance, importance_sums
 from ranksieve.sums.inspection import inspect
 from ranksieve.sums.similarity import SIMILARITIES, Similarity
+from ranksieve.sums.varying import varying_features
 from tests.repeating import repeat_queries
 
 N_QUERIES = 7

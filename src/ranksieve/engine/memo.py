@@ -1,4 +1,4 @@
-"""A cache of statistics that several selectors compute from the same data, and a clock.
+"""A cache of statistics that several selectors compute from the same data.
 
 Selectors compute importances, similarities and tables independently of each other. Code that runs
 many selectors on the same data can share these results::
@@ -21,51 +21,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
-from time import perf_counter
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
-from numba.core.event import Event, Listener, register
+
+from ranksieve.engine.clock import work_seconds
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _IDENTITY: Any = object.__eq__
-
-
-class _Thread(threading.local):
-    """State per thread: locks of numba's compiler that it holds or waits for, and seconds."""
-
-    depth = 0
-    since = 0.0
-    seconds = 0.0
-
-
-class _Watch(Listener):
-    """Listener for events in which a thread compiles, loads, or waits for the compiler."""
-
-    def on_start(self, event: Event) -> None:
-        if _here.depth == 0:
-            _here.since = perf_counter()
-        _here.depth += 1
-
-    def on_end(self, event: Event) -> None:
-        _here.depth = max(0, _here.depth - 1)
-        if _here.depth == 0:
-            _here.seconds += perf_counter() - _here.since
-
-
-_here = _Thread()
-register("numba:compiler_lock", _Watch())
-
-
-def work_seconds() -> float:
-    """Seconds of this thread for measuring differences, like :func:`time.perf_counter`.
-
-    It excludes the time in which the thread waited for numba to compile a kernel or to load it from
-    its cache, because that happens only once per process.
-    """
-    return perf_counter() - _here.seconds
 
 
 @dataclass

@@ -17,7 +17,8 @@ from msgspec import Meta, Struct
 from ranksieve.base import RankSelector
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.missing import has_missing
-from ranksieve.engine.memo import Memo, sharing, work_seconds
+from ranksieve.engine.clock import work_seconds
+from ranksieve.engine.memo import Memo, sharing
 from ranksieve.experiments.trials import TrialData
 from ranksieve.metrics import evaluate, get_convention, parse_measure
 from ranksieve.registry import Method

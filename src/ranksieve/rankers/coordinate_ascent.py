@@ -19,8 +19,9 @@ from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, NotNegative, Seed, Ties
 from ranksieve.rankers.base import LinearRanker
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import FeatureColumns, chunks, vary_within_queries
+from ranksieve.sums.chunks import FeatureColumns, chunks
 from ranksieve.sums.held_out import Measured, measure_models, orient
+from ranksieve.sums.varying import vary_within_queries
 
 _SHORTEST, _RELATIVE = 0.001, 0.05  # first step; fraction of the weight if that is smaller
 _LARGE = 2.0**100  # sum of weights above which all are scaled down

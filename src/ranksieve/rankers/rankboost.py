@@ -20,8 +20,9 @@ from ranksieve.parameters import ConventionChoice, Count, Ties
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.boosting_rounds import Rounds
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import FeatureColumns, row_weights_of, vary_within_queries, weights_of
+from ranksieve.sums.chunks import FeatureColumns, row_weights_of, weights_of
 from ranksieve.sums.grades import Classes, bin_ranks, last_rank, values_of_ranks
+from ranksieve.sums.varying import vary_within_queries
 
 MOST_THRESHOLDS = 255  # of a feature, so that codes fit in a byte
 _SMALLEST = 1e-10  # weight of misordered pairs assumed for a perfect threshold

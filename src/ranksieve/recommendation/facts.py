@@ -28,8 +28,8 @@ from ranksieve.recommendation.nested import Choice, Stage
 from ranksieve.recommendation.task import ALL, NONE, Candidate, Task
 from ranksieve.significance import claim_chains, claim_non_inferiority
 from ranksieve.significance.samples import Sample
-from ranksieve.sums.grades import varying_features
 from ranksieve.sums.importance import Importance
+from ranksieve.sums.varying import varying_features
 
 MOST_COMPARED = 150
 """Largest number of features whose similarity is stored."""

@@ -32,7 +32,7 @@ from ranksieve.report.sheets.study_selections import (
 )
 from ranksieve.report.sheets.study_statistics import pairs_sheet, statistics_sheet
 from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV, Importance
-from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilter
+from ranksieve.selectors._search.filters import ImportanceFilter, SimilarityFilter
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study import Plan, Study, StudyFold, StudyResult
 from ranksieve.study.comparison import MARGIN, describe_enough

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ranksieve.data import RankingData
-from ranksieve.engine.memo import work_seconds
+from ranksieve.engine.clock import work_seconds
 from ranksieve.progress import listen, track
 from ranksieve.selectors import FSBFS
 from ranksieve.study import FoldSummary, Outcome, Outcomes, Run, StudyFold

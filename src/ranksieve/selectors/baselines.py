@@ -11,8 +11,7 @@ from ranksieve.base import Choices, RankSelector
 from ranksieve.engine import Source
 from ranksieve.parameters import FeatureCount, Seed
 from ranksieve.registry import Method
-from ranksieve.selectors._search.filter import ImportanceChoice, ImportanceFilter
-from ranksieve.selectors._search.paths import best_first
+from ranksieve.selectors._search.filters import ImportanceChoice, ImportanceFilter, best_first
 from ranksieve.sums.importance import Importance
 
 

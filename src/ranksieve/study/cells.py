@@ -13,7 +13,8 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.missing import has_missing
-from ranksieve.engine.memo import Memo, sharing, work_seconds
+from ranksieve.engine.clock import work_seconds
+from ranksieve.engine.memo import Memo, sharing
 from ranksieve.metrics import evaluate
 from ranksieve.progress import listen
 from ranksieve.registry import Method

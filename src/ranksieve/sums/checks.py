@@ -14,7 +14,8 @@ import numpy as np
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.data.fitted import SCALE_FIRST
 from ranksieve.engine import Source, engine_of, whole_block
-from ranksieve.sums.chunks import vary_within_queries, weights_of
+from ranksieve.sums.chunks import weights_of
+from ranksieve.sums.varying import vary_within_queries
 
 _LARGE, _SMALL = 1e18, 1e-18  # beyond these, products of squares may overflow or underflow
 

@@ -1,4 +1,4 @@
-"""Parts of a block: chunks of whole queries, single features, weights, and what varies."""
+"""Parts of a block: chunks of whole queries, single features, and weights."""
 
 from __future__ import annotations
 
@@ -52,12 +52,6 @@ def take_queries(block: Block, queries: np.ndarray | None) -> Block:
     )
 
 
-def vary_within_queries(values: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
-    """Mask (queries, columns) of columns that vary within each query; NaN differs from NaN."""
-    starts = query_ptr[:-1]
-    return np.minimum.reduceat(values, starts) != np.maximum.reduceat(values, starts)
-
-
 class Chunk(NamedTuple):
     """Whole queries of a block, as an array."""
 
@@ -92,20 +86,6 @@ def comparable_chunks(block: Block) -> Iterator[Chunk]:
     for chunk in chunks(block, most=CHUNK):
         gaps = np.isnan(chunk.X)
         yield chunk._replace(X=np.where(gaps, -np.inf, chunk.X)) if gaps.any() else chunk
-
-
-def count_varying(block: Block, counted: np.ndarray) -> np.ndarray:
-    """Number of the ``counted`` queries (a mask) in which each feature is not constant."""
-    count = np.zeros(block.X.shape[1], dtype=np.int64)
-    for part in comparable_chunks(block):
-        differ = vary_within_queries(part.X, part.query_ptr)
-        count += differ[counted[part.queries]].sum(axis=0)
-    return count
-
-
-def varying_columns(block: Block) -> np.ndarray:
-    """Mask of the columns that vary within some query of positive weight; missing is a value."""
-    return count_varying(block, weights_of(block) > 0) > 0
 
 
 class FeatureColumns:

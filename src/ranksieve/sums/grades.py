@@ -221,13 +221,3 @@ def bin_ranks(totals: np.ndarray | float, n_bins: int) -> np.ndarray:
 def last_rank(total: float) -> float:
     """Rank of the largest of ``total`` values; see :func:`bin_ranks`."""
     return total - 1 if np.asarray(total).dtype.kind == "i" else total * (1 - ROUNDING)
-
-
-def varying_features(source: Source) -> np.ndarray:
-    """Mask of the features that vary within some query; missing counts as a value.
-
-    Raises a DataError for NaN unless missing values are kept.
-    """
-    all_rows = np.array([np.inf])  # one class
-    with engine_of(source).start(Classes, all_rows) as workers:
-        return totals(workers).varies

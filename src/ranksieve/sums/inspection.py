@@ -15,10 +15,10 @@ from ranksieve.data.missing import count_missing
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, get_convention, parse_measure
 from ranksieve.sums.checks import smallest_and_largest
-from ranksieve.sums.chunks import varying_columns
 from ranksieve.sums.file_order import FileOrder, file_order
 from ranksieve.sums.gram import centered_gram, present_correlation
 from ranksieve.sums.importance import Importance, feature_importance
+from ranksieve.sums.varying import varying_columns
 
 _NEARLY = 0.99
 _LARGE = 1e100  # beyond this, and below its inverse, sums of squares may leave the range of floats

@@ -14,7 +14,7 @@ from ranksieve.rankers.libraries.model_checks import check_json
 from ranksieve.rankers.libraries.per_feature import cut_table, groups, reduce_values
 from ranksieve.rankers.libraries.rounding import FLOAT32_ROUNDING
 from ranksieve.rankers.libraries.trial import trust_model, try_model
-from ranksieve.sums.chunks import vary_within_queries
+from ranksieve.sums.varying import vary_within_queries
 from ranksieve.threads import openmp_thread_count
 
 

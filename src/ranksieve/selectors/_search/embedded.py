@@ -90,8 +90,8 @@ class EmbeddedSelector(Predictor, RankSelector):
         """Order features by the sizes of their weights, as :meth:`_select_by_weights` does."""
         largest = sizes.max() or 1.0
         keys = -nearness.round(_DIGITS), -(sizes / largest).round(_DIGITS), sizes == 0, ~varies
-        worthy = sizes > 0 if self.n_features_to_select is None else None
-        return choices.in_order(np.lexsort(keys).tolist(), worthy)
+        wanted = sizes > 0 if self.n_features_to_select is None else None
+        return choices.in_order(np.lexsort(keys).tolist(), wanted)
 
 
 def relative_sizes(slopes: np.ndarray) -> np.ndarray:

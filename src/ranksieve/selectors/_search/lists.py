@@ -14,8 +14,8 @@ from ranksieve.parameters import FeatureCount, Seed
 from ranksieve.progress import track
 from ranksieve.rankers.registry import make_ranker
 from ranksieve.registry import Method
+from ranksieve.selectors._search.filters import scored_steps
 from ranksieve.selectors._search.held_out import HeldOutSelector
-from ranksieve.selectors._search.paths import scored_steps
 from ranksieve.selectors.registry import SELECTORS, make_method
 
 _MEMBERS = """

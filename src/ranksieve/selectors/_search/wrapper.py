@@ -23,15 +23,9 @@ from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, FeatureCount, NotNegative, Seed, Ties
 from ranksieve.rankers import RankRLS, as_ranker
 from ranksieve.rankers.base import Ranker, is_repeatable
-from ranksieve.selectors._search.folds import (
-    Checkpoint,
-    Fold,
-    FoldValues,
-    QueryPart,
-    make_folds,
-)
-from ranksieve.selectors._search.held_out import HeldOutSelector
-from ranksieve.sums.chunks import varying_columns
+from ranksieve.selectors._search.held_out import Fold, HeldOutSelector, QueryPart, make_folds
+from ranksieve.selectors._search.subset_values import Checkpoint, HeldOutValues
+from ranksieve.sums.varying import varying_columns
 
 
 @dataclass(eq=False, repr=False)
@@ -128,7 +122,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
 
     def _held_out(
         self, data: RankingData, folds: list[Fold], ranker: Ranker, n_judged: int | None = None
-    ) -> FoldValues:
+    ) -> HeldOutValues:
         """Make the evaluation of subsets; only the first ``n_judged`` folds are evaluated."""
         measure = parse_measure(self.measure)
         search = {}
@@ -144,7 +138,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
         n_queries += [0] * (len(folds) - len(n_queries))
         known = Checkpoint(self.checkpoint, search, n_queries)
         convention = get_convention(self.convention, self.ties)
-        return FoldValues(ranker, folds, measure, convention, known)
+        return HeldOutValues(ranker, folds, measure, convention, known)
 
     def _search_settings(self) -> dict[str, str]:
         """Settings that results depend on, besides data, ranker and measure."""

@@ -14,7 +14,7 @@ from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, NotNegative, Positive
 from ranksieve.registry import Method
 from ranksieve.selectors._search.embedded import EmbeddedSelector
-from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice
+from ranksieve.selectors._search.filters import ImportanceChoice, SimilarityChoice
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 from ranksieve.solvers.ranksvm.penalties import Weighted
 from ranksieve.solvers.ranksvm.sparse_newton import SparseNewton

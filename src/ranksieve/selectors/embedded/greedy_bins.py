@@ -25,11 +25,11 @@ from ranksieve.rankers.adapter import untrained_ranker
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
 from ranksieve.registry.foreign import row_weights
-from ranksieve.selectors._search.folds import in_parallel
 from ranksieve.selectors._search.held_out import counted_queries
 from ranksieve.selectors._search.leave_query_out import LeaveQueryOutSelector, group_products
 from ranksieve.selectors._search.paths import Fit, expand_groups, path_steps
 from ranksieve.selectors._search.searches import Bounds, forward
+from ranksieve.selectors._search.subset_values import in_parallel
 from ranksieve.solvers.rankrls.binned import BinnedRows, Bins, bins_of, make_bins
 from ranksieve.solvers.rankrls.groups import GroupModel
 from ranksieve.splits import query_parts

@@ -15,8 +15,8 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.embedded import EmbeddedSelector
 from ranksieve.selectors._search.paths import Step
 from ranksieve.sums.checks import weight_of_rows
-from ranksieve.sums.grades import varying_features
 from ranksieve.sums.gram import centered_gram
+from ranksieve.sums.varying import varying_features
 
 _LEAST = np.finfo(float).tiny  # smallest RSS whose logarithm is taken
 _DEPENDENT = 1e-10  # fraction of variance below which others explain a feature completely

@@ -14,9 +14,8 @@ from ranksieve.base import Choices, PerFeature, RankSelector
 from ranksieve.engine import Source
 from ranksieve.parameters import FeatureCount, Seed, Share
 from ranksieve.registry import Method
-from ranksieve.selectors._search.filter import ImportanceChoice, ImportanceFilter
+from ranksieve.selectors._search.filters import ImportanceChoice, ImportanceFilter, best_first
 from ranksieve.selectors._search.held_out import HeldOutSelector, counted_queries, hold_out
-from ranksieve.selectors._search.paths import best_first
 from ranksieve.sums.densities import Densities, Part, map_densities
 from ranksieve.sums.grades import grades_of
 from ranksieve.sums.importance import Importance

@@ -16,16 +16,17 @@ from ranksieve.base import PerFeature
 from ranksieve.data import DataError
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, NotNegative, Seed, Weight
 from ranksieve.registry import Method
-from ranksieve.selectors._search.bisecting_kmeans import SAME_ROW, bisecting_kmeans
 from ranksieve.selectors._search.clustering import (
     DECIMALS,
+    SAME_ROW,
     ClusterFilter,
     Clustering,
     best_by_silhouette,
+    bisecting_kmeans,
     cluster_counts,
     dense_ranks,
 )
-from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice
+from ranksieve.selectors._search.filters import ImportanceChoice, SimilarityChoice
 from ranksieve.sums.importance import Importance
 from ranksieve.sums.similarity import Similarity
 

@@ -17,7 +17,7 @@ from ranksieve.selectors._search.clustering import (
     best_by_silhouette,
     cluster_counts,
 )
-from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice
+from ranksieve.selectors._search.filters import ImportanceChoice, SimilarityChoice
 from ranksieve.sums.importance import Importance
 from ranksieve.sums.similarity import Similarity
 

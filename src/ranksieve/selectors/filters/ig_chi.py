@@ -13,7 +13,7 @@ from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.engine.memo import shared
 from ranksieve.parameters import AtLeastTwo, FeatureCount
 from ranksieve.registry import Method
-from ranksieve.selectors._search.paths import best_first
+from ranksieve.selectors._search.filters import best_first
 from ranksieve.sums.grades import Classes, Totals, frequency_edges, grades_of, totals
 
 _PARAMETERS = """

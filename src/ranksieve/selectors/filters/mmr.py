@@ -11,8 +11,14 @@ import numpy as np
 from ranksieve.base import Choices
 from ranksieve.parameters import FeatureCount, Weight
 from ranksieve.registry import Method
-from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice, SimilarityFilter
-from ranksieve.selectors._search.paths import Step, choose_in_turn, scored_steps
+from ranksieve.selectors._search.filters import (
+    ImportanceChoice,
+    SimilarityChoice,
+    SimilarityFilter,
+    choose_in_turn,
+    scored_steps,
+)
+from ranksieve.selectors._search.paths import Step
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import Similarity
 

@@ -47,7 +47,7 @@ class Energies:
         self.products, self.lam, self.workers, self.sign = products, lam, workers, sign
         self.known: dict[Subset, float] = {}  # each subset is trained once
 
-    def of(self, subsets: Sequence[Subset]) -> list[float]:
+    def measure(self, subsets: Sequence[Subset]) -> list[float]:
         """Energies of subsets with ascending features; new subsets are computed in one round."""
         new = [subset for subset in dict.fromkeys(subsets) if subset not in self.known]
         if new:
@@ -191,7 +191,7 @@ class SimulatedAnnealing(SubsetSelector):
         others = sorted(order[free.k :].tolist())
 
         def energies_of(subsets: Sequence[Subset]) -> list[float]:
-            return energies.of([tuple(sorted((*free.start, *subset))) for subset in subsets])
+            return energies.measure([tuple(sorted((*free.start, *subset))) for subset in subsets])
 
         [energy] = energies_of([current])
         lowest = energy

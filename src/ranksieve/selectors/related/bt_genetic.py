@@ -32,8 +32,8 @@ from ranksieve.selectors.related.subsets import (
 )
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, shares
 from ranksieve.sums.densities import Part
-from ranksieve.sums.grades import varying_features
 from ranksieve.sums.held_out import Measured, check_any_value, orient
+from ranksieve.sums.varying import varying_features
 
 Features = tuple[int, ...]
 TrialFunction = Callable[[Features], "TreeTrial"]

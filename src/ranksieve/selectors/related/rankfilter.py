@@ -17,7 +17,7 @@ from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.parameters import Count, FeatureCount, Seed
 from ranksieve.registry import Method
-from ranksieve.selectors._search.paths import best_first
+from ranksieve.selectors._search.filters import best_first
 from ranksieve.sums.chunks import CHUNK, chunks, weights_of
 
 _PARAMETERS = """

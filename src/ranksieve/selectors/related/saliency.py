@@ -19,7 +19,7 @@ from ranksieve.selectors.filters.hcas import cut, dissimilarity, link
 from ranksieve.solvers.gradient.networks import ACTIVATIONS, Weights
 from ranksieve.sums.checks import weight_of_rows
 from ranksieve.sums.chunks import CHUNK, chunks, row_weights_of, weights_of
-from ranksieve.sums.grades import varying_features
+from ranksieve.sums.varying import varying_features
 
 _RANKERS = {"ranknet": RankNet, "listnet": ListNet, "listmle": ListMLE}
 

@@ -16,10 +16,10 @@ from ranksieve.parameters import Count, FeatureCount, Share
 from ranksieve.progress import track
 from ranksieve.rankers.libraries.lightgbm import check_for_lightgbm
 from ranksieve.registry import Method
-from ranksieve.selectors._search.paths import scored_steps
+from ranksieve.selectors._search.filters import scored_steps
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
 from ranksieve.significance import holm
-from ranksieve.sums.grades import varying_features
+from ranksieve.sums.varying import varying_features
 
 _ACCEPTED, _TENTATIVE, _REJECTED = 0, 1, 2
 
@@ -135,8 +135,8 @@ class Boruta(TreeSelector):
         self.accepted_, self.tentative_, self.rejected_ = (
             np.flatnonzero(verdict == state) for state in (_ACCEPTED, _TENTATIVE, _REJECTED)
         )
-        worthy = verdict == _ACCEPTED if self.n_features_to_select is None else None
-        chosen = choices.in_order(choices.features_of(order.tolist()), worthy)
+        wanted = verdict == _ACCEPTED if self.n_features_to_select is None else None
+        chosen = choices.in_order(choices.features_of(order.tolist()), wanted)
         return self._record_path(scored_steps(chosen, self.hits_ / max(1, self.n_rounds_)))
 
     def _run(

@@ -13,12 +13,12 @@ from ranksieve.engine import Source
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, NotNegative, Positive, Seed
 from ranksieve.rankers import LambdaMART
 from ranksieve.registry import Method
-from ranksieve.selectors._search.filter import SimilarityChoice, SimilarityFilter
-from ranksieve.selectors._search.paths import Step, best_sum_first
+from ranksieve.selectors._search.filters import SimilarityChoice, SimilarityFilter, best_sum_first
+from ranksieve.selectors._search.paths import Step
 from ranksieve.selectors.filters.gas import GAS
-from ranksieve.sums.grades import varying_features
 from ranksieve.sums.importance import Quality
 from ranksieve.sums.similarity import Similarity
+from ranksieve.sums.varying import varying_features
 
 TREE_GRID: dict[str, Any] = {"n_estimators": (50, 200), "num_leaves": (5, 10, 31)}
 

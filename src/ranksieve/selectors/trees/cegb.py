@@ -25,9 +25,9 @@ from ranksieve.rankers.libraries.lightgbm import (
     train,
 )
 from ranksieve.registry import Method
-from ranksieve.selectors._search.paths import scored_steps, spread_steps
+from ranksieve.selectors._search.filters import scored_steps, spread_steps
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
-from ranksieve.sums.grades import varying_features
+from ranksieve.sums.varying import varying_features
 from ranksieve.threads import limit_threads_for
 
 # Tradeoffs relative to the gain of the first split. Below, most features are used; at 1, rounding

@@ -13,10 +13,10 @@ from ranksieve.engine import Source
 from ranksieve.rankers.adapter import RankerAdapter, untrained_ranker
 from ranksieve.rankers.base import Ranker, is_repeatable
 from ranksieve.registry import Method
+from ranksieve.selectors._search.filters import best_sum_first
 from ranksieve.selectors._search.importances import shap_within_queries
-from ranksieve.selectors._search.paths import best_sum_first
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
-from ranksieve.sums.grades import varying_features
+from ranksieve.sums.varying import varying_features
 
 
 @dataclass(eq=False, repr=False)

@@ -15,16 +15,15 @@ from ranksieve.base import Choices
 from ranksieve.choosing import first_of_best
 from ranksieve.data import RankingData
 from ranksieve.engine import Source, in_memory
-from ranksieve.metrics import Measure, evaluate, mean_of_defined, parse_measure
+from ranksieve.metrics import Measure, get_convention, mean_of_defined, parse_measure
 from ranksieve.parameters import ConventionChoice
 from ranksieve.rankers import LambdaMART
 from ranksieve.registry import Method
-from ranksieve.selectors._search.folds import Fold, QueryPart, make_folds
-from ranksieve.selectors._search.held_out import counted_queries
+from ranksieve.selectors._search.held_out import Fold, QueryPart, counted_queries, make_folds
 from ranksieve.selectors._search.lists import ListMember, ListsSelector
-from ranksieve.sums.chunks import vary_within_queries
-from ranksieve.sums.grades import varying_features
+from ranksieve.selectors._search.subset_values import HeldOutValues
 from ranksieve.sums.held_out import orient
+from ranksieve.sums.varying import vary_within_queries, varying_features
 
 _SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  # of the trees, to compare numbers of them
 
@@ -130,14 +129,8 @@ class SizedTrees(ListsSelector):
         data, n, varies = in_memory(source), choices.n_features, varying_features(source)
         data.check_finite()
         ranker, numbers = self._trees(), self._leaves()
-        judges = held_out.get("eval_set")
-        if judges is None:
-            folds = self._halves(data)
-        else:
-            folds = [Fold(QueryPart(data), QueryPart(in_memory(judges)))]
-        self.sizes_ = [
-            size for leaves in numbers for size in self._compare_numbers(ranker, leaves, folds)
-        ]
+        folds = self._folds(data, held_out.get("eval_set"))
+        self.sizes_ = self._compare_sizes(ranker, numbers, folds) if folds else []
         self.size_ = TreeSize(ranker.num_leaves, ranker.n_estimators, float("nan"))
         if self.sizes_:
             values = np.array([one.value for one in self.sizes_])
@@ -180,38 +173,37 @@ class SizedTrees(ListsSelector):
             raise ValueError(f"leaves should be whole numbers from 2 on, got {self.leaves!r:.60}")
         return sorted({int(n) for n in numbers})
 
-    def _halves(self, data: RankingData) -> list[Fold]:
+    def _folds(self, data: RankingData, eval_set: Source | None) -> list[Fold]:
         """Both ways to train on one half and rank the other; none if a half teaches nothing."""
+        if eval_set is not None:
+            return [Fold(QueryPart(data), QueryPart(in_memory(eval_set)))]
         if len(counted_queries(data)) < 2:
             return []
         folds = make_folds(data, 2, self.random_state)
         labels_differ = vary_within_queries(data.y, data.query_ptr)
         return folds if all(labels_differ[fold.train.positions].any() for fold in folds) else []
 
-    def _compare_numbers(
-        self, ranker: LambdaMART, leaves: int, folds: list[Fold]
-    ) -> Iterator[TreeSize]:
-        """Trees of a number of leaves, few to many."""
-        measure = parse_measure(self.measure)
+    def _compare_sizes(
+        self, ranker: LambdaMART, leaves: list[int], folds: list[Fold]
+    ) -> list[TreeSize]:
+        """For each number of leaves, few to many trees."""
+        measure, convention = parse_measure(self.measure), get_convention(self.convention)
+        compared = HeldOutValues(ranker, folds, measure, convention)
         numbers = sorted({int(np.ceil(share * ranker.n_estimators)) for share in _SHARES})
-        values: list[list[np.ndarray]] = []
-        weights = []
-        for fold in folds:
-            trained = _resize(ranker, leaves, ranker.n_estimators).fit(fold.train.take())
-            test = fold.test.take()
-            values.append([])
-            for number in numbers:
-                trained.best_iteration_ = number
-                scores = trained.predict(test)
-                judged = evaluate(test.y, scores, test.qid, [measure], self.convention)
-                values[-1].append(judged.per_query[measure.name])
-            given = test.query_weights
-            weights.append(np.ones(test.n_queries) if given is None else given)
-        if folds:
-            together = np.concatenate(weights)
-            means = [mean_of_defined(row, together) for row in np.hstack(values)]
-            for number, mean in zip(numbers, means, strict=True):
-                yield TreeSize(leaves, number, mean)
+        sizes = []
+        for n_leaves in leaves:
+            values: list[list[np.ndarray]] = []
+            for position, fold in enumerate(folds):
+                trained = _resize(ranker, n_leaves, ranker.n_estimators).fit(fold.train.take())
+                test = fold.test.take()
+                values.append([])
+                for number in numbers:
+                    trained.best_iteration_ = number
+                    values[-1].append(compared.judge(trained.predict(test), position))
+            for number, row in zip(numbers, np.hstack(values), strict=True):
+                mean = mean_of_defined(np.where(compared.is_defined, row, np.nan), compared.weights)
+                sizes.append(TreeSize(n_leaves, number, mean))
+        return sizes
 
 
 def _resize(ranker: LambdaMART, leaves: int, trees: int) -> LambdaMART:

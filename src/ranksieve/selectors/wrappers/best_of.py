@@ -10,19 +10,19 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from ranksieve.base import Choices
-from ranksieve.data import RankingData
 from ranksieve.engine import Source, in_memory
-from ranksieve.metrics import Measure, evaluate, parse_measure
+from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Share
 from ranksieve.rankers import LambdaMART
 from ranksieve.rankers.adapter import untrained_ranker
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
-from ranksieve.selectors._search.folds import hold_out_fraction
-from ranksieve.selectors._search.lists import ListMember, ListsSelector, RankedList
+from ranksieve.selectors._search.held_out import Fold, QueryPart, hold_out_fraction
+from ranksieve.selectors._search.lists import ListMember, ListsSelector
+from ranksieve.selectors._search.subset_values import HeldOutValues
 from ranksieve.significance.samples import Sample
-from ranksieve.sums.grades import varying_features
-from ranksieve.sums.held_out import check_any_value
+from ranksieve.sums.held_out import orient
+from ranksieve.sums.varying import varying_features
 
 # The default selectors, with parameters with which each takes a few trainings.
 _DEFAULTS = {
@@ -121,19 +121,16 @@ class BestOf(ListsSelector):
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         sizes = self._sizes(choices.n_features)  # before the long search
         n, varies = choices.n_features, varying_features(source)
-        train, judges = self._parts(source, held_out.get("eval_set"))
-        self.lists_ = self._lists(list(self._members()), train, choices, n, held_out)
-        measure = parse_measure(self.measure)
-        self.values_ = np.array(
-            [self._judge(ranked, sizes, train, judges, measure) for ranked in self.lists_]
-        )
-        defined = ~np.isnan(self.values_[0])
-        check_any_value(float(defined.sum()))
-        weights = judges.query_weights
-        if weights is not None:
-            weights = weights[defined]
-        sign = 1.0 if measure.greater_is_better else -1.0
-        best = _winner(sign * self.values_[:, defined], weights)
+        fold = self._fold(source, held_out.get("eval_set"))
+        measure, convention = parse_measure(self.measure), get_convention(self.convention)
+        compared = HeldOutValues(self._judging_ranker(), [fold], measure, convention)
+        self.lists_ = self._lists(list(self._members()), fold.train.take(), choices, n, held_out)
+        subsets = [[ranked.features[:size] for size in sizes] for ranked in self.lists_]
+        self.values_ = np.array([np.mean(compared.values(of_list), axis=0) for of_list in subsets])
+        defined, is_weighted = compared.is_defined, fold.test.data.query_weights is not None
+        values = orient(self.values_[:, defined], measure)
+        best = _winner(values, compared.weights[defined] if is_weighted else None)
+        self.values_[:, ~defined] = np.nan
         self.best_ = self.lists_[best].name
         return self._follow(self.lists_[best].features, varies, choices)
 
@@ -148,13 +145,12 @@ class BestOf(ListsSelector):
         """Untrained ranker that evaluates lists."""
         return LambdaMART(num_leaves=15) if self.ranker is None else untrained_ranker(self.ranker)
 
-    def _parts(self, source: Source, eval_set: Source | None) -> tuple[RankingData, RankingData]:
+    def _fold(self, source: Source, eval_set: Source | None) -> Fold:
         """Training queries, and held-out queries."""
         data = in_memory(source)
         if eval_set is not None:
-            return data, in_memory(eval_set)
-        train, judges = hold_out_fraction(data, self.validation_fraction, self.random_state)
-        return train.take(), judges.take()
+            return Fold(QueryPart(data), QueryPart(in_memory(eval_set)))
+        return hold_out_fraction(data, self.validation_fraction, self.random_state)
 
     def _sizes(self, n_features: int) -> list[int]:
         """Numbers of features with which lists are evaluated, ascending."""
@@ -162,24 +158,6 @@ class BestOf(ListsSelector):
         if not sizes or not all(isinstance(size, Integral) and int(size) >= 1 for size in sizes):
             raise ValueError(f"sizes must be whole numbers of at least 1, got {self.sizes!r:.60}")
         return sorted({min(int(size), n_features) for size in sizes})
-
-    def _judge(
-        self,
-        ranked: RankedList,
-        sizes: list[int],
-        train: RankingData,
-        judges: RankingData,
-        measure: Measure,
-    ) -> np.ndarray:
-        """Value of each held-out query, averaged over models of the first features of a list."""
-        found = []
-        for size in sizes:
-            columns = sorted(ranked.features[:size])
-            ranker = self._judging_ranker()._for_features(columns, train.n_features)
-            scores = ranker.fit(train.take_features(columns)).predict(judges.take_features(columns))
-            values = evaluate(judges.y, scores, judges.qid, [measure], self.convention).per_query
-            found.append(values[measure.name])
-        return np.mean(found, axis=0)
 
 
 def _winner(values: np.ndarray, weights: np.ndarray | None) -> int:

@@ -13,7 +13,7 @@ from ranksieve.engine import Source
 from ranksieve.parameters import Count
 from ranksieve.registry import Method
 from ranksieve.selectors._search.lists import ListsSelector
-from ranksieve.sums.grades import varying_features
+from ranksieve.sums.varying import varying_features
 
 
 @dataclass(eq=False, repr=False)

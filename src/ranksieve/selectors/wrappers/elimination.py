@@ -17,9 +17,10 @@ from ranksieve.parameters import FeatureCount
 from ranksieve.progress import track
 from ranksieve.rankers.base import Ranker, Refits
 from ranksieve.registry import Method
-from ranksieve.selectors._search.folds import Fold, FoldValues, QueryPart, in_parallel
+from ranksieve.selectors._search.held_out import Fold, QueryPart
 from ranksieve.selectors._search.importances import Kind, importances
 from ranksieve.selectors._search.paths import MeasuredFit, Step, best_fit, standard_error
+from ranksieve.selectors._search.subset_values import HeldOutValues, in_parallel
 from ranksieve.selectors._search.wrapper import WrapperSelector, varying_groups
 from ranksieve.sums.held_out import orient
 
@@ -124,15 +125,16 @@ class EliminationSelector(WrapperSelector):
     def _search(
         self, data: RankingData, given: Fold | None, ranker: Ranker, choices: Choices
     ) -> list[int]:
-        course = Course(choices, varying_groups(data, choices), self._sizes(choices))
+        varies, sizes = varying_groups(data, choices), self._sizes(choices)
         folds = self._folds(data, given) if self._by_value else []
         # Last comes the elimination on all data, whose values are not needed.
         whole = given or Fold(QueryPart(data), QueryPart(data))
         held_out = self._held_out(data, [*folds, whole], ranker, len(folds))
-        advance = track("Trainings", (len(folds) + 1) * len(course.sizes) - 1)
+        advance = track("Trainings", (len(folds) + 1) * len(sizes) - 1)
 
         def run(fold: int) -> Elimination:
-            return course.run(Trainings(self, held_out, fold, fold < len(folds), advance))
+            trainings = Trainings(self, held_out, fold, fold < len(folds), advance)
+            return eliminate(choices, varies, sizes, trainings)
 
         final = run(len(folds))
         self.fits_: list[MeasuredFit] = []
@@ -193,40 +195,40 @@ class EliminationSelector(WrapperSelector):
         return self._record_path(steps)
 
 
-class Course(NamedTuple):
-    """Course of an elimination, which is the same for all folds."""
+def eliminate(
+    choices: Choices, varies: np.ndarray, sizes: Sequence[int], trainings: Trainings
+) -> Elimination:
+    """Eliminate groups by the importances of their features.
 
-    choices: Choices
-    varies: np.ndarray  # (groups,): groups that are constant within every query are removed first
-    sizes: list[int]  # numbers of groups, from all to the fewest
+    ``sizes`` are the numbers of groups, from all to the fewest. Groups that are constant within
+    every query are removed first: ``varies`` (groups,) is False for them.
+    """
+    start, features_of = choices.start, choices.features_of
+    left, removed = list(range(choices.n_groups)), []
+    values = {}
 
-    def run(self, trainings: Trainings) -> Elimination:
-        """Eliminate groups by the importances of their features."""
-        start, features_of = self.choices.start, self.choices.features_of
-        left, removed = list(range(self.choices.n_groups)), []
-        values = {}
-        for size, smaller in pairwise(self.sizes):
-            features = tuple(sorted(features_of(left)))
-            found, values[size] = trainings(features)
-            importance = dict(zip(features, found.tolist(), strict=True))
-            totals = {group: sum(importance[f] for f in features_of([group])) for group in left}
-            for _ in range(size - smaller):
-                removed.append(self._least(left, totals))
-                left.remove(removed[-1])
-        # At the last size nothing is removed, so only the values need a training.
-        values[len(left)] = np.empty(0)
-        if trainings.is_judged:
-            values[len(left)] = trainings(tuple(sorted(features_of(left))))[1]
-        stays = [*start, *(group for group in left if group not in start)]
-        return Elimination((*stays, *reversed(removed)), values)
-
-    def _least(self, left: list[int], totals: dict[int, float]) -> int:
+    def least(totals: dict[int, float]) -> int:
         """The group to remove next: the last of those that are equal up to rounding."""
-        eligible = [group for group in left if group not in self.choices.start]
-        eligible = [group for group in eligible if not self.varies[group]] or eligible
+        eligible = [group for group in left if group not in start]
+        eligible = [group for group in eligible if not varies[group]] or eligible
         margin = _ROUNDING * max(abs(totals[group]) for group in left)
         limit = min(totals[group] for group in eligible) + margin
         return max(group for group in eligible if totals[group] <= limit)
+
+    for size, smaller in pairwise(sizes):
+        features = tuple(sorted(features_of(left)))
+        found, values[size] = trainings(features)
+        importance = dict(zip(features, found.tolist(), strict=True))
+        totals = {group: sum(importance[f] for f in features_of([group])) for group in left}
+        for _ in range(size - smaller):
+            removed.append(least(totals))
+            left.remove(removed[-1])
+    # At the last size nothing is removed, so only the values need a training.
+    values[len(left)] = np.empty(0)
+    if trainings.is_judged:
+        values[len(left)] = trainings(tuple(sorted(features_of(left))))[1]
+    stays = [*start, *(group for group in left if group not in start)]
+    return Elimination((*stays, *reversed(removed)), values)
 
 
 class Trainings:
@@ -239,7 +241,7 @@ class Trainings:
     def __init__(
         self,
         selector: EliminationSelector,
-        held_out: FoldValues,
+        held_out: HeldOutValues,
         number: int,
         is_judged: bool,
         advance: Callable[[int], None],

@@ -25,7 +25,7 @@ from ranksieve.selectors.wrappers.fs_bfs_search import (
     BestFirstSearch,
     CombinationTrials,
     Node,
-    Promise,
+    PartialCorrelations,
 )
 from ranksieve.sums.checks import weight_of_rows
 from ranksieve.sums.gram import GramSums, centered_gram
@@ -202,8 +202,8 @@ class FSBFS(RankSelector):
         with engine_of(source).start(CombinationTrials, *parameters) as workers:
             steps = self.n_steps, self.tol, self.max_changes
             ascent = Ascent(workers, sums.n_queries, units, *steps)
-            promise = Promise(gram, varies, values.max(axis=0))
-            search = BestFirstSearch(ascent, _singles(values, units, varies), promise, self)
+            correlations = PartialCorrelations(gram, varies, values.max(axis=0))
+            search = BestFirstSearch(ascent, _singles(values, units, varies), correlations, self)
             found = self._search(search, choices.k, [f for f in choices.start if varies[f]])
         self.n_evaluations_, self.n_rounds_ = len(search.measured), ascent.n_rounds
         self.scores_ = orient(values.max(axis=0), measure)

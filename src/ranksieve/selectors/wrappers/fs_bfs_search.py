@@ -103,9 +103,9 @@ class Ascent:
         subset is not confirmed.
         """
         reached: Node | None = None
-        before, hopeful = node.values[-2], list(node.members)
+        before, still_gaining = node.values[-2], list(node.members)
         for changes_left in range(self.max_changes, -1, -1):
-            tried = hopeful if changes_left else []
+            tried = still_gaining if changes_left else []
             value, weights, values = self._search(node, tried)
             if not self.is_gain(value, before):
                 break
@@ -117,7 +117,7 @@ class Ascent:
             at = node.members.index(tried[best])
             changed = (*node.weights[:at], weights[best], *node.weights[at + 1 :])
             node, before = reached._replace(weights=changed), value
-            hopeful = [tried[n] for n in gains if n != best]
+            still_gaining = [tried[n] for n in gains if n != best]
         return reached
 
     def _search(
@@ -147,10 +147,10 @@ class Ascent:
         return np.concatenate([up, -up])
 
 
-class Promise:
-    """Chooses which features to try first with a subset, by correlations alone.
+class PartialCorrelations:
+    """Correlations within queries, which choose the features to try first with a subset.
 
-    The promise of a feature is the absolute partial correlation of feature and label given the
+    Tried first are features with a large absolute partial correlation with the label given the
     subset's new feature, all centered within each query: high for features that correlate with the
     label, low for those that add little to the subset.
 
@@ -175,15 +175,15 @@ class Promise:
         features = self.different(remaining[~self._same[remaining][:, node.members].any(axis=1)])
         if most is None or len(features) <= most:
             return features.tolist()
-        promise = self._promise(node)[features].round(9)
-        return np.sort(features[np.argsort(-promise, kind="stable")[:most]]).tolist()
+        size = self._with_label(node)[features].round(9)
+        return np.sort(features[np.argsort(-size, kind="stable")[:most]]).tolist()
 
     def different(self, features: np.ndarray) -> np.ndarray:
         """Features, ascending, without those that are multiples of an earlier one."""
         same = self._same[np.ix_(features, features)]
         return features[~np.tril(same, -1).any(axis=1)]
 
-    def _promise(self, node: Node) -> np.ndarray:
+    def _with_label(self, node: Node) -> np.ndarray:
         members = list(node.members)
         weights = np.array(node.weights) * self._spread[members]
         deviation = np.sqrt(max(weights @ self._alike[np.ix_(members, members)] @ weights, 1e-300))
@@ -201,9 +201,13 @@ class BestFirstSearch:
     """
 
     def __init__(
-        self, ascent: Ascent, singles: Iterable[Node], promise: Promise, limits: Any
+        self,
+        ascent: Ascent,
+        singles: Iterable[Node],
+        correlations: PartialCorrelations,
+        limits: Any,
     ) -> None:
-        self.ascent, self.promise, self.limits = ascent, promise, limits
+        self.ascent, self.correlations, self.limits = ascent, correlations, limits
         # Every subset that was measured; None if its last feature is not a gain.
         self.measured: dict[frozenset[int], Node | None]
         self.measured = {frozenset(node.members): node for node in singles}
@@ -223,7 +227,7 @@ class BestFirstSearch:
             front = self._singles(remaining)
 
     def _singles(self, remaining: np.ndarray) -> dict[frozenset[int], Node]:
-        singles = [frozenset([f]) for f in self.promise.different(remaining).tolist()]
+        singles = [frozenset([f]) for f in self.correlations.different(remaining).tolist()]
         return {single: node for single in singles if (node := self.measured[single])}
 
     def _start_node(self, start: Sequence[int]) -> dict[frozenset[int], Node]:
@@ -269,7 +273,7 @@ class BestFirstSearch:
         """Subsets with one more feature that are a gain."""
         if self.limits.max_size is not None and len(members) >= self.limits.max_size:
             return {}
-        candidates = self.promise.candidates(node, remaining, self.limits.max_candidates)
+        candidates = self.correlations.candidates(node, remaining, self.limits.max_candidates)
         new = [f for f in candidates if members | {f} not in self.measured]
         if new:
             for feature, extended in zip(new, self.ascent.extend(node, new), strict=True):

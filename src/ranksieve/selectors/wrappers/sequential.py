@@ -14,9 +14,10 @@ from ranksieve.data import RankingData
 from ranksieve.parameters import Count
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
-from ranksieve.selectors._search.folds import Fold, FoldValues
+from ranksieve.selectors._search.held_out import Fold
 from ranksieve.selectors._search.paths import Fit, MeasuredFit, Step, best_fit
 from ranksieve.selectors._search.searches import Bounds, backward, floating, forward
+from ranksieve.selectors._search.subset_values import HeldOutValues
 from ranksieve.selectors._search.wrapper import WrapperSelector, varying_groups
 from ranksieve.sums.held_out import orient
 
@@ -186,7 +187,7 @@ def _by_importance(fit: Fit, model: SubsetModel) -> Fit:
 class SubsetModel:
     """A subset of groups of features, for :mod:`ranksieve.selectors._search.searches`."""
 
-    def __init__(self, held_out: FoldValues, choices: Choices) -> None:
+    def __init__(self, held_out: HeldOutValues, choices: Choices) -> None:
         self.held_out = held_out
         self.choices = choices
         self.weights = held_out.weights

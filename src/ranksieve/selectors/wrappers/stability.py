@@ -18,16 +18,15 @@ from ranksieve.engine import Source, in_memory
 from ranksieve.parameters import Count, FeatureCount, Seed, Weight
 from ranksieve.progress import track
 from ranksieve.registry import Method
-from ranksieve.selectors._search.filter import SimilarityChoice
-from ranksieve.selectors._search.folds import in_parallel
+from ranksieve.selectors._search.filters import SimilarityChoice, scored_steps
 from ranksieve.selectors._search.held_out import counted_queries
-from ranksieve.selectors._search.paths import scored_steps
+from ranksieve.selectors._search.subset_values import in_parallel
 from ranksieve.selectors._search.wrapper import varying_groups
 from ranksieve.selectors.registry import SELECTORS, make_method
 from ranksieve.significance import false_selections_bound, near_copies, selection_probabilities
 from ranksieve.splits import complementary_halves
-from ranksieve.sums.chunks import vary_within_queries
 from ranksieve.sums.similarity import Similarity
+from ranksieve.sums.varying import vary_within_queries
 
 Threshold = Annotated[float, Interval(Real, 0.5, 1, closed="right")]
 
@@ -182,8 +181,8 @@ class StabilitySelector(RankSelector):
         together = selection_probabilities(groups, choices.n_groups)
         order = np.lexsort((ranks, -together, ~varies))
         kept = self.probabilities_ >= self.threshold
-        worthy = kept if self.n_features_to_select is None else None
-        chosen = choices.in_order(choices.features_of(order.tolist()), worthy)
+        wanted = kept if self.n_features_to_select is None else None
+        chosen = choices.in_order(choices.features_of(order.tolist()), wanted)
         return self._record_path(scored_steps(chosen, self.scores_))
 
     def _select_on_halves(self, data: RankingData, inner: RankSelector) -> list[list[int]]:

@@ -11,8 +11,9 @@ from ranksieve.data import Block
 from ranksieve.engine import Workers
 from ranksieve.metrics import Convention, Measure
 from ranksieve.solvers.gradient.losses import LOSSES
-from ranksieve.sums.chunks import count_varying, row_weights_of, weights_of
+from ranksieve.sums.chunks import row_weights_of, weights_of
 from ranksieve.sums.held_out import Measured, linear_scores
+from ranksieve.sums.varying import count_varying
 
 Weights = list[np.ndarray]
 """Weights of a linear model: [coef (features,)]; of a network: [inner (features, hidden), bias

@@ -26,7 +26,8 @@ from ranksieve.engine import (
     starts_over,
 )
 from ranksieve.solvers.ranksvm.losses import SquaredHinge, float_parts
-from ranksieve.sums.chunks import CHUNK, chunks, count_varying
+from ranksieve.sums.chunks import CHUNK, chunks
+from ranksieve.sums.varying import count_varying
 from ranksieve.threads import limit_blas_threads
 
 P = ParamSpec("P")

@@ -1,20 +1,16 @@
-"""Folds, values of subsets on held-out queries, and a file of them to resume a long search from."""
+"""Values of subsets of features on held-out queries, and a file of them to resume a search from."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ranksieve.base.estimator import RankEstimator
-from ranksieve.data import DataError, RankingData
-from ranksieve.data.inputs import check_query_weights
 from ranksieve.engine import whole_block
 from ranksieve.io.files import check_replaceable
 from ranksieve.io.record_log import RecordLog
@@ -22,8 +18,7 @@ from ranksieve.io.records import PathLike
 from ranksieve.metrics import Convention, Measure
 from ranksieve.progress import track
 from ranksieve.rankers.base import Ranker
-from ranksieve.selectors._search.held_out import counted_queries
-from ranksieve.splits import Split, query_parts
+from ranksieve.selectors._search.held_out import Fold
 from ranksieve.sums.held_out import Measured, check_any_value
 from ranksieve.threads import are_few_rows, limit_blas_threads, limit_threads, ordered_map
 
@@ -31,119 +26,7 @@ Subset = tuple[int, ...]
 Key = tuple[int, ...]  # of a result; see Checkpoint
 
 
-@dataclass(frozen=True)
-class QueryPart:
-    """Some queries of data, as positions: rows are copied when they are taken, and not kept."""
-
-    data: RankingData
-    queries: np.ndarray | None = None  # None: all
-    without: np.ndarray | None = None  # positions of those that are not in the part after all
-
-    @property
-    def positions(self) -> np.ndarray:
-        """Positions of the queries, in order."""
-        queries = np.arange(self.data.n_queries) if self.queries is None else self.queries
-        return queries if self.without is None else queries[~np.isin(queries, self.without)]
-
-    @property
-    def n_queries(self) -> int:
-        """Number of queries."""
-        return len(self.positions)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.data.group_counts[self.positions].sum())
-
-    def take(self) -> RankingData:
-        """Return the queries as data of their own."""
-        return self.data if self.queries is None else self.data.take_queries(self.positions)
-
-
-class Fold(NamedTuple):
-    """Queries to train on, and held-out queries to evaluate on."""
-
-    train: QueryPart
-    test: QueryPart
-
-    def take(self, features: Sequence[int]) -> tuple[RankingData, RankingData]:
-        """Return training data and held-out data with some features."""
-        trains, tests = self.train.data, self.test.data
-        few = trains.take_features(list(features))
-        few_tests = few if tests is trains else tests.take_features(list(features))
-        return replace(self.train, data=few).take(), replace(self.test, data=few_tests).take()
-
-
-def make_folds(data: RankingData, cv: Any, random_state: Any) -> list[Fold]:
-    """Make folds over queries.
-
-    ``cv`` is a number of parts, each held out once; ``"leave-query-out"``; splits, whose training
-    and test queries are used; or pairs of training and test queries as 0-based positions.
-    """
-    if isinstance(cv, (str, Integral)):
-        counted = _divisible_queries(data)
-        n_queries = len(counted)
-        if cv == "leave-query-out":
-            parts = query_parts(n_queries, n_queries, shuffle=False)
-        else:
-            parts = query_parts(n_queries, min(int(cv), n_queries), random_state=random_state)
-        # Training queries are those that are not held out: a list of them for each fold would take
-        # memory in proportion to the square of the number of queries.
-        return [
-            Fold(QueryPart(data, counted, without=counted[p]), QueryPart(data, counted[p]))
-            for p in parts
-        ]
-    pairs = [_as_pair(split, data.n_queries) for split in cv]
-    if not pairs:
-        raise DataError("cv has no folds")
-    for number, (train, test) in enumerate(pairs):
-        if len(np.intersect1d(train, test)):
-            raise DataError(
-                "cv: a query is in both the training part and the held-out part of a fold"
-            )
-        for part in (train, test):
-            if len(np.unique(part)) != len(part):
-                raise DataError(f"cv: in fold {number}, a query is listed twice")
-            weights = None if data.query_weights is None else data.query_weights[part]
-            check_query_weights(weights, f"cv: in fold {number}, the weights")
-    return [Fold(QueryPart(data, train), QueryPart(data, test)) for train, test in pairs]
-
-
-def hold_out_fraction(data: RankingData, fraction: float, random_state: Any) -> Fold:
-    """Hold out a fraction of the queries, rounded up, and leave at least one to train on."""
-    counted = _divisible_queries(data)
-    n_queries = len(counted)
-    # 0.07 * 100 is a little more than 7.
-    n_held_out = min(max(1, math.ceil(round(fraction * n_queries, 9))), n_queries - 1)
-    drawn = np.random.default_rng(random_state).permutation(n_queries)[:n_held_out]
-    held_out = counted[np.sort(drawn)]
-    return Fold(QueryPart(data, counted, without=held_out), QueryPart(data, held_out))
-
-
-def _divisible_queries(data: RankingData) -> np.ndarray:
-    """Positions of the queries whose weight is not 0, of which there must be two."""
-    counted = counted_queries(data)
-    if len(counted) < 2:
-        raise DataError("cannot hold out the only query: pass an eval_set")
-    return counted
-
-
-def _as_pair(split: Any, n_queries: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positions of the training and test queries of a split or pair."""
-    try:
-        train, test = (split.train, split.test) if isinstance(split, Split) else split
-        pair = np.asarray(train), np.asarray(test)
-        if all(p.dtype.kind in "iu" and p.min() >= 0 and p.max() < n_queries for p in pair):
-            return pair
-    except (TypeError, ValueError):
-        pass
-    raise DataError(
-        "cv: a fold should be a split, or a pair of lists of training and test queries, numbered "
-        f"from 0 to {n_queries - 1}; got {split!r:.60}"
-    )
-
-
-class FoldValues:
+class HeldOutValues:
     """Values of a measure on held-out queries, for rankers trained on subsets of the features.
 
     Copies of the untrained ranker are trained, each with its own random numbers. Results are added
@@ -156,11 +39,11 @@ class FoldValues:
         folds: Sequence[Fold],
         measure: Measure,
         convention: Convention | str,
-        known: Checkpoint,
+        known: Checkpoint | None = None,
     ) -> None:
         self.ranker = ranker
         self.folds = list(folds)
-        self.known = known
+        self.known = Checkpoint() if known is None else known
         self.n_trained = 0
         self.measure = measure
         tests = (whole_block(fold.test.take().take_features([])) for fold in self.folds)
@@ -241,10 +124,13 @@ class Checkpoint(dict[Key, list[np.ndarray]]):
     """
 
     def __init__(
-        self, path: PathLike | None, search: Mapping[str, str], n_queries: Sequence[int]
+        self,
+        path: PathLike | None = None,
+        search: Mapping[str, str] | None = None,
+        n_queries: Sequence[int] = (),
     ) -> None:
         super().__init__()
-        self._log = None if path is None else _SearchLog(Path(path), search, n_queries, self)
+        self._log = None if path is None else _SearchLog(Path(path), search or {}, n_queries, self)
 
     def add(self, key: Key, arrays: Iterable[np.ndarray]) -> None:
         """Keep a result, and write it to the file."""
