@@ -145,16 +145,16 @@ class Choices:
         position_of = {f: position for position, group in enumerate(self.groups) for f in group}
         return list(dict.fromkeys(position_of[feature] for feature in features))
 
-    def in_order(self, order: Iterable[int], worthy: np.ndarray | None = None) -> list[int]:
+    def in_order(self, order: Iterable[int], wanted: np.ndarray | None = None) -> list[int]:
         """Features to select, given an order of all; a group takes the position of its first one.
 
-        Included features come first. With ``worthy``, a mask of features, the selection ends with
-        the last group that has a worthy feature, whatever ``k``.
+        Included features come first. With ``wanted``, a mask of features, the selection has the
+        groups with a wanted feature, whatever ``k``.
         """
         positions = list(dict.fromkeys([*self.start, *self.groups_of(order)]))
-        if worthy is None:
+        if wanted is None:
             return self.features_of(self.take(positions))
-        n_start, kept = len(self.start), self.any_of(worthy)
+        n_start, kept = len(self.start), self.any_of(wanted)
         others = [position for position in positions[n_start:] if kept[position]]
         return self.features_of(positions[:n_start] + others)
 
@@ -180,30 +180,29 @@ def make_choices(selector: Any, source: Source) -> Choices:
     n, counts_groups = source.n_features, selector.count == "groups"
     if counts_groups and selector.groups is None:
         raise DataError("count='groups' needs groups: pass features that are selected together")
+    choices = Choices(np.arange(n), n, None, [], n, counts_groups)
     given = selector.include, selector.exclude, selector.groups
-    listed = FeatureLists([], [], None)
     if any(part is not None for part in given):  # only then are the names needed
         listed = listed_features(*given, source.feature_names)
-    columns = np.setdiff1d(np.arange(n), listed.exclude)
-    every = Choices(columns, n, _without(listed.groups, columns), [], n, counts_groups)
-    start = every.groups_of(np.searchsorted(columns, listed.include).tolist())
-    choices = replace(every, start=start, k=_number(selector, every))
-    if not choices.fits(start):
+        columns = np.setdiff1d(choices.columns, listed.exclude)
+        choices = replace(choices, columns=columns, groups=_without(listed.groups, columns))
+        included = np.searchsorted(columns, listed.include).tolist()
+        choices = replace(choices, start=choices.groups_of(included))
+    n_choices = choices.n_groups if counts_groups else len(choices.columns)
+    choices = replace(choices, k=int(selector._number_to_select(n_choices)))
+    if choices.k > n_choices:
+        raise DataError(_too_few_features(selector, choices, n_choices))
+    if choices.start and not choices.fits(choices.start):
         raise DataError(_too_many_included(choices))
     return choices
 
 
-def _number(selector: Any, choices: Choices) -> int:
-    """Number of features or groups to select."""
-    n = choices.n_groups if choices.counts_groups else choices.n_features
-    k = int(selector._number_to_select(n))
-    if k <= n:
-        return k
+def _too_few_features(selector: Any, choices: Choices, n: int) -> str:
     problem = f"n_features_to_select={selector.n_features_to_select}, but"
     what = "groups" if choices.counts_groups else "features"
     if choices.n_features == choices.n_features_in or choices.counts_groups:
-        raise DataError(f"{problem} there are only {n} {what}")
-    raise DataError(f"{problem} only {n} of {choices.n_features_in} {what} are not excluded")
+        return f"{problem} there are only {n} {what}"
+    return f"{problem} only {n} of {choices.n_features_in} {what} are not excluded"
 
 
 def _without(groups: list[Group] | None, columns: np.ndarray) -> list[Group] | None:

@@ -24,7 +24,6 @@ from ranksieve.data.fitted import (
     treat_missing_as_in_training,
 )
 from ranksieve.data.inputs import check_query_weights, polars_to_row_order
-from ranksieve.data.missing import Missing
 from ranksieve.engine import Source, in_memory
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import evaluate
@@ -103,8 +102,24 @@ class RankEstimator(BaseEstimator):
         return super()._get_param_names()
 
     def _source(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> Source:
-        """Training data, with the weights of its queries."""
-        source = _with_sample_weight(self._open(X, y, qid), sample_weight)
+        """Training data, with the weights of its queries; remembers its features."""
+        source: Source
+        if not isinstance(X, (RankingData, Shards)):
+            source = self._validate_arrays(X, y, qid)
+        elif y is not None or qid is not None:
+            raise DataError("the data has its own labels and query ids: leave out y and qid")
+        else:
+            self._remember_features(X)
+            source = X if self.takes_missing else X.refusing_missing()
+        if sample_weight is not None:
+            if source.query_weights is not None:
+                raise DataError(
+                    "the data has its own weights: leave out sample_weight, or pass the data with "
+                    "data.with_weights(None)"
+                )
+            source = source.with_weights(sample_weight)
+        elif source.query_weights is not None:
+            check_query_weights(source.query_weights)  # the weights of a part may all be 0
         if source.n_features == 0:
             raise DataError("the data has no features")
         if self.no_weights and source.query_weights is not None:
@@ -114,20 +129,16 @@ class RankEstimator(BaseEstimator):
             )
         return source
 
-    def _open(self, X: Any, y: Any, qid: Any) -> Source:
-        if isinstance(X, (RankingData, Shards)):
-            if y is not None or qid is not None:
-                raise DataError("the data has its own labels and query ids: leave out y and qid")
-            self._remember_features(X)
-            return X if self.takes_missing else X.refusing_missing()
-        self._remember_missing(None)
+    def _validate_arrays(self, X: Any, y: Any, qid: Any) -> RankingData:
+        """Data from what scikit-learn's estimators take, and query ids."""
+        self.__dict__.pop("missing_", None)  # from an earlier fit
         if y is None:
             name = type(self).__name__
             raise DataError(f"{name} requires y to be passed, but the target y is None")
         names, frame = getattr(X, "columns", None), X
         X, y = validate_data(
             self,
-            polars_to_row_order(X),
+            X if names is None else polars_to_row_order(X),
             y,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
@@ -139,18 +150,14 @@ class RankEstimator(BaseEstimator):
         return RankingData(X, y, qid, feature_names=names)
 
     def _remember_features(self, source: Source) -> None:
-        self._remember_missing(source.missing)
+        """Store the features of training data, and how its missing values are treated."""
+        for attribute in ("missing_", "feature_names_in_"):  # from an earlier fit
+            self.__dict__.pop(attribute, None)
         self.n_features_in_ = source.n_features
         if source.has_feature_names:
             self.feature_names_in_ = source.feature_names
-        elif hasattr(self, "feature_names_in_"):  # from an earlier fit
-            del self.feature_names_in_
-
-    def _remember_missing(self, missing: Missing | None) -> None:
-        """Store the treatment of missing values, to apply it to later data."""
-        self.__dict__.pop("missing_", None)  # from an earlier fit
-        if missing is not None:
-            self.missing_ = missing
+        if source.missing is not None:
+            self.missing_ = source.missing
 
     def _name_of(self, feature: int) -> str:
         """Name of a feature for people: its name, or its 1-based number."""
@@ -216,19 +223,6 @@ class Predictor(RankEstimator):
         weights = data.query_weights
         found = evaluate(data.y, self.predict(data), data.qid, "ndcg@10", query_weights=weights)
         return found.mean["NDCG@10"]
-
-
-def _with_sample_weight(source: Source, sample_weight: Any) -> Source:
-    """Data with the weights passed to ``fit``; raises a DataError if it has its own weights."""
-    if sample_weight is None:
-        check_query_weights(source.query_weights)  # the weights of a part may all be 0
-        return source
-    if source.query_weights is not None:
-        raise DataError(
-            "the data has its own weights: leave out sample_weight, or pass the data with "
-            "data.with_weights(None)"
-        )
-    return source.with_weights(sample_weight)
 
 
 def _require_queries(X: Any, y: Any, qid: Any) -> RankingData:

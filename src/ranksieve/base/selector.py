@@ -17,17 +17,13 @@ from ranksieve.base.choices import Choices, make_choices
 from ranksieve.base.estimator import RankEstimator, as_source
 from ranksieve.costs import AlignedCosts, FeatureCosts
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.fitted import (
-    check_features,
-    explain_missing_refusal,
-    treat_missing_as_in_training,
-)
+from ranksieve.data.fitted import check_features, treat_missing_as_in_training
 from ranksieve.data.inputs import default_names
 from ranksieve.engine import Source
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import FeatureCount, Features
 from ranksieve.progress import progress_bar
-from ranksieve.sums.checks import check_labels_differ, sound_numbers
+from ranksieve.sums.checks import check_labels_differ, explain_failures
 
 # Entries that replace {n_features_to_select}, {common}, {coef} and {example} in docstrings. The
 # common parameters are those that choose features, which may also stand alone, and ``verbose``.
@@ -242,50 +238,40 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         """Select features; further arguments of a method are passed on to :meth:`_choose`."""
         self._validate_params()
         source = self._source(X, y, qid, sample_weight)
-        self._check_choices()
+        for name, why in (("include", self.no_include), ("groups", self.no_groups)):
+            listed = getattr(self, name) if why else None
+            if listed is not None and not (isinstance(listed, Sized) and len(listed) == 0):
+                raise DataError(f"{type(self).__name__} takes no {name}: {why}")
         choices = make_choices(self, source)
         if "eval_set" in held_out:
             queries = {name: held_out.pop(name, None) for name in ("eval_qid", "eval_group")}
-            given = as_source(held_out["eval_set"], source, **queries)
-            held_out["eval_set"] = None if given is None else choices.cut(given)
+            vali = as_source(held_out["eval_set"], source, **queries)
+            held_out["eval_set"] = None if vali is None else choices.cut(vali)
         before = dict(vars(self))
         inside = choices.cut(source)
-        with (
-            progress_bar(bool(self.verbose)),
-            sound_numbers(inside, self),
-            explain_missing_refusal(self, X),
-        ):
+        with progress_bar(bool(self.verbose)), explain_failures(self, inside, X):
             if self._uses_labels:
                 check_labels_differ(source)
             chosen = np.asarray(self._choose(inside, choices, **held_out), dtype=np.intp)
-        if chosen[: len(choices.include)].tolist() != choices.include:
+        included = choices.include
+        if chosen[: len(included)].tolist() != included:
             raise DataError(f"{type(self).__name__} does not start with the included features")
-        self._set_selection(chosen, choices)
-        if choices.n_features < choices.n_features_in:
+        self.selected_ = choices.columns[chosen]
+        self.support_ = np.zeros(choices.n_features_in, dtype=bool)
+        self.support_[self.selected_] = True
+        self.n_included_ = len(included)
+        self.__dict__.pop("n_groups_", None)  # from an earlier fit
+        if choices.groups is not None:
+            self.n_groups_ = len(choices.groups_of(chosen.tolist()))
+        if len(choices.columns) < choices.n_features_in:
             new = {name for name, value in vars(self).items() if value is not before.get(name)}
             self._widen(choices, new)
         return self
-
-    def _check_choices(self) -> None:
-        """Raise a DataError with the reason if the method does not support a parameter."""
-        for name, why in (("include", self.no_include), ("groups", self.no_groups)):
-            given = getattr(self, name)
-            is_empty = given is None or (isinstance(given, Sized) and len(given) == 0)
-            if why and not is_empty:
-                raise DataError(f"{type(self).__name__} takes no {name}: {why}")
 
     def _costs_of_features(self) -> AlignedCosts:
         """Costs of all features of the data, from the parameter ``costs``."""
         names = getattr(self, "feature_names_in_", default_names(self.n_features_in_))
         return FeatureCosts.make(self.costs, names).aligned(names)
-
-    def _set_selection(self, chosen: np.ndarray, choices: Choices) -> None:
-        self.selected_ = choices.columns[chosen]
-        self.support_ = np.isin(np.arange(choices.n_features_in), self.selected_)
-        self.n_included_ = len(choices.include)
-        self.__dict__.pop("n_groups_", None)  # from an earlier fit
-        if choices.groups is not None:
-            self.n_groups_ = len(choices.groups_of(chosen.tolist()))
 
     def _widen(self, choices: Choices, names: set[str]) -> None:
         """Add excluded features to the attributes that ``_choose`` has set."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import assert_all_finite, validate_data
 
-from ranksieve.data.errors import DataError, NonFiniteError
+from ranksieve.data.errors import DataError
 from ranksieve.data.ranking_data import RankingData
 
 SCALE_FIRST = (
@@ -44,21 +42,6 @@ def treat_missing_as_in_training(estimator: Any, data: Any) -> Any:
     """Treat the missing values of data that declares nothing as those of the training data."""
     missing = getattr(estimator, "missing_", None)
     return data if missing is None or data.missing is not None else data.with_missing(missing)
-
-
-@contextmanager
-def explain_missing_refusal(estimator: Any, data: Any) -> Iterator[None]:
-    """Context manager that adds to errors that a method cannot use missing values.
-
-    If missing values were declared to be kept, the advice to declare them would be confusing.
-    """
-    try:
-        yield
-    except NonFiniteError as error:
-        if estimator.takes_missing or not getattr(data, "keeps_missing", False):
-            raise
-        name = getattr(estimator, "_name_in_errors", type(estimator).__name__)
-        raise NonFiniteError(f"{name} cannot use missing values: {error}") from error
 
 
 def check_rows(estimator: Any, X: Any, *, allow_missing: bool = False) -> Any:

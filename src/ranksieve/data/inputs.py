@@ -22,33 +22,30 @@ def is_frame(source: Any) -> bool:
 def as_matrix(X: Any) -> tuple[Any, list[str] | None]:
     """Convert X to a float array or CSR matrix; also return its column names, or None."""
     if sparse.issparse(X):
-        _check_type(X.dtype)
         return canonical(sparse.csr_matrix(X, dtype=_float_type(X.dtype))), None
-    names = _column_names(X)
+    names = _column_names(X) if hasattr(X, "columns") else None
     try:
-        array = np.asarray(polars_to_row_order(X))
+        array = np.asarray(X if names is None else polars_to_row_order(X))
     except ValueError:
         raise DataError("X must have the same number of features in each row") from None
     if array.ndim != 2:
         raise DataError(
             f"X must have two dimensions, rows and features, but its shape is {array.shape}"
         )
-    _check_type(array.dtype)
+    dtype = _float_type(array.dtype)
     try:
         if array.dtype.kind == "O" and _home(X) == "pandas":  # columns with missing values
             array = X.to_numpy(dtype=np.float64, na_value=np.nan)
         if np.ma.is_masked(X):  # masked values are missing
-            array = X.astype(_float_type(array.dtype)).filled(np.nan)
+            array = X.astype(dtype).filled(np.nan)
         # Row order, for which kernels are compiled; other orders would also be slow.
-        return np.ascontiguousarray(array, dtype=_float_type(array.dtype)), names
+        return np.ascontiguousarray(array, dtype=dtype), names
     except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"X must contain only numbers: {error}") from None
 
 
-def _column_names(X: Any) -> list[str] | None:
-    """Names of the columns of a frame, checked to hold no dates or times; None for an array."""
-    if not hasattr(X, "columns"):
-        return None
+def _column_names(X: Any) -> list[str]:
+    """Names of the columns of a frame, checked to hold no dates or times."""
     if _home(X) == "pyarrow":
         return list(X.column_names)
     names = [str(column) for column in X.columns]
@@ -61,12 +58,6 @@ def _column_names(X: Any) -> list[str] | None:
 def _home(X: Any) -> str:
     """Name of the package that defines the type of X."""
     return type(X).__module__.partition(".")[0]
-
-
-def _check_type(dtype: Any) -> None:
-    """Raise a DataError for values that NumPy would convert to other numbers."""
-    if dtype.kind not in "fiubO":
-        raise DataError(f"X must contain only numbers: its type is {dtype}")
 
 
 def polars_to_row_order(X: Any) -> Any:
@@ -156,6 +147,9 @@ def repeated(values: Iterable[Hashable]) -> Iterator[Any]:
 
 
 def _float_type(dtype: Any) -> Any:
+    """Type to convert values to; a DataError for those that would become other numbers."""
+    if dtype.kind not in "fiubO":
+        raise DataError(f"X must contain only numbers: its type is {dtype}")
     return dtype if dtype in (np.float32, np.float64) else np.float64
 
 
@@ -204,28 +198,21 @@ def _is_missing(value: Any) -> bool:
 
 
 def as_column(values: Any, name: str, n_rows: int) -> np.ndarray:
-    """Values of the rows as a one-dimensional array, checked for its length."""
+    """Values of the rows as a one-dimensional array of their types, checked for its length."""
     if np.ma.is_masked(values):
         raise DataError(f"{name} has masked values, but it must have one entry per row")
-    column = _as_array(values, name)
+    try:
+        column = np.asarray(values)
+    except ValueError:
+        raise DataError(f"{name} must have one entry per row, but some are sequences") from None
+    if column.ndim == 1 and not hasattr(values, "dtype") and column.tolist() != list(values):
+        column = np.empty(len(column), dtype=object)  # NumPy would make 1 and "1" equal
+        column[:] = values
     if column.ndim != 1:
         raise DataError(f"{name} must have one entry per row, but its shape is {column.shape}")
     if len(column) != n_rows:
         raise DataError(f"{name} has {len(column)} entries but X has {n_rows} rows")
     return column
-
-
-def _as_array(values: Any, name: str) -> np.ndarray:
-    """Values as an array that keeps their types, because NumPy would make 1 and "1" equal."""
-    try:
-        column = np.asarray(values)
-    except ValueError:
-        raise DataError(f"{name} must have one entry per row, but some are sequences") from None
-    if hasattr(values, "dtype") or column.ndim != 1 or column.tolist() == list(values):
-        return column
-    kept = np.empty(len(column), dtype=object)
-    kept[:] = values
-    return kept
 
 
 def join_ids(parts: Sequence[np.ndarray]) -> np.ndarray:

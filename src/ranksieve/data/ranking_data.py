@@ -117,7 +117,9 @@ class RankingData:
             matrix, labels, ids = matrix[order], labels[order], ids[order]
             documents = None if documents is None else documents[order]
         self.X, self.y, self.qid, self.doc_ids = matrix, labels, ids, documents
-        self.query_weights = as_query_weights(sample_weight, self.query_ptr, self.row_order)
+        self.query_weights = None
+        if sample_weight is not None:
+            self.query_weights = as_query_weights(sample_weight, self.query_ptr, self.row_order)
         if missing is not None:
             self.__dict__.update(vars(self.with_missing(missing)))
 

@@ -18,14 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve._version import __version__
 from ranksieve.base import Predictor, as_source
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.fitted import explain_missing_refusal, treat_missing_as_in_training
+from ranksieve.data.fitted import treat_missing_as_in_training
 from ranksieve.engine import Source
 from ranksieve.io.model import SavedModel, TrainedOn, write_model
 from ranksieve.io.records import get_numbers
 from ranksieve.io.selection import PathLike, Selection
 from ranksieve.parameters import plain_value
 from ranksieve.progress import progress_bar
-from ranksieve.sums.checks import check_labels_differ, sound_numbers
+from ranksieve.sums.checks import check_labels_differ, explain_failures
 from ranksieve.sums.held_out import linear_scores
 from ranksieve.threads import limit_threads_for
 
@@ -108,11 +108,7 @@ class Ranker(Predictor):
         for attribute in ("selection_", "trained_on_"):  # from an earlier fit
             if hasattr(self, attribute):
                 delattr(self, attribute)
-        with (
-            progress_bar(bool(self.verbose)),
-            sound_numbers(source, self),
-            explain_missing_refusal(self, X),
-        ):
+        with progress_bar(bool(self.verbose)), explain_failures(self, source, X):
             check_labels_differ(source)
             with limit_threads_for(source.n_rows):
                 self._train(source, validation)

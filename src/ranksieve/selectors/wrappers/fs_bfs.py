@@ -182,12 +182,9 @@ class FSBFS(RankSelector):
         """True with ``output="members"``."""
         return self.output == "members" and super().is_nested
 
-    def _check_choices(self) -> None:
-        super()._check_choices()
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         if self.output == "constructed" and self.include is not None:
             raise DataError("FSBFS takes include only with output='members'")
-
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         measure = parse_measure(self.measure)
         sums = importance_sums(source, measure, self.convention, ties=self.ties)
         values = orient(sums.mean, measure)
