@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranksieve import DataError, RankingData, read_parquet, write_parquet
-from ranksieve.datasets.demo import render_qrels, render_responses
+from ranksieve import DataError, RankingData, write_parquet
+from ranksieve.datasets.demo import render_responses
 from ranksieve.io import files
 from ranksieve.io.feature_logs import read_feature_log, reading, table
 from ranksieve.io.feature_logs.reading import json_values
@@ -410,6 +410,13 @@ def test_wrong_choices(save):
 # Round trips
 
 NAMES = st.lists(st.text(max_size=8), min_size=1, max_size=5, unique=True)
+# Any character but the comma, which Solr does not escape.
+SOLR_NAMES = st.lists(
+    st.text(min_size=1, max_size=8).filter(lambda name: "," not in name),
+    min_size=1,
+    max_size=5,
+    unique=True,
+)
 VALUES = st.one_of(st.floats(allow_infinity=False), st.just(0.0))
 IDS = st.text(max_size=5).map(str.strip).filter(bool)
 
@@ -424,7 +431,15 @@ def logged_data(draw, names=NAMES, ids=IDS):
     return RankingData(np.array(X), y, queries, feature_names=names, doc_ids=documents)
 
 
-def assert_comes_back(data, engine, path):
+@given(
+    st.one_of(
+        st.tuples(logged_data(), st.just("elasticsearch")),
+        st.tuples(logged_data(names=SOLR_NAMES), st.just("solr")),
+    )
+)
+def test_round_trip(tmp_path_factory, drawn):
+    data, engine = drawn
+    path = tmp_path_factory.getbasetemp() / "round.jsonl"
     lines = list(render_responses(data, engine))
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     grades: dict = {}
@@ -437,40 +452,6 @@ def assert_comes_back(data, engine, path):
     assert [str(query) for query in back.qid] == data.qid.tolist()
     assert (summary.n_unjudged, summary.n_unlogged) == (0, 0)
     assert summary.n_missing == np.isnan(data.X).sum()
-
-
-@given(logged_data())
-def test_elasticsearch_round_trip(tmp_path_factory, data):
-    assert_comes_back(data, "elasticsearch", tmp_path_factory.getbasetemp() / "round.jsonl")
-
-
-SOLR_NAMES = st.lists(
-    st.text(min_size=1, max_size=8).filter(lambda name: "," not in name),
-    min_size=1,
-    max_size=5,
-    unique=True,
-)
-
-
-@given(logged_data(names=SOLR_NAMES))
-def test_solr_round_trip(tmp_path_factory, data):
-    """Names may have any character but the comma, which Solr does not escape."""
-    assert_comes_back(data, "solr", tmp_path_factory.getbasetemp() / "round.jsonl")
-
-
-def test_all_the_way_to_a_file(tmp_path):
-    rng = np.random.default_rng(0)
-    X = np.where(rng.random((30, 3)) < 0.2, np.nan, rng.normal(size=(30, 3)))
-    documents = [f"d{row}" for row in range(30)]
-    qid = np.repeat([7, 8, 9], 10)
-    data = RankingData(X, rng.integers(0, 3, 30), qid, feature_names="abc", doc_ids=documents)
-    log, qrels, out = (tmp_path / name for name in ("log.jsonl", "qrels", "data.parquet"))
-    log.write_text("\n".join(map(json.dumps, render_responses(data, "elasticsearch"))))
-    qrels.write_text("\n".join(render_qrels(data)))
-    write_parquet(read_feature_log(log, qrels)[0], out)
-    back = read_parquet(out)
-    np.testing.assert_array_equal(back.X, X)
-    assert back.qid.tolist() == qid.tolist()
 
 
 # What is wrong with a log
@@ -497,10 +478,7 @@ WRONG = [
     ([GOOD, '{"a": 1', GOOD], ":3: not JSON: Expecting ',' delimiter"),
     ([GOOD, '{"qid": "a'], ":2: not JSON: Unterminated string"),
     ([GOOD, '{"qid": "a", "qid": "b", "hits": []}'], ":2: not JSON: 'qid' appears twice in an obj"),
-    ([GOOD, '{"qid": "a", "hits":\n[{"_id": "x", "_id": "y"}]}'], ":2: not JSON: '_id' appears"),
-    ([GOOD, "}"], ":2: not JSON: Expecting value"),
     ([GOOD, "[1, 2]"], ":2: expected a search response, found 1"),
-    ([GOOD, '"text"'], ":2: expected a search response, found 'text'"),
     ([GOOD, json.dumps(GOOD).replace("1.0", "NaN")], ":2: not JSON: NaN is not a valid number"),
     ([json.dumps(GOOD).replace("1.0", "1e999")], ":1: not JSON: 1e999 is not a valid number"),
     ([json.dumps(GOOD).replace("1.0", "9" * 400)], ":1: not JSON: 99999"),
@@ -513,10 +491,8 @@ WRONG = [
      ":2: response 2: the engine answered with an error: {'type': 'x'}"),
     ([{"responseHeader": {"status": 400}, "error": {"msg": "Missing store: x", "code": 400}}],
      ":1: the engine answered with an error: 'Missing store: x'"),
-    ([{"qid": "a", "responses": [{"error": "x"}]}], ":1: response 1: the engine answered"),
     ([{"grouped": {}}], ":1: grouped results of Solr are not supported"),
     ([{"qid": "a", "hits": 3}], ":1: 'hits' should have a list of hits, not 3"),
-    ([{"qid": "a", "hits": {"hits": {}}}], ":1: 'hits' should have a list of hits, not {"),
     ([{"qid": "a", "hits": [3]}], ":1: hit 1: expected an object, found 3"),
     ([{"qid": "a", "response": 3}], ":1: expected a search response"),
     ([GOOD, features("a=1")], ":2: document 1: this is a document of Solr, but the log beg"),
@@ -526,7 +502,6 @@ WRONG = [
     ([{"qid": "", "query_id": 1.5, "query": {}, **ONE}], ":1: hit 1: the response has no query id"),
     ([GOOD, ONE], ":2: hit 1: there is no 'qid', which should have the query id"),
     ([GOOD, {"qid": 1.5, **ONE}], ":2: hit 1: query id 'qid' should be a text or a whole number"),
-    ([GOOD, {"qid": True, **ONE}], ":2: hit 1: query id 'qid' should be a text or a whole num"),
     ([GOOD, {"qid": "\ud800", **ONE}], ":2: hit 1: query id 'qid' is not text: '\\ud800'"),
     ([{"qid": ["a"], "responses": [ONE, TWO]}],
      ":1: 'qid' has 1 query id, but there are 2 responses"),
@@ -539,13 +514,11 @@ WRONG = [
     ([{"qid": "a", **response({"_id": "x"})}], ":1: hit 1: the hit has no features: there is no"),
     ([{"qid": "a", **response({"_id": "x", "fields": {"title": ["y"]}})}],
      ":1: hit 1: the hit has no features: there is no 'fields._ltrlog'; ask for it"),
-    ([{"qid": "a", **response({"_id": "x", "fields": 3})}], ":1: hit 1: the hit has no features"),
     ([with_log(3)], ":1: hit 1: _ltrlog should contain an object of logs, not 3"),
     ([with_log([[]])], ":1: hit 1: _ltrlog should contain an object of logs, not [[]]"),
     ([with_log([{"l": {"a": 1}}])], ":1: hit 1: log 'l' should be a list of features, not {'a"),
     ([with_log([{"l": [3]}])], ":1: hit 1: _ltrlog should list features with a name, not 3"),
     ([with_log([{"l": [{"value": 3}]}])], ":1: hit 1: _ltrlog should list features with a name"),
-    ([with_log([{"l": [{"name": 3}]}])], ":1: hit 1: _ltrlog should list features with a name"),
     ([with_log([{}])], ": no feature is logged for any judged document"),
     ([entry("NaN")], ":1: hit 1: feature 'a' is 'NaN', not a finite number"),
     ([entry(True)], ":1: hit 1: feature 'a' is True, not a finite number"),
@@ -554,7 +527,6 @@ WRONG = [
      ":1: hit 1: the name of a feature is not text: '\\udfff'"),
     # features of Solr
     ([features("a:1 b:2")], ":1: document 1: [features] has 'a:1 b:2', but name=value is expected"),
-    ([features("a=1;b=2")], ":1: document 1: [features] has 'a=1;b=2', but name=value is expected"),
     ([features("a=NaN b=2e-3 c=NaN")], ":1: document 1: [features] has 'a=NaN b=2e-3 c=NaN', but"),
     ([features("a=1,")], ":1: document 1: [features] has '', but name=value is expected"),
     ([features("=1")], ":1: document 1: [features] has '=1', but name=value is expected"),
@@ -578,12 +550,10 @@ def test_errors(save, lines, message):
 
 def test_files_that_cannot_be_read(tmp_path):
     path = tmp_path / "log.jsonl.gz"
-    check_error(path, ": no such file")
     content = gzip.compress("\n".join(json.dumps(entry(1)) for _ in range(500)).encode())
     path.write_bytes(content[: len(content) // 2])
     with pytest.raises(DataError, match="the compressed file is truncated"):
         read_feature_log(path, GRADES)
-    check_error(tmp_path, ": is a directory, not a file")
     text = tmp_path / "latin.jsonl"
     text.write_bytes(json.dumps(entry(1)).encode() + b'\n{"a":\n "\xe9"}\n')
     check_error(text, ":3: not JSON: not UTF-8 text")

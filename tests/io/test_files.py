@@ -1,17 +1,25 @@
-"""Files that are replaced: whole or not at all, and nothing is left beside them."""
+"""Files that are replaced, one or several together: whole or not at all, and nothing is left."""
 
 import os
+import re
 import signal
+import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from ranksieve import make_ranking, write_letor
 from ranksieve.data import DataError
-from ranksieve.io.files import hold_directory, replace_on_success
+from ranksieve.io.files import (
+    file_of,
+    hold_directory,
+    replace_on_success,
+    replace_together,
+)
 from ranksieve.io.records import write_text
 
 _HOLD = """
@@ -99,10 +107,17 @@ def test_a_link_stays_and_its_target_is_replaced(tmp_path):
     dangling.symlink_to(tmp_path / "real" / "made.txt")
     write_text("new", dangling)
     assert (tmp_path / "real" / "made.txt").read_text() == "new"
-    lost = tmp_path / "lost.txt"
-    lost.symlink_to(tmp_path / "nowhere" / "data.txt")
-    with pytest.raises(DataError, match="lost.txt: there is no directory .*nowhere"):
-        write_text("new", lost)
+    for name, goal, message in (
+        ("lost.txt", tmp_path / "nowhere" / "data.txt", "there is no directory .*nowhere"),
+        ("self.txt", tmp_path / "self.txt", "is a symbolic link to itself"),
+    ):
+        (tmp_path / name).symlink_to(goal)
+        with pytest.raises(DataError, match=f"{name}: {message}"):
+            write_text("new", tmp_path / name)
+    with pytest.raises(DataError, match="real: is a directory"):
+        write_text("new", tmp_path / "real")
+    with pytest.raises(DataError, match="there is no directory"):
+        write_text("new", tmp_path / "none" / "data.txt")
     assert sorted(os.listdir(tmp_path / "real")) == ["data.txt", "made.txt"]
 
 
@@ -117,6 +132,16 @@ def test_pipes_and_devices_are_written_to(tmp_path):
     write_text("new", Path("/dev/null"))
     assert pipe.is_fifo()
     assert Path("/dev/null").is_char_device()
+
+
+def test_permissions_are_ordinary_or_stay(tmp_path):
+    path, reference = tmp_path / "data.txt", tmp_path / "reference"
+    reference.touch()
+    write_text("new", path)
+    assert path.stat().st_mode == reference.stat().st_mode
+    path.chmod(0o600)
+    write_text("newer", path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_long_names_can_be_written(tmp_path):
@@ -144,3 +169,118 @@ def test_other_errors_are_as_they_were(tmp_path):
     with pytest.raises(FileNotFoundError), replace_on_success(tmp_path / "data.txt"):
         (tmp_path / "nothing").read_text()
     assert os.listdir(tmp_path) == []
+
+
+FILL_THE_DISK = """
+import resource, signal
+import numpy as np
+from ranksieve import DataError, RankingData, write_letor, write_parquet
+from ranksieve.io.letor import write_scores
+from ranksieve.io.shards import write_shards
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+X = np.random.default_rng(0).random((2000, 9))
+data = RankingData(X, np.zeros(2000), np.arange(2000) // 10)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+for write in (write_letor, write_parquet, write_shards, lambda d, p: write_scores(d.X[:, 0], p)):
+    for suffix in suffixes:
+        try:
+            write(data, f"{directory}/data{suffix}")
+        except DataError as error:
+            print(error)
+"""
+
+
+def test_a_disk_that_is_full_is_an_error_of_the_file(start_program, tmp_path):
+    """Files of this process may not grow, which is as good as a full disk."""
+    names = {"directory": tmp_path, "suffixes": ["", ".gz", ".zst"]}
+    status, output, errors = start_program(exec, FILL_THE_DISK, names).wait()
+    assert (status, errors) == (0, "")
+    refusals = output.splitlines()
+    assert len(refusals) == 12
+    assert all(
+        re.match(rf"{tmp_path}/\S*: cannot be written: .*File too large", r) for r in refusals
+    )
+    assert os.listdir(tmp_path) == []
+
+
+# Files that belong together
+
+
+NAMES = ("answer", "model", "page")
+
+
+def write(directory, content, names=NAMES):
+    with replace_together(directory, NAMES) as folder:
+        for name in names:
+            (folder / name).write_text(content)
+
+
+def found(directory):
+    """Content of each file that is found."""
+    files = {name: file_of(directory, name) for name in NAMES}
+    return {name: path.read_text() for name, path in files.items() if path.exists()}
+
+
+OLD, NEW = dict.fromkeys(("answer", "page"), "old"), dict.fromkeys(("answer", "model"), "new")
+
+
+def test_files_are_replaced_and_removed(tmp_path):
+    (tmp_path / "other").touch()
+    write(tmp_path, "old", OLD)
+    assert found(tmp_path) == OLD
+    write(tmp_path, "new", NEW)
+    assert found(tmp_path) == NEW
+    assert {path.name for path in tmp_path.iterdir()} == {*NEW, "other"}
+
+
+def test_an_error_changes_nothing(tmp_path, monkeypatch):
+    write(tmp_path, "old", OLD)
+    monkeypatch.setattr(Path, "touch", Mock(side_effect=OSError(28, "a text in any language")))
+    with pytest.raises(DataError, match="cannot be written: No space left on device"):
+        write(tmp_path, "new", NEW)
+    assert found(tmp_path) == OLD
+    assert {path.name for path in tmp_path.iterdir()} == {*OLD}
+
+
+def test_what_cannot_be_replaced_is_told_first(tmp_path):
+    (tmp_path / "model").mkdir()
+    with pytest.raises(DataError, match="model: is a directory"):
+        write(tmp_path, "new")
+
+
+def test_all_or_nothing_whenever_the_process_is_killed(tmp_path, start_program):
+    status, _, errors = start_program(kill_at_each_step, tmp_path).wait()
+    assert status == 0, errors
+
+
+def kill_at_each_step(directory):
+    """Let children that die before their first, second, ... call to the system write files."""
+    results, number = set(), 0
+    while True:
+        number += 1
+        write(directory, "old", OLD)
+        child = os.fork()
+        if not child:
+            die_before_call(number)
+            write(directory, "new", NEW)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        state = found(directory)
+        assert state in (OLD, NEW), (number, state)
+        results.add(tuple(state))
+        if status == 0:
+            break
+    assert number > 10
+    assert results == {tuple(OLD), tuple(NEW)}
+    assert {path.name for path in directory.iterdir()} == {*NEW}
+
+
+def die_before_call(number):
+    calls = iter(range(1, 10**6))
+
+    def count(event, _):
+        if event.startswith(("os.", "open", "shutil.")) and next(calls) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(count)

@@ -49,9 +49,3 @@ def test_what_is_wrong(tmp_path, name, text, message):
     with pytest.raises(DataError) as error:
         read_groups(written(tmp_path, name, text))
     assert message in str(error.value)
-
-
-def test_files_that_cannot_be_read(tmp_path):
-    for path in (tmp_path / "none.csv", tmp_path, tmp_path / "none.json"):
-        with pytest.raises(DataError, match=str(path)):
-            read_groups(path)

@@ -119,8 +119,6 @@ def test_errors(write, text, message):
 
 def test_files_that_cannot_be_read(tmp_path):
     path = tmp_path / "j.csv"
-    with pytest.raises(DataError, match="no such file"):
-        read_judgments(path)
     path.write_bytes(b"q,d,1\nq\xff,e,1\n")
     with pytest.raises(DataError, match="j.csv:2: not UTF-8"):
         read_judgments(path)

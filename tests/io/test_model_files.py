@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from catboost import CatBoostRanker
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from lightgbm import LGBMRanker
 from scipy import sparse
 from xgboost import XGBRanker
@@ -285,18 +283,6 @@ class TestDamage:
         path.write_text(self.changed(text))
         assert load_model(path).C == 1.0
 
-    def test_no_file(self, path):
-        with pytest.raises(DataError, match="model.json: no such file"):
-            load_model(path)
-
-    def test_cut_off(self, path, text):
-        assert "not JSON" in self.refusal(path, text[: len(text) // 2])
-
-    def test_one_digit_changed(self, path, text):
-        place = text.index('"coef": [') + 12
-        digit = "1" if text[place] != "1" else "2"
-        assert "checksum" in self.refusal(path, text[:place] + digit + text[place + 1 :])
-
     def test_another_file(self, path):
         assert "not a model of ranksieve" in self.refusal(path, '{"method": "gas-e"}')
         assert "not a model of ranksieve" in self.refusal(path, "[1, 2]")
@@ -349,20 +335,3 @@ class TestDamage:
         RankBoost(3).fit(data).save_model(path)
         wrong = self.changed(path.read_text(), learned={"rounds": [[6, 0.5, 1.0, 1.0]]})
         assert "not one of 6 features" in self.refusal(path, wrong)
-
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-    @given(st.data())
-    def test_any_lost_piece_is_noticed(self, path, text, data):
-        start = data.draw(st.integers(0, len(text) - 2))
-        end = data.draw(st.integers(start + 1, len(text)))
-        rest = text[:start] + text[end:]
-        if rest not in (text, "") and not _same_content(rest, text):
-            self.refusal(path, rest)
-
-
-def _same_content(text, other):
-    """Whether both are JSON of the same values: spaces are lost, or 1e-06 has become 1e-6."""
-    try:
-        return json.loads(text) == json.loads(other)
-    except ValueError:
-        return False

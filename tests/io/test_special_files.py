@@ -1,4 +1,4 @@
-"""Pipes, devices and directories where a file is expected: an error at once, never a wait."""
+"""Where a file is expected: nothing, a directory, a pipe or a device is an error at once."""
 
 import os
 import signal
@@ -80,10 +80,32 @@ def test_a_device_is_not_a_file(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", sorted(set(FILES | STREAMS) - {"data.letor"}))
-def test_a_directory_is_not_a_file(tmp_path, name):
+def test_nothing_and_a_directory_are_no_files(tmp_path, name):
+    with pytest.raises(DataError, match=f"{name}: no such file"):
+        (FILES | STREAMS)[name](tmp_path / name)
     (tmp_path / name).mkdir()
     with pytest.raises(DataError, match=f"{name}: is a directory, not a file$"):
         (FILES | STREAMS)[name](tmp_path / name)
+
+
+@pytest.mark.parametrize("read", [read_letor, read_csv, read_parquet])
+def test_no_file_at_all(read):
+    with pytest.raises(DataError, match="no file to read"):
+        read([])
+
+
+def test_no_permission(tmp_path):
+    path = small_file(tmp_path)
+    path.chmod(0)
+    superuser = os.geteuid() == 0
+    if superuser:
+        os.seteuid(65534)  # permissions do not bind the superuser
+    try:
+        with pytest.raises(DataError, match=": no permission"):
+            read_letor(path)
+    finally:
+        if superuser:
+            os.seteuid(0)
 
 
 def test_a_manifest_of_shards_is_a_file(tmp_path):
