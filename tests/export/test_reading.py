@@ -9,8 +9,7 @@ import pytest
 from ranksieve import RankingData
 from ranksieve.data import DataError
 from ranksieve.export.forms import TreeBuilder
-from ranksieve.export.reading import read_trained
-from ranksieve.export.trained_trees import read_lightgbm
+from ranksieve.export.reading import read_lightgbm, read_trained
 from ranksieve.rankers import LambdaMART, RankNet, as_ranker
 from tests.export.trained import KINDS, NAMES, TREES, ranker_of, rows_for
 
@@ -183,7 +182,7 @@ class TestRefusals:
             read_trained(ranker)
 
     def test_zeros_that_take_too_much(self, monkeypatch):
-        monkeypatch.setattr("ranksieve.export.trained_trees._MOST_NODES", 20)
+        monkeypatch.setattr("ranksieve.export.reading._MOST_NODES", 20)
         with pytest.raises(DataError, match="more than 20 nodes once zeros that count as missing"):
             read_trained(ranker_of("lightgbm zero"))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns, check_distinct, check_named
@@ -20,13 +21,21 @@ from ranksieve.io.files import (
     explain_os_error,
     replace_on_success,
 )
-from ranksieve.io.records import checksum_of
+from ranksieve.io.records import checksum_of, parse_record, to_values
 from ranksieve.io.tables import Tables
 
 _ROWS_PER_GROUP = 65_536
 _COLUMNS = 16  # columns at a time, at least; they fill a cache line of a row
 _VALUES = _COLUMNS * _ROWS_PER_GROUP  # values at a time, at most
 _METADATA_KEY = b"ranksieve"
+
+
+class _Note(Struct, frozen=True):
+    """What :func:`write_parquet` says of its files."""
+
+    sparse: bool = False
+    weights: bool = False
+    schema: str = ""  # checksum of the names and types of the columns
 
 
 def write_parquet(data: RankingData, path: PathLike) -> None:
@@ -73,13 +82,9 @@ def write_parquet(data: RankingData, path: PathLike) -> None:
 
 def _note(schema: Any, data: RankingData) -> dict[bytes, str]:
     """Metadata for readers: sparse storage, and a checksum of names and types."""
-    note = {
-        "version": 1,
-        "sparse": data.is_sparse,
-        "weights": data.query_weights is not None,
-        "schema": _schema_checksum(schema, data.n_rows),
-    }
-    return {_METADATA_KEY: json.dumps(note)}
+    checksum = _schema_checksum(schema, data.n_rows)
+    note = _Note(data.is_sparse, data.query_weights is not None, checksum)
+    return {_METADATA_KEY: json.dumps({"version": 1} | to_values(note))}
 
 
 def _schema_checksum(schema: Any, n_rows: int) -> str:
@@ -152,10 +157,10 @@ class ParquetTable:
         note = _read_note(schema, self.size, path)
         self.schema = dict(zip(schema.names, schema.types, strict=True))
         self.held = {name: kind_of(kind) for name, kind in self.schema.items()}
-        self.is_sparse: bool = note.get("sparse", False)
+        self.is_sparse = note.sparse
         self.known: dict[str, str] | None = None
-        if "schema" in note:
-            own = ("label", "qid", "doc_id", *(("weight",) if note.get("weights") else ()))
+        if note.schema:
+            own = ("label", "qid", "doc_id", *(("weight",) if note.weights else ()))
             self.known = {role: role for role in own if role in self.schema}
         else:
             check_named(schema.names, path)
@@ -212,16 +217,12 @@ def explain_parquet_errors(path: Path) -> Iterator[None]:
         raise DataError(f"{path}: {explain_os_error(error)}") from error
 
 
-def _read_note(schema: Any, n_rows: int, path: PathLike) -> dict[str, Any]:
+def _read_note(schema: Any, n_rows: int, path: PathLike) -> _Note:
     """Check and return the metadata of :func:`write_parquet`; empty for other files."""
-    text = (schema.metadata or {}).get(_METADATA_KEY, b"{}")
     try:
-        note = json.loads(text)
-    except (ValueError, RecursionError):
-        note = None
-    flags = ("sparse", "weights")
-    if not isinstance(note, dict) or any(type(note.get(flag, False)) is not bool for flag in flags):
-        raise DataError(f"{path}: is damaged: its metadata of ranksieve cannot be read")
-    if note.get("schema", "") not in ("", _schema_checksum(schema, n_rows)):
+        note = parse_record((schema.metadata or {}).get(_METADATA_KEY, b"{}"), _Note)
+    except ValueError:
+        raise DataError(f"{path}: is damaged: its metadata of ranksieve cannot be read") from None
+    if note.schema not in ("", _schema_checksum(schema, n_rows)):
         raise DataError(f"{path}: is damaged: its columns differ from those that were written")
     return note

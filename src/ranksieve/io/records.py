@@ -124,6 +124,7 @@ def convert_record(values: Any, kind: Any) -> Any:
 
 _FIELD = re.compile(r"Object (?:missing required|contains unknown) field `(.*)`", re.DOTALL)
 _WRONG_TYPE = re.compile(r"Expected `([^`]*)`(.*?)(?:, got (.*))?", re.DOTALL)
+_STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]|(\[\.\.\.\])")  # of a path: a field, an item, any key
 _WORDS = {
     "str": "a text",
     "int": "a whole number",
@@ -132,35 +133,53 @@ _WORDS = {
     "array": "a list",
     "object": "an object",
 }
+_NAMES = {str: "str", int: "int", float: "float", bool: "bool", list: "array", dict: "object"}
 
 
 def _in_our_words(reason: str, values: Any) -> str:
     """Say what msgspec says of some values: where, what it should be, and what it is."""
-    reason, _, place = reason.partition(" - at `$")
-    place = place.removesuffix("`").removeprefix(".")
-    if field := _FIELD.fullmatch(reason):
-        what = "is missing" if "missing" in reason[: field.start(1)] else "is not a known field"
-        return f"{f'{place}.{field[1]}'.lstrip('.')!r:.80} {what}"
+    reason, _, path = reason.partition(" - at `$")
+    path = path.removesuffix("`")
+    field, wrong = _FIELD.fullmatch(reason), _WRONG_TYPE.fullmatch(reason)
+    is_missing = field is not None and "missing" in reason[: field.start(1)]
+    got = (wrong[3] or "").strip("`") if wrong else ""
+    reached = list(_reach(path, values))
+    if field:
+        reached = [one for one in reached if is_missing != (field[1] in one[1])]
+    elif got in _NAMES.values():
+        reached = [one for one in reached if _NAMES.get(type(one[1])) == got]
+    elif len(reached) > 1:
+        reached = []  # any of them may be meant
+    place, value = reached[0] if reached else (path.lstrip("."), ...)
     subject = f"{place!r:.80}" if place else "it"
-    if wrong := _WRONG_TYPE.fullmatch(reason):
+    if field:
+        what = "is missing" if is_missing else "is not a known field"
+        return f"{f'{place}.{field[1]}'.lstrip('.')!r:.80} {what}"
+    if wrong:
         kinds = " or ".join(_WORDS.get(kind, kind) for kind in wrong[1].split(" | "))
-        found = _value_at(values, place)
-        if not found and wrong[3]:
-            found = f", not {_WORDS.get(wrong[3].strip('`'), wrong[3])}"
+        found = "" if value is ... else f", not {value!r:.40}"
         return f"{subject} should be {kinds}{wrong[2]}{found}"
     if reason.startswith("Invalid enum value"):
         return f"{subject} is {reason.removeprefix('Invalid enum value ')}, which is not known"
     return f"{place}: {reason}" if place else reason  # of a ``__post_init__``
 
 
-def _value_at(values: Any, place: str) -> str:
-    """Show the value at a place such as ``folds[2].name``; empty if the place is not exact."""
-    for key, index in re.findall(r"([^.\[\]]+)|\[(.*?)\]", place):
-        try:
-            values = values[key] if key else values[int(index)]
-        except (ValueError, LookupError, TypeError):  # ``[...]``: a value of a mapping
-            return ""
-    return f", not {values!r:.40}"
+def _reach(path: str, values: Any) -> Iterator[tuple[str, Any]]:
+    """Yield each place that a path of msgspec may mean, and the value there.
+
+    The path does not say which key of a mapping it means.
+    """
+    reached = [("", values)]
+    for field, item, _ in _STEP.findall(path):
+        following = []
+        for place, value in reached:
+            keys = [field] if field else [int(item)] if item else list(value)
+            for key in keys:
+                step = f"[{key}]" if item else f".{key}"
+                if item or key in value:
+                    following.append((f"{place}{step}".lstrip("."), value[key]))
+        reached = following
+    yield from reached
 
 
 def parse_records(text: bytes) -> list[tuple[int, Any]]:

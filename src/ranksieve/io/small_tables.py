@@ -15,7 +15,7 @@ from ranksieve.data.inputs import is_frame
 from ranksieve.io import delimiter_of, is_parquet
 from ranksieve.io.files import explain_read_errors, open_decompressed, open_regular
 from ranksieve.io.parquet import explain_parquet_errors
-from ranksieve.io.records import PathLike, read_record
+from ranksieve.io.records import PathLike, convert_record, locate_errors, read_record
 
 
 class TableRow(NamedTuple):
@@ -139,10 +139,7 @@ def read_groups(path: PathLike) -> dict[str, list[str]]:
 def _groups_of_json(record: Any, path: PathLike) -> dict[str, list[str]]:
     if isinstance(record, list):
         record = {str(number): features for number, features in enumerate(record, start=1)}
-    if not isinstance(record, dict):
-        raise DataError(f"{path}: groups should be an object of lists of features")
-    for name, features in record.items():
-        named = isinstance(features, list) and all(type(f) in (str, int) for f in features)
-        if not named:
-            raise DataError(f"{path}: group {name!r:.40} should be a list of names of features")
-    return {name: [str(feature) for feature in features] for name, features in record.items()}
+    groups: dict[str, list[str | int]] = {}
+    with locate_errors(path, "; groups are lists of names of features"):
+        groups = convert_record(record, dict[str, list[str | int]])
+    return {name: [str(feature) for feature in features] for name, features in groups.items()}

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from ranksieve.base.adapter import Adapter
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
-from ranksieve.io.records import get
+from ranksieve.io.records import convert_record
 from ranksieve.rankers.base import Ranker, Refits
 from ranksieve.rankers.libraries import find_library_class, is_error_of_library, library_of
 from ranksieve.rankers.libraries.library import Library, native_rows
@@ -287,7 +287,7 @@ class RankerAdapter(Adapter, Ranker):
         return {"model": library_of(self.estimator_).model_text(self.estimator_)}
 
     def _relearn(self, learned: dict[str, Any]) -> None:
-        library, text = self._library, get(learned, "model", str)
+        library, text = self._library, convert_record(learned, dict[str, str]).get("model", "")
         self.estimator_ = copy_unfitted(self.estimator)
         try:
             library.restore(self.estimator_, text)

@@ -7,12 +7,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
-from ranksieve.io.records import get
+from ranksieve.io.records import convert_record
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import AtLeastTwo, Count, Positive, Seed
 from ranksieve.rankers.base import Ranker, Refits
@@ -34,6 +35,11 @@ from ranksieve.rankers.libraries.model_checks import load_booster
 from ranksieve.rankers.libraries.per_feature import reduce_parameters
 from ranksieve.registry import Method
 from ranksieve.threads import openmp_thread_count
+
+
+class _Learned(Struct, frozen=True):
+    booster: str
+    best_iteration: int
 
 
 @dataclass(eq=False, repr=False)
@@ -205,7 +211,8 @@ class LambdaMART(Ranker):
         return {"booster": text, "best_iteration": int(self.best_iteration_)}
 
     def _relearn(self, learned: dict[str, Any]) -> None:
-        text, best = get(learned, "booster", str), get(learned, "best_iteration", int)
+        saved = convert_record(learned, _Learned)
+        text, best = saved.booster, saved.best_iteration
         try:
             self.booster_ = load_booster(text)
         except DataError as error:
