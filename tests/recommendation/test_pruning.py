@@ -88,23 +88,6 @@ def test_never_dearer_always_within_the_limit(problem, most):
     assert len(set(features)) == len(features)
 
 
-@given(problems())
-def test_nothing_is_left_to_drop_or_to_exchange(problem):
-    start, costs, value, limit, how = problem
-    features, _ = prune(start, costs, value, limit, **how)
-    if value(start) < limit:
-        return
-    left = set(features)
-    groups = [{f for f in left if costs.group_of[f] == g} for g in range(3)]
-    steps = [({f}, set()) for f in left] + [(group, set()) for group in groups]
-    steps += [({f}, {g}) for f in left for g in how["substitutes"].get(f, ()) if g not in left]
-    for part, new in steps:
-        rest = left - part | new
-        saves = costs.total(rest) < costs.total(features)
-        if rest and saves and not part & how["include"]:
-            assert value(rest) < limit
-
-
 def test_a_group_goes_where_no_feature_alone_would_save_much():
     costs = AlignedCosts(np.ones(4), np.array([-1, 0, 0, -1]), np.array([50.0]))
 

@@ -1,30 +1,21 @@
-"""Recommendations: who chooses, who judges, and what is said."""
+"""Recommendations: who chooses, who judges, and what is recommended."""
 
 import gc
-import json
-import os
 import weakref
-from contextlib import suppress
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge
 
-from ranksieve import DataError, FeatureCosts, RankingData, load_model, make_ranking, recommend
-from ranksieve.data.joining import concatenate
-from ranksieve.data.ranking_data import fingerprint
+from ranksieve import DataError, FeatureCosts, RankingData, make_ranking, recommend
 from ranksieve.experiments import Trial
-from ranksieve.export import export_model
-from ranksieve.io.model import MODEL, MODEL_OF_ALL, TrainedOn
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
-from ranksieve.recommendation import check, load_recommendation, procedure
+from ranksieve.recommendation import procedure
 from ranksieve.recommendation import task as tasks
-from ranksieve.recommendation.files import LEDGER, read_answer
+from ranksieve.recommendation.files import LEDGER
 from ranksieve.recommendation.nested import plan_stages
 from ranksieve.recommendation.task import Candidate, Rule, divide
-from ranksieve.report.recommendation import write_recommendation
 from ranksieve.selectors.registry import make_selector
 from ranksieve.significance import non_inferiority
 from ranksieve.sums.similarity import Similarity, feature_similarity
@@ -39,19 +30,76 @@ def planted(n_queries=40, seed=0, **other):
     return make_ranking(n_queries, docs_per_query=(4, 9), random_state=seed, **how)[0]
 
 
+def useless(data):
+    """Two features that are the same for all documents."""
+    return RankingData(np.ones((data.n_rows, 2)), data.y, data.qid)
+
+
+def with_gaps(data):
+    """The first feature misses values."""
+    X = np.array(data.X)
+    X[::5, 0] = np.nan
+    return RankingData(X, data.y, data.qid)
+
+
 @pytest.fixture(scope="module")
 def data():
     return planted()
 
 
 @pytest.fixture(scope="module")
-def answer(data):
-    return recommend(data, margin=0.05, **QUICK)
+def directory(tmp_path_factory):
+    return tmp_path_factory.mktemp("recommendation")
 
 
-def useless(data):
-    """Two features that are the same for all documents."""
-    return RankingData(np.ones((data.n_rows, 2)), data.y, data.qid)
+@pytest.fixture(scope="module")
+def answer(data, directory):
+    return recommend(data, margin=0.05, out=directory, **QUICK)
+
+
+def slow_values(train, test, features):
+    columns, scores = sorted(features), np.zeros(test.n_rows)
+    if columns:
+        scores = RankRLS().fit(train.take_features(columns)).predict(test.take_features(columns))
+    return evaluate(test.y, scores, test.qid, ["ndcg@10"]).per_query["NDCG@10"]
+
+
+def slow_fold_values(data, queries, folds, features_of):
+    """Values of the queries of all folds, with features by trial."""
+    values = []
+    for trial, part in folds:
+        train, test = (data.take_queries(own) for own in (trial.sets.train, queries.parts[part]))
+        values.append(slow_values(train, test, features_of(trial)))
+    return np.concatenate(values)
+
+
+def slow_choice(data, queries, stage, margin, selectors=tuple(QUICK["selectors"])):
+    def values(features_of):
+        return slow_fold_values(data, queries, stage.folds, features_of)
+
+    def first(name, k, trial):
+        positions = queries.to_select(trial).sets.train
+        return make_selector(name, 5).fit(data.take_queries(positions)).selected_[:k]
+
+    def is_enough(name, k):
+        return values(lambda trial: first(name, k, trial)).mean() >= limit
+
+    limit = values(lambda trial: range(6)).mean() * (1 - margin / 2)
+    if values(lambda trial: ()).mean() >= limit:
+        return []
+    best, size = None, 6
+    for name in selectors:
+        low, high = 0, size  # too small, and enough
+        if best is not None:
+            high = size - 1
+            if high == 0 or not is_enough(name, high):
+                continue
+        while high - low > 1:
+            k = min(high - 1, max(low + 1, round((max(low, 1) * high) ** 0.5)))
+            low, high = (low, k) if is_enough(name, k) else (k, high)
+        if high < size:
+            best, size = name, high
+    return [*range(6)] if best is None else first(best, size, stage.final).tolist()
 
 
 class TestDivision:
@@ -81,12 +129,8 @@ class TestDivision:
     def test_the_test_queries_of_a_split_judge_alone(self, data):
         train, test = data.take_queries(range(25)), data.take_queries(range(25, 40))
         answer = recommend((train, test), **QUICK)
-        assert answer.claim.about == "set"
-        assert answer.claim.n_queries == 15
-        columns = sorted(answer.features)
-        ranker = RankRLS().fit(train.take_features(columns))
-        scores = ranker.predict(test.take_features(columns))
-        expected = evaluate(test.y, scores, test.qid, ["ndcg@10"]).per_query["NDCG@10"].mean()
+        assert (answer.claim.about, answer.claim.n_queries) == ("set", 15)
+        expected = slow_values(train, test, answer.features).mean()
         assert answer.claim.with_chosen == pytest.approx(expected, rel=1e-12)
 
     def test_halves_are_apart_and_leave_out_what_judges(self, data):
@@ -107,19 +151,23 @@ class TestProcedure:
         if is_large:
             monkeypatch.setattr(tasks, "_MANY_ROWS", 100)
             monkeypatch.setattr(tasks, "ROWS_TO_SELECT", 60)
-        found = recommend(data, margin=0.05, **QUICK)
-        queries = divide(data, 5, 0)
-        chosen, whole = [], []
-        for stage in plan_stages(queries)[0]:
-            features = slow_choice(data, queries, stage, margin=0.05)
-            if stage.judge is None:
-                assert found.features == features
-                continue
-            train = data.take_queries(stage.final.sets.train)
-            test = data.take_queries(queries.parts[stage.judge])
-            chosen.append(slow_values(train, test, features))
-            whole.append(slow_values(train, test, range(6)))
-        values, base = np.concatenate(chosen), np.concatenate(whole)
+        found, queries = recommend(data, margin=0.05, **QUICK), divide(data, 5, 0)
+        *stages, last = plan_stages(queries)[0]
+        parts = found.evidence.outcomes
+        assert found.features == slow_choice(data, queries, last, margin=0.05)
+        assert [one.part for one in parts] == list(queries.parts)
+        for one, stage in zip(parts, stages, strict=True):
+            assert one.features == slow_choice(data, queries, stage, margin=0.05)
+            where = data, queries, [(stage.final, one.part)]
+            values = slow_fold_values(*where, lambda trial, features=one.features: features)
+            assert one.with_chosen == pytest.approx(values, rel=1e-12)
+            assert one.with_all == pytest.approx(slow_fold_values(*where, lambda trial: range(6)))
+            assert one.queries == [str(q) for q in data.query_ids[queries.parts[one.part]]]
+            assert one.cost == len(one.features)
+        values, base = (
+            np.concatenate(own)
+            for own in zip(*((one.with_chosen, one.with_all) for one in parts), strict=True)
+        )
         tested = non_inferiority(values, base, 0.05)
         assert found.claim.with_chosen == pytest.approx(values.mean(), rel=1e-12)
         assert found.claim.bound == pytest.approx(tested.lower, rel=1e-12)
@@ -170,49 +218,6 @@ class TestProcedure:
         assert Rule("half-margin", 0.01, budget=4.5).choose(candidates, base, None).size == 2
 
 
-def slow_values(train, test, features):
-    columns = sorted(features)
-    if not columns:
-        scores = np.zeros(test.n_rows)
-    else:
-        scores = RankRLS().fit(train.take_features(columns)).predict(test.take_features(columns))
-    return evaluate(test.y, scores, test.qid, ["ndcg@10"]).per_query["NDCG@10"]
-
-
-def slow_choice(data, queries, stage, margin, selectors=tuple(QUICK["selectors"])):
-    def values(features_at):
-        found = []
-        for trial, part in stage.folds:
-            train = data.take_queries(trial.sets.train)
-            test = data.take_queries(queries.parts[part])
-            found.append(slow_values(train, test, features_at(trial)))
-        return np.concatenate(found)
-
-    def first(name, k, trial):
-        positions = queries.to_select(trial).sets.train
-        return make_selector(name, 5).fit(data.take_queries(positions)).selected_[:k]
-
-    def is_enough(name, k):
-        return values(lambda trial: first(name, k, trial)).mean() >= limit
-
-    limit = values(lambda trial: range(6)).mean() * (1 - margin / 2)
-    if values(lambda trial: ()).mean() >= limit:
-        return []
-    best, size = None, 6
-    for name in selectors:
-        low, high = 0, size  # too small, and enough
-        if best is not None:
-            high = size - 1
-            if high == 0 or not is_enough(name, high):
-                continue
-        while high - low > 1:
-            k = min(high - 1, max(low + 1, round((max(low, 1) * high) ** 0.5)))
-            low, high = (low, k) if is_enough(name, k) else (k, high)
-        if high < size:
-            best, size = name, high
-    return [*range(6)] if best is None else first(best, size, stage.final).tolist()
-
-
 def stage_choices(data, costs):
     """Choices of all stages."""
     kept, original = [], procedure._claim
@@ -227,94 +232,43 @@ def stage_choices(data, costs):
     return kept
 
 
-class TestAnswer:
-    def test_what_is_kept_and_dropped(self, data, answer):
-        assert sorted([*answer.features, *(one.feature for one in answer.dropped)]) == [*range(6)]
-        assert answer.cost == len(answer.features)
-        assert answer.cost_of_all == 6
-        assert {point.selector for point in answer.front} >= {"all", "none", "top"}
-        assert "lose less than 5% of NDCG@10" in answer.sentence
-        json.dumps(answer.to_record(), allow_nan=False)
+def test_losses_without_single_features(data):
+    found = recommend(data, margin=0.05, **QUICK | {"details": True})
+    for kept in found.kept:
+        assert kept.lower < kept.loss < kept.upper
+        assert 0 <= kept.stability <= kept.cluster_stability <= 1
+    queries, best = divide(data, 5, 0), max(found.kept, key=lambda kept: kept.loss)
+    rest = [f for f in found.features if f != best.feature]
+    without, full, whole = (
+        slow_fold_values(data, queries, queries.judged, lambda trial, own=own: own).mean()
+        for own in (rest, found.features, range(6))
+    )
+    assert best.loss == pytest.approx((full - without) / whole, rel=1e-9)
 
-    def test_details(self, data):
-        found = recommend(data, margin=0.05, **QUICK | {"details": True})
-        for kept in found.kept:
-            assert kept.lower < kept.loss < kept.upper
-            assert 0 <= kept.stability <= kept.cluster_stability <= 1
-        queries, best = divide(data, 5, 0), max(found.kept, key=lambda kept: kept.loss)
-        rest = [f for f in found.features if f != best.feature]
-        without, full, whole = [], [], []
-        for part, positions in queries.parts.items():
-            train = data.take_queries(queries.without(part).sets.train)
-            test = data.take_queries(positions)
-            without.append(slow_values(train, test, rest))
-            full.append(slow_values(train, test, found.features))
-            whole.append(slow_values(train, test, range(6)))
-        loss = np.mean(np.concatenate(full) - np.concatenate(without))
-        assert best.loss == pytest.approx(loss / np.concatenate(whole).mean(), rel=1e-9)
 
-    def test_constant_features_and_copies_are_dropped_for_that(self, data):
-        first = recommend(data, margin=0.05, **QUICK).features[0]
-        X = np.column_stack([data.X, 2 * data.X[:, first], np.ones(data.n_rows)])
-        found = recommend(RankingData(X, data.y, data.qid), margin=0.05, **QUICK)
-        reasons = {one.feature: one.reason for one in found.dropped}
-        assert reasons[7] == "constant within every query"
-        kept, gone = sorted([first, 6], key=lambda feature: feature not in found.features)
-        assert reasons[gone] == f"near-copy of {kept + 1} (similarity 1.00)"
+def test_include_and_exclude(data):
+    found = recommend(data, include=[5], exclude=[0], margin=0.05, **QUICK)
+    assert 5 in found.features
+    assert 0 not in found.features
+    assert found.cost_of_all == 5
+    assert found.settings["exclude"] == ["1"]
 
-    def test_nothing_is_said_of_time_where_there_was_enough(self, data):
-        found = recommend(useless(data), **QUICK | {"details": True})
-        assert found.selector == "none"
-        assert found.notes == []
 
-    def test_labels_by_chance_need_no_feature(self):
-        data = planted(60)
-        rng = np.random.default_rng(0)
-        found = recommend(RankingData(data.X, rng.permutation(data.y), data.qid), **QUICK)
-        assert found.selector == "none" or not found.claim.is_shown
-
-    def test_few_queries_show_little_and_say_how_many_it_takes(self):
-        found = recommend(planted(20, noise=2.0), margin=0.005, **QUICK)
-        assert not found.claim.is_shown
-        assert "are not shown to lose less than 0.5%" in found.sentence
-        assert "queries to show a margin of 0.5%" in found.sentence
-        assert found.claim.queries_needed > 20
-
-    def test_other_queries_confirm_the_very_features(self, data):
-        other = planted(30, seed=0)
-        other = RankingData(other.X[::-1], other.y[::-1], [f"new {q}" for q in other.qid[::-1]])
-        found = recommend(data, margin=0.05, confirm=other, **QUICK)
-        assert found.confirmed.about == "set"
-        assert found.confirmed.n_queries == 30
-        expected = slow_values(data, other, found.features).mean()
-        assert found.confirmed.with_chosen == pytest.approx(expected, rel=1e-9)
-        with pytest.raises(DataError, match="leaks"):
-            recommend(data, confirm=data, **QUICK)
-
-    def test_weights_count_in_the_claim(self, data):
-        weights = np.where(np.arange(data.n_queries) % 2, 3.0, 1.0)
-        found = recommend(data.with_weights(weights), margin=0.05, **QUICK)
-        plain = recommend(data, margin=0.05, **QUICK)
-        assert found.claim.with_all != plain.claim.with_all
-
-    def test_include_and_exclude(self, data):
-        found = recommend(data, include=[5], exclude=[0], margin=0.05, **QUICK)
-        assert 5 in found.features
-        assert 0 not in found.features
-        assert found.cost_of_all == 5
-        assert found.settings["exclude"] == ["1"]
+@pytest.mark.parametrize("is_split", [False, True])
+def test_other_queries_confirm_what_is_deployed(data, is_split):
+    other = planted(30, seed=1)
+    other = RankingData(other.X, other.y, [f"new {query}" for query in other.qid])
+    train = data.take_queries(range(30)) if is_split else data
+    given = (train, data.take_queries(range(30, 40))) if is_split else data
+    found = recommend(given, margin=0.05, confirm=other, **QUICK)
+    assert (found.confirmed.about, found.confirmed.n_queries) == ("set", 30)
+    expected = slow_values(train, other, found.features).mean()
+    assert found.confirmed.with_chosen == pytest.approx(expected, rel=1e-9)
+    with pytest.raises(DataError, match="leaks"):
+        recommend(given, confirm=data, **QUICK)
 
 
 class TestCosts:
-    def test_dear_features_are_avoided(self, data):
-        X = np.column_stack([data.X, data.X[:, 0] + 1e-3 * np.arange(data.n_rows) % 7])
-        both = RankingData(X, data.y, data.qid)
-        costs = [10, 1, 1, 1, 1, 1, 1]  # the first is dear, and its copy is not
-        found = recommend(both, margin=0.1, costs=costs, **QUICK)
-        assert found.has_costs
-        assert 0 not in found.features
-        assert found.cost < found.cost_of_all
-
     def test_a_dear_feature_is_exchanged_for_a_cheaper_one_that_is_like_it(self, data):
         """The selector does not know about costs, and the copy is a little worse."""
         best = recommend(data, margin=0.05, **ONE).features[0]
@@ -335,25 +289,20 @@ class TestCosts:
         given = FeatureCosts(costs, groups, once)
         found = recommend(data, margin=0.2, costs=given, **ONE)
         queries = divide(data, 5, 0)
+        folds = plan_stages(queries)[0][-1].folds
 
         def value(features):
-            means = []
-            for trial, part in plan_stages(queries)[0][-1].folds:
-                train = data.take_queries(trial.sets.train)
-                means.append(slow_values(train, data.take_queries(queries.parts[part]), features))
-            return np.concatenate(means).mean()
+            return slow_fold_values(data, queries, folds, lambda trial: features).mean()
 
         limit = value(range(6)) * (1 - 0.2 / 2)
         path, size = make_selector("top", 5).fit(data).selected_.tolist(), found.size
         while size < 5 and value(path[:size]) < limit:
             size += 1
         like = feature_similarity(data, Similarity("tau_b", absolute=True))
-        others = {
-            f: sorted(
-                (g for g in range(6) if g != f and like[f, g] >= 0.5), key=lambda g: -like[f, g]
-            )
-            for f in range(6)
-        }
+        others = {}
+        for f in range(6):
+            near = [g for g in range(6) if g != f and like[f, g] >= 0.5]
+            others[f] = sorted(near, key=lambda g, f=f: -like[f, g])
         assert found.features == prune_by_cost(
             path[:size],
             lambda own: given.total([str(f + 1) for f in own]),
@@ -383,64 +332,49 @@ class TestCosts:
         assert sorted(found.features) == [0, 1]
         assert found.advice == "Keep 2 of 3 features, which cost 2 instead of 52."
 
-    def test_a_budget_is_kept(self, data):
+    def test_a_budget_is_kept(self, data, answer):
         found = recommend(data, budget=2, costs=[1, 2, 1, 2, 1, 2], **QUICK)
         assert 0 < found.cost <= 2
-        with pytest.raises(DataError, match="more than the budget"):
-            recommend(data, budget=0.5, include=[0], **QUICK)
-
-    def test_a_budget_that_allows_nothing(self, data):
         assert "Keep no feature" in recommend(data, budget=0.5, **QUICK).sentence
-        with pytest.raises(DataError, match=r"budget of 0\.5 allows no feature"):
-            recommend(data, budget=0.5, convention="letor4", **QUICK)
-
-    def test_features_that_do_not_fit_are_passed_over(self, data):
-        first = recommend(data, margin=0.05, **QUICK).features[0]
-        costs = np.ones(6)
-        costs[first] = 5
-        found = recommend(data, budget=3, costs=costs, **QUICK | {"selectors": ["top"]})
+        first, costs = answer.features[0], np.ones(6)
+        costs[first] = 5  # passed over
+        found = recommend(data, budget=3, costs=costs, **ONE)
         assert first not in found.features
         assert 0 < found.cost <= 3
 
 
 class TestResuming:
-    def test_a_cut_ledger_gives_the_same_answer(self, data, tmp_path):
-        first = recommend(data, margin=0.05, out=tmp_path, **QUICK)
-        lines = (tmp_path / LEDGER).read_text().splitlines(keepends=True)
+    @pytest.fixture
+    def begun(self, directory, answer, tmp_path):
+        """A directory with half of the work."""
+        lines = (directory / LEDGER).read_text().splitlines(keepends=True)
         (tmp_path / LEDGER).write_text("".join(lines[: len(lines) // 2]) + lines[-1][:20])
-        second = recommend(data, margin=0.05, out=tmp_path, **QUICK)
-        assert second.to_record() == first.to_record()
+        return tmp_path
 
-    def test_another_margin_uses_the_same_ledger(self, data, tmp_path):
-        recommend(data, margin=0.05, out=tmp_path, **QUICK)
-        size = (tmp_path / LEDGER).stat().st_size
-        recommend(data, margin=0.05, level=0.9, out=tmp_path, **QUICK)
-        assert (tmp_path / LEDGER).stat().st_size == size
+    def test_a_cut_ledger_gives_the_same_answer(self, data, begun, answer, directory):
+        again = recommend(data, margin=0.05, out=begun, **QUICK)
+        assert again.to_record() == answer.to_record()
+        assert again.evidence.n_resumed > 0
+        size = (begun / LEDGER).stat().st_size
+        recommend(data, margin=0.05, level=0.9, out=begun, **QUICK)  # needs no other work
+        assert (begun / LEDGER).stat().st_size == size
 
-    def test_other_data_is_refused(self, data, tmp_path):
-        recommend(data, margin=0.05, out=tmp_path, **QUICK)
+    def test_other_data_and_damage_are_refused(self, data, begun):
         with pytest.raises(DataError, match="other data"):
-            recommend(planted(seed=1), margin=0.05, out=tmp_path, **QUICK)
-
-    def test_damage_is_told(self, data, tmp_path):
-        recommend(data, margin=0.05, out=tmp_path, **QUICK)
-        for name in (LEDGER, "recommendation.json"):
-            path = tmp_path / name
-            path.write_text(path.read_text().replace("0.9", "0.8", 1))
+            recommend(planted(seed=1), margin=0.05, out=begun, **QUICK)
+        (begun / LEDGER).write_text((begun / LEDGER).read_text().replace("0.9", "0.8", 1))
         with pytest.raises(DataError, match=LEDGER):
-            recommend(data, margin=0.05, out=tmp_path, **QUICK)
-        with pytest.raises(DataError, match="checksum"):
-            read_answer(tmp_path)
+            recommend(data, margin=0.05, out=begun, **QUICK)
 
     def test_workers_give_the_same_answer(self, data, client):
-        how = QUICK | {"selectors": ["top"], "folds": 3, "margin": 0.05}
+        how = ONE | {"folds": 3, "margin": 0.05}
         here, there = recommend(data, **how), recommend(data, client=client, **how)
         assert there.to_record() == here.to_record()
 
 
 class TestTime:
-    def test_no_time_at_all(self, data, tmp_path):
-        found = recommend(data, margin=0.05, time=1e-6, out=tmp_path, **QUICK | {"details": True})
+    def test_no_time_at_all(self, data):
+        found = recommend(data, margin=0.05, time=1e-6, **QUICK | {"details": True})
         assert found.features == [*range(6)]
         assert not found.claim.is_shown
         assert "Nothing is claimed" in found.sentence
@@ -448,7 +382,6 @@ class TestTime:
             "The time limit of 1e-06 s was reached: no smaller set of features was tried; 5 of 5 "
             "parts of the queries were not tested."
         ]
-        assert read_answer(tmp_path)["claim"]["n_queries"] == 0
         with pytest.raises(DataError, match="no time to find features within the budget"):
             recommend(data, budget=2, time=1e-6, **QUICK)
 
@@ -463,54 +396,10 @@ class TestTime:
             lacking = 5 - judged[-1] // 8
             told = f"{lacking} of 5 parts of the queries were not tested"
             assert any(told in note for note in found.notes) == (lacking > 0)
-        assert found.to_record() == answer.to_record()
+        kept_nothing = replace(answer, models={}, trained_on=None)
+        assert found.to_record() == kept_nothing.to_record()
         assert (judged[0], judged[-1]) == (0, 40)
         assert any(0 < n < 40 for n in judged)
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"margin": 1e-320},
-        {"margin": 1e-200},
-        {"margin": np.nextafter(1, 0)},
-        {"level": np.nextafter(1, 0)},
-        {"level": np.nextafter(0.5, 1)},
-        {"budget": 1e308},
-        {"budget": 5e-324},
-        {"margin": np.float32(0.01), "level": np.float32(0.9), "budget": np.float32(3)},
-        {"costs": np.full(6, 1e-100)},
-        {"costs": [1e99, 1, 1, 1e-99, 1, 1]},
-    ],
-)
-def test_the_smallest_and_largest_numbers(data, tmp_path, settings):
-    answer = recommend(data, out=tmp_path, folds=3, **ONE, **settings)
-    write_recommendation(answer, tmp_path, figures=False)
-    assert load_recommendation(tmp_path).to_record() == answer.to_record()
-    assert len(answer.sentence) < 600  # no number of three hundred digits
-
-
-def test_a_high_confidence_is_not_rounded_to_certainty(data, answer):
-    assert "with 95% confidence" in answer.sentence
-    assert "with 99.99% confidence" in recommend(data, level=0.9999, **ONE).sentence
-
-
-@pytest.mark.parametrize("details", [False, True])
-def test_a_mean_of_zero(tmp_path, details):
-    """Under letor4, NDCG@10 of lists with fewer than ten documents is 0."""
-    data = planted(20)
-    answer = recommend(data, convention="letor4", out=tmp_path, **ONE | {"details": details})
-    assert answer.claim.with_all == 0
-    assert all(point.change == 0 for point in answer.front)
-    assert load_recommendation(tmp_path).to_record() == answer.to_record()
-
-
-def test_a_single_query_judges(data, tmp_path):
-    split = data.take_queries(range(39)), data.take_queries([39])
-    answer = recommend(split, out=tmp_path, **ONE | {"details": True}, pairs=1)
-    assert not answer.claim.is_shown
-    assert {kept.loss for kept in answer.kept} == {None}  # there is no interval
-    assert load_recommendation(tmp_path).to_record() == answer.to_record()
 
 
 @pytest.mark.parametrize(
@@ -536,197 +425,13 @@ def test_a_single_query_judges(data, tmp_path):
         ({"time": np.nan}, "the time limit must be at least 0 seconds, got nan"),
         ({"confirm": "nowhere.txt"}, "nowhere.txt"),
         ({"confirm": planted()}, "query"),
+        ({"budget": 0.5, "include": [0]}, "more than the budget"),
     ],
 )
 def test_bad_input_costs_no_work(data, tmp_path, wrong, message):
     with pytest.raises(ValueError, match=message):
         recommend(data, out=tmp_path / "out", **QUICK | wrong)
     assert not (tmp_path / "out").exists()
-
-
-class TestModels:
-    """Which queries train the models to deploy, and that they are those of the answer."""
-
-    @pytest.fixture
-    def parts(self, data):
-        return [data.take_queries(range(*ends)) for ends in ((0, 20), (20, 30), (30, 40))]
-
-    @pytest.mark.parametrize("has_vali", [True, False])
-    def test_test_queries_train_no_model(self, data, parts, tmp_path, has_vali):
-        train, _, test = parts
-        deployed = data.take_queries(range(30)) if has_vali else train
-        split = tuple(parts) if has_vali else (train, test)
-        answer = recommend(split, out=tmp_path, title="mine", **QUICK)
-        words = "the training and validation queries" if has_vali else "the training queries"
-        assert answer.trained_on == TrainedOn(words, deployed.n_queries, fingerprint(deployed))
-        for name, own in ((MODEL, sorted(answer.features)), (MODEL_OF_ALL, range(6))):
-            model = load_model(tmp_path / name)
-            expected = RankRLS().fit(deployed.take_features(list(own)))
-            assert np.array_equal(model.coef_, expected.coef_)
-            assert model.trained_on_ == answer.trained_on
-        said = f"{words} ({deployed.n_queries})"
-        assert f"; models trained on {said}; " in answer.protocol
-        write_recommendation(answer, tmp_path, figures=False)
-        assert f"trained on {said}." in (tmp_path / "report.html").read_text()
-        checked = check(tmp_path, test)
-        assert checked.claim.with_chosen == answer.claim.with_chosen
-        assert checked.claim.with_all == answer.claim.with_all
-        assert f"Both rankers were trained on {said} of mine." in checked.sentence
-        for known in (deployed, concatenate(split)):
-            assert "exactly this data, so it tests nothing" in check(tmp_path, known).sentence
-
-    def test_without_a_split_all_queries_do(self, data, tmp_path):
-        answer = recommend(data, out=tmp_path, **QUICK)
-        assert answer.trained_on == TrainedOn("all queries", 40, fingerprint(data))
-        assert "exactly this data, so it tests nothing" in check(tmp_path, data).sentence
-        assert "tests nothing" not in check(tmp_path, data.take_queries(range(20))).sentence
-
-    def test_other_queries_confirm_what_is_deployed(self, data, parts):
-        train, _, test = parts
-        other = planted(30, seed=1)
-        other = RankingData(other.X, other.y, [f"new {query}" for query in other.qid])
-        answer = recommend((train, test), confirm=other, **QUICK)
-        expected = slow_values(train, other, answer.features).mean()
-        assert answer.confirmed.with_chosen == pytest.approx(expected, rel=1e-9)
-
-    def test_no_feature_is_checked_against_all(self, data, tmp_path):
-        given = useless(data)
-        assert recommend(given, out=tmp_path, **QUICK).models.keys() == {MODEL_OF_ALL}
-        assert check(tmp_path, given).claim.change == 0
-
-    def test_without_time_there_are_none(self, data, tmp_path):
-        recommend(data, out=tmp_path, **QUICK)
-        (tmp_path / LEDGER).unlink()
-        answer = recommend(data, time=1e-6, out=tmp_path, **QUICK)
-        assert answer.models == {}
-        assert load_recommendation(tmp_path).to_record() == answer.to_record()
-        assert not (tmp_path / MODEL).exists()  # of the answer before
-        with pytest.raises(DataError, match="has no models to check with"):
-            check(tmp_path, data)
-
-    def test_a_ranker_without_model_files_is_noted(self, data, tmp_path):
-        answer = recommend(data, out=tmp_path, **ONE | {"ranker": Ridge()})
-        assert answer.notes[0].startswith("No models were written: ")
-        assert load_recommendation(tmp_path).models == {}
-
-    def test_models_of_two_runs_are_refused(self, data, tmp_path):
-        for margin, name in ((0.05, "a"), (0.5, "b")):
-            recommend(data, margin=margin, out=tmp_path / name, include=["5"], **QUICK)
-        first, other = tmp_path / "a", tmp_path / "b"
-        assert (first / MODEL_OF_ALL).read_bytes() == (other / MODEL_OF_ALL).read_bytes()
-        os.replace(other / MODEL, first / MODEL)
-        refused = pytest.raises(DataError, match="is not the model that belongs to recommendation")
-        with refused:
-            check(first, data)
-        with refused:
-            load_recommendation(first)
-        with refused:
-            load_model(first / MODEL)
-        with refused:
-            export_model(first / MODEL, "solr", tmp_path / "engine")
-        assert load_model(first / MODEL_OF_ALL).n_features_in_ == 6
-        os.replace(first / MODEL, first / "mine.json")
-        assert load_model(first / "mine.json").trained_on_ is not None  # a name of the user's own
-        assert load_recommendation(first).models.keys() == {MODEL, MODEL_OF_ALL}
-        with pytest.raises(DataError, match=r"model\.json: no such file"):
-            check(first, data)
-
-    def test_a_model_that_cannot_be_written_is_an_error(self, data, tmp_path, monkeypatch):
-        before = recommend(data, margin=0.05, out=tmp_path, **QUICK)
-        save = RankRLS.save_model
-
-        def fail(ranker, path, **other):
-            if path.name == MODEL_OF_ALL:
-                raise DataError(f"{path}: cannot be written: No space left on device")
-            save(ranker, path, **other)
-
-        monkeypatch.setattr(RankRLS, "save_model", fail)
-        with pytest.raises(DataError, match="No space left on device"):
-            recommend(data, margin=0.5, out=tmp_path, **QUICK)
-        assert load_recommendation(tmp_path).to_record() == before.to_record()
-        assert check(tmp_path, data).claim.margin == 0.05
-
-    @pytest.mark.parametrize("n_moved", [0, 1, 4])
-    def test_an_answer_changes_at_once(self, data, tmp_path, monkeypatch, n_moved):
-        """The process dies after so many of the new files are in their places."""
-        recommend(data, margin=0.05, out=tmp_path, **QUICK)
-        move, moved = os.replace, []
-
-        def die(source, target):
-            if Path(source).parent.name == ".next":
-                moved.append(target)
-                if len(moved) > n_moved:
-                    raise KeyboardInterrupt
-            move(source, target)
-
-        monkeypatch.setattr(os, "replace", die)
-        with suppress(KeyboardInterrupt):
-            recommend(data, margin=0.5, out=tmp_path, **QUICK)
-        monkeypatch.undo()
-        found = load_recommendation(tmp_path)
-        assert found.settings["margin"] == 0.5
-        assert found.evidence is not None
-        assert check(tmp_path, data).claim.margin == 0.5
-        again = recommend(data, margin=0.5, out=tmp_path, **QUICK)
-        assert again.to_record() == found.to_record()
-        assert load_model(tmp_path / MODEL).trained_on_ == found.trained_on
-        assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
-
-
-class TestCheck:
-    def test_dropped_features_are_no_help(self, data, tmp_path):
-        assert recommend(data, exclude=["6"], out=tmp_path, **QUICK).names == ["5"]
-        assert [helpful.feature for helpful in check(tmp_path, data).helpful] == ["2"]
-
-    def test_new_data_is_treated_like_the_old(self, tmp_path):
-        data = planted(30, n_informative=3)
-        X = np.array(data.X)
-        X[::5, 0] = np.nan
-        gaps = RankingData(X, data.y, data.qid)
-        first = recommend(gaps, missing="query-min+indicators", out=tmp_path, **QUICK)
-        found = check(tmp_path, gaps)
-        by_hand = recommend(
-            gaps.with_missing("query-min+indicators"), out=tmp_path / "other", **QUICK
-        )
-        assert by_hand.features == first.features
-        other = check(tmp_path / "other", gaps)
-        assert found.claim.with_chosen == other.claim.with_chosen
-        assert all(one.shift == 0 for one in found.drift)
-
-    def test_kept_missing_values(self, tmp_path):
-        data = planted(30)
-        X = np.array(data.X)
-        X[::5, 0] = np.nan
-        gaps = RankingData(X, data.y, data.qid)
-        how = {"missing": "keep", "parameters": {"lambdamart": {"n_estimators": 5}}}
-        answer = recommend(
-            gaps, "lambdamart", selectors=["top"], details=False, out=tmp_path, **how
-        )
-        assert check(tmp_path, gaps).claim.n_queries == 30
-        assert answer.settings["missing"] == "keep"
-
-    def test_other_features_and_new_ones_that_help(self, tmp_path):
-        rng = np.random.default_rng(0)
-        qid = np.repeat(np.arange(40), 8)
-        X = rng.normal(size=(320, 4))
-        y = np.digitize(X[:, 0] + 0.1 * rng.normal(size=320), [0, 1])
-        names = ["a", "b", "c", "d"]
-        old = RankingData(X, y, qid, feature_names=names)
-        assert recommend(old, margin=0.05, out=tmp_path, **QUICK).names == ["a"]
-        y = np.digitize(X[:, 0] + 2 * X[:, 2] + X[:, 3] + 0.1 * rng.normal(size=320), [0, 2])
-        new = RankingData(X[:, [3, 2, 1, 0]], y, qid, feature_names=["new", "c", "b", "a"])
-        with pytest.raises(DataError, match="lacks feature 'd'"):
-            check(tmp_path, new)
-        both = RankingData(
-            np.column_stack([X, X[:, 3]])[:, [4, 2, 1, 0, 3]],
-            y,
-            qid,
-            feature_names=["new", "c", "b", "a", "d"],
-        )
-        found = check(tmp_path, both)
-        assert found.helpful[0].feature == "c"
-        assert {one.feature: one.is_new for one in found.helpful}.items() >= {"c": False}.items()
-        assert found.drift[0].is_notable
 
 
 def test_nothing_keeps_the_data_when_the_answer_is_there(monkeypatch):
