@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from ranksieve.cli.options import N_FEATURES_OF_MODEL, ReadingRows, argument, command
-from ranksieve.cli.settings import read_costs
+from ranksieve.cli.parameters import read_costs
 from ranksieve.cli.sources import open_for
 from ranksieve.report.formats import FormatName
 

@@ -18,7 +18,7 @@ from ranksieve.cli.options import (
     missing_help,
     option,
 )
-from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
+from ranksieve.cli.parameters import allow_own_code, explain_errors, ranker_parameters
 from ranksieve.cli.sources import (
     check_output,
     missing_policy,

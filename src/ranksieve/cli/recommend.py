@@ -101,7 +101,7 @@ def recommend(
     """
     import json
 
-    from ranksieve.cli.settings import allow_own_code, choice_parameters, read_costs
+    from ranksieve.cli.parameters import allow_own_code, constraint_parameters, read_costs
     from ranksieve.datasets.demo import demo_costs
     from ranksieve.recommendation import files
     from ranksieve.recommendation import recommend as run
@@ -116,7 +116,7 @@ def recommend(
     if source is None:
         wanted["scale"] = "min-max"  # the features of the demo are not normalized
         wanted |= {"folds": 3, "pairs": 5}
-    wanted |= choice_parameters(include, exclude)
+    wanted |= constraint_parameters(include, exclude)
     if source is None and ranker == "lambdamart" and not ranker_param and ranker_param_file is None:
         ranker_param = ["n_estimators=50", "num_leaves=10"]  # keep the demo fast
     wanted |= _parameters(ranker, ranker_param or [], ranker_param_file)
@@ -191,7 +191,7 @@ def check(
 
 def _parameters(ranker: str, settings: list[str], file: Path | None) -> dict[str, Any]:
     """Return the arguments for the ranker and its parameters."""
-    from ranksieve.cli.settings import ranker_parameters
+    from ranksieve.cli.parameters import ranker_parameters
     from ranksieve.rankers.registry import RANKERS
 
     method = RANKERS.find(ranker)

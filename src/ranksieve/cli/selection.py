@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from ranksieve.cli.options import Cluster, Reading, command, option, show_result
-from ranksieve.cli.settings import (
+from ranksieve.cli.parameters import (
     allow_own_code,
-    choice_parameters,
+    constraint_parameters,
     explain_errors,
-    parameters_of,
+    method_parameters,
     ranker_parameters,
     read_costs,
 )
@@ -93,9 +93,9 @@ def select(
     chosen = SELECTORS.find(
         _default_method(costs or group_costs, budget) if method is None else method
     )
-    from_settings = parameters_of(SELECTORS, chosen, param or [], seed)
+    from_settings = method_parameters(SELECTORS, chosen, param or [], seed)
     paid = {"costs": read_costs(costs, group_costs), "budget": budget}
-    from_options = choice_parameters(include, exclude, groups, count)
+    from_options = constraint_parameters(include, exclude, groups, count)
     from_options |= {name: value for name, value in paid.items() if value is not None}
     selector = _make_selector(chosen, k, from_settings, from_options)
     if ranker is not None:

@@ -9,8 +9,8 @@ from typing import Any
 import typer
 
 from ranksieve.cli.options import Cluster, Reading, Splitting, argument, command, option
+from ranksieve.cli.parameters import allow_own_code, constraint_parameters
 from ranksieve.cli.resumable import resumable, take_source
-from ranksieve.cli.settings import allow_own_code, choice_parameters
 from ranksieve.text import on_one_line
 
 
@@ -123,7 +123,7 @@ def compare(
     wanted |= comparing.to_settings()
     if reading.missing is not None:
         wanted["missing"] = reading.missing
-    wanted |= choice_parameters(comparing.include, comparing.exclude, comparing.groups)
+    wanted |= constraint_parameters(comparing.include, comparing.exclude, comparing.groups)
     allow_own_code(comparing.selectors, comparing.rankers, "plan:" if plan else None)
     _leave_out_others(wanted)
     _add_from_files(wanted, comparing.param_file or [])
@@ -235,7 +235,7 @@ def _parse_size(text: str) -> int | str:
 
 def _add_parameters(wanted: dict[str, Any], settings: list[str], grids: list[str]) -> None:
     """Add METHOD.NAME=VALUE to the parameters, and METHOD.NAME=V,V to the grids."""
-    from ranksieve.cli.settings import parse_setting, parse_value
+    from ranksieve.cli.parameters import parse_parameter, parse_value
 
     for what, texts in (("parameters", settings), ("grids", grids)):
         own = wanted.setdefault(what, {})
@@ -250,5 +250,5 @@ def _add_parameters(wanted: dict[str, Any], settings: list[str], grids: list[str
             seen.add(parameter)
             values = [parse_value(part) for part in value.split(",")]
             own.setdefault(method, {})[name] = (
-                values if what == "grids" else parse_setting(name, value)
+                values if what == "grids" else parse_parameter(name, value)
             )

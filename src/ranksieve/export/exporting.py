@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.costs import FeatureCosts
-from ranksieve.data import DataError, RankingData
+from ranksieve.data import DataError
 from ranksieve.engine import in_memory
 from ranksieve.export.directory import check_may_write, write_files, write_manifest
 from ranksieve.export.feature_sets import FeatureSet, read_feature_set
@@ -151,49 +151,36 @@ def export_model(
     target = find_target(to)
     if missing not in (None, "nan", "zero"):
         raise ValueError(f"missing must be 'nan' or 'zero', got {missing!r:.40}")
-    trained, default_name = _read_model(model)
+    used = [Path(one) for one in (model, feature_set, costs) if isinstance(one, (str, os.PathLike))]
+    default_name = "ranksieve"
+    if isinstance(model, (str, os.PathLike)):
+        default_name = Path(model).name.partition(".")[0] or default_name
+        model = load_model(model)
+    trained = read_trained(as_ranker(model))
     target.check(trained)
-    definitions = _read_definitions(feature_set, target)
-    rows = None if verify is None else rows_of(trained, _as_data(verify))
+    definitions = None
+    if feature_set is not None:
+        if target.feature_set_kind is None:
+            raise DataError(f"{target.name} does not use a feature set: leave out {feature_set}")
+        definitions = read_feature_set(feature_set, target.feature_set_kind)
+    rows = None if verify is None else rows_of(trained, in_memory(verify))
     rule = _missing_rule(missing, target, trained, rows)
     job = _make_job(trained, target, rule, name or default_name, definitions, rows)
     artifact = target.write(job)
     switched_off, saved = _find_switched_off(job, target, _as_costs(costs))
-    verification = None if rows is None else _verify(target, artifact, job, rows)
-    if verification is not None and verification.n_changed and not tolerate:
-        raise DataError(_explain_refusal(verification, target, artifact))
-    used = [Path(one) for one in (model, feature_set, costs) if isinstance(one, (str, os.PathLike))]
-    directory = Path(out)
-    _check_inputs_stay(artifact, directory, [*used, *map(Path, inputs)])
-    check_may_write(directory, artifact.files, overwrite=overwrite)
-    files = write_files(make_directory(directory), artifact.files)
-    write_manifest(directory, artifact.files)
+    verification = None
+    if rows is not None:
+        with TemporaryDirectory() as directory:
+            write_files(Path(directory), artifact.files)
+            verification = verify_files(target, Path(directory), job, rows)
+        if verification.n_changed and not tolerate:
+            raise DataError(_explain_refusal(verification, target, artifact))
+    _check_inputs_stay(artifact, Path(out), [*used, *map(Path, inputs)])
+    check_may_write(Path(out), artifact.files, overwrite=overwrite)
+    files = write_files(make_directory(Path(out)), artifact.files)
+    write_manifest(Path(out), artifact.files)
     notes = [*_notes(job, target), *artifact.notes]
     return Export(target.name, files, job.names, rule, switched_off, saved, notes, verification)
-
-
-def _read_model(model: Any) -> tuple[Trained, str]:
-    """Read a model, and derive its default name in the engine."""
-    name = "ranksieve"
-    if isinstance(model, (str, os.PathLike)):
-        name = Path(model).name.partition(".")[0] or name
-        model = load_model(model)
-    return read_trained(as_ranker(model)), name
-
-
-def _as_data(given: Any) -> RankingData:
-    data = in_memory(given)
-    if not data.n_rows:
-        raise DataError("cannot verify: the data has no rows")
-    return data
-
-
-def _read_definitions(path: PathLike | None, target: Target) -> FeatureSet | None:
-    if path is None:
-        return None
-    if target.feature_set_kind is None:
-        raise DataError(f"{target.name} does not use a feature set: leave out {path}")
-    return read_feature_set(path, target.feature_set_kind)
 
 
 def _make_job(
@@ -269,13 +256,6 @@ def _notes(job: Job, target: Target) -> list[str]:
     if isinstance(model, LinearModel) and model.intercept and target.is_engine:
         notes.append("the intercept is left out, which does not change the order")
     return notes
-
-
-def _verify(target: Target, artifact: Artifact, job: Job, rows: Rows) -> Verification:
-    """Write the files to a temporary directory and verify them there."""
-    with TemporaryDirectory() as directory:
-        write_files(Path(directory), artifact.files)
-        return verify_files(target, Path(directory), job, rows)
 
 
 def _explain_refusal(verification: Verification, target: Target, artifact: Artifact) -> str:

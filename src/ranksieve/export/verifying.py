@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ranksieve.data import RankingData
+from ranksieve.data import DataError, RankingData
 from ranksieve.data.fitted import check_scores
 from ranksieve.export.forms import LinearModel, zero_for_missing
 from ranksieve.export.reading import Trained
@@ -68,6 +68,8 @@ class Rows:
 
 def rows_of(trained: Trained, data: RankingData) -> Rows:
     """Take the ranker's features from data that has all features or only those."""
+    if not data.n_rows:
+        raise DataError("cannot verify: the data has no rows")
     ranker = trained.ranker
     as_trained = raw = _dense(ranker._rows(data), trained)
     rule = trained.missing

@@ -5,8 +5,8 @@ The functions below choose a format by the names of files. ``letor`` has text an
 ``tables`` joins; ``collecting`` groups rows that arrive in pieces. ``feature_logs`` reads responses
 of search engines, and ``shards`` stores data larger than memory. ``selection`` has selected
 features and ``model`` trained rankers, ``record_log`` the results of studies, and ``small_tables``
-costs and groups of features. ``records`` and ``typed`` read and check JSON; ``files`` opens,
-compresses and safely replaces files of any kind.
+costs and groups of features. ``records`` reads typed records from JSON and checks them; ``files``
+opens, compresses and safely replaces files of any kind.
 """
 
 from __future__ import annotations

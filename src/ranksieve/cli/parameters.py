@@ -1,4 +1,4 @@
-"""Parse parameters of the form NAME=VALUE on the command line."""
+"""Parameters of methods from options: NAME=VALUE, files, and features to include or exclude."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from ranksieve.registry import Method, Registry
 
 
-def parameters_of(
-    registry: Registry, method: Method, settings: list[str], seed: int | None
+def method_parameters(
+    registry: Registry, method: Method, given: list[str], seed: int | None
 ) -> dict[str, Any]:
-    """Parameters of a method, checked to exist; ``seed`` is its ``random_state``."""
-    parameters = _parse_settings(settings)
+    """Parameters of a method from texts NAME=VALUE, checked to exist; ``seed`` is random_state."""
+    parameters = _parse_parameters(given)
     registry.check_parameters(method, parameters)
     if seed is not None:
         if not method.accepts("random_state"):
@@ -35,7 +35,7 @@ def parameters_of(
     return parameters
 
 
-def choice_parameters(
+def constraint_parameters(
     include: list[str] | None,
     exclude: list[str] | None,
     groups: Path | None = None,
@@ -87,32 +87,32 @@ def explain_errors(method: Method) -> Iterator[None]:
 
 
 def ranker_parameters(
-    method: Method, settings: list[str], seed: int | None, file: Path | None
+    method: Method, given: list[str], seed: int | None, file: Path | None
 ) -> dict[str, Any]:
     """Parameters of a ranker from a file and from texts NAME=VALUE, which take precedence."""
     from ranksieve.rankers.parameter_files import parameters_from
     from ranksieve.rankers.registry import RANKERS
 
-    own = parameters_of(RANKERS, method, settings, seed)
+    own = method_parameters(RANKERS, method, given, seed)
     if file is None:
         return own
     return parameters_from(file, {method.name: method})[method.name] | method.translate(own)
 
 
-def _parse_settings(settings: list[str]) -> dict[str, Any]:
+def _parse_parameters(given: list[str]) -> dict[str, Any]:
     """Parameter -> value, from texts NAME=VALUE."""
     parameters: dict[str, Any] = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
+    for text in given:
+        name, equals, value = text.partition("=")
         if not (name and equals):
-            raise typer.BadParameter(f"--param needs NAME=VALUE, got {setting!r}")
+            raise typer.BadParameter(f"--param needs NAME=VALUE, got {text!r}")
         if name in parameters:
             raise typer.BadParameter(f"--param {on_one_line(name)} is given twice")
-        parameters[name] = parse_setting(name, value)
+        parameters[name] = parse_parameter(name, value)
     return parameters
 
 
-def parse_setting(name: str, text: str) -> Any:
+def parse_parameter(name: str, text: str) -> Any:
     """Parse the value of a parameter."""
     value = parse_value(text)
     return _by_name(value) if name in ("include", "exclude", "groups") else value
