@@ -1,7 +1,5 @@
 """Selection by boosted trees against LightGBM itself, step by step."""
 
-from functools import cache
-
 import lightgbm
 import numpy as np
 import pytest
@@ -9,11 +7,9 @@ import pytest
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.selectors import (
     BoostedTrees,
-    CostEfficientTrees,
     DiscountedBoostedTrees,
     GeneticBoostedTrees,
     RandomizedBoostedTrees,
-    ShapSelector,
 )
 from ranksieve.selectors.filters.gas import objective
 from ranksieve.sums.similarity import Similarity
@@ -126,26 +122,6 @@ class TestDiscounted:
         n = train.n_features
         chosen = DiscountedBoostedTrees(3, c=0.5, **FEW).fit(both).selected_ % n
         assert len(set(chosen.tolist())) == 3
-
-
-@cache
-def planted():
-    return make_ranking(
-        80, docs_per_query=12, n_informative=2, n_redundant=0, n_noise=4, noise=0.05, tied=0
-    )
-
-
-@pytest.mark.parametrize("kind", [*KINDS, CostEfficientTrees, ShapSelector])
-def test_planted_features_are_found_everywhere(kind, everywhere):
-    data, truth = planted()
-    few = {"n_subsets": 3, "subset_size": 0.8} if kind is RandomizedBoostedTrees else {}
-    if kind is GeneticBoostedTrees:
-        few = {"population_size": 3, "n_generations": 3}
-    if kind is CostEfficientTrees:
-        few = {"tradeoffs": 4}
-    source = everywhere(data, shard_bytes=12_000)
-    selected = kind(n_features_to_select=2, n_estimators=8, **few).fit(source).selected_
-    assert sorted(selected) == truth.informative.tolist()
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -211,27 +211,9 @@ class TestMembers:
 
 
 class TestChoices:
-    def test_included_and_excluded_features(self, data):
-        kept = np.array([0, 2, 3, 4, 5, 6, 7, 8])
-        selector = Borda(4, selectors=QUICK, include=[7], exclude=[1], depth=5).fit(data)
-        cut = data.take_features(kept)
-        lists = [listed(name, cut, 5, include=[6]) for name in QUICK]
-        order = [6, *(feature for feature in borda(lists, 8) if feature != 6)]
-        assert selector.selected_.tolist() == kept[order[:4]].tolist()
-        assert [list(own.features) for own in selector.lists_] == [
-            kept[own].tolist() for own in lists
-        ]
-        assert np.isnan(selector.scores_[1])
-
     def test_more_included_features_than_lists_have(self, data):
         selector = Borda(4, selectors=["top"], include=[5, 6, 7], depth=1).fit(data)
         assert selector.selected_[:3].tolist() == [5, 6, 7]
-
-    def test_groups(self, data):
-        order = Borda(9, selectors=QUICK).fit(data).selected_.tolist()
-        first, last = order[0], order[-1]
-        selector = Borda(3, selectors=QUICK, groups=[sorted([first, last])]).fit(data)
-        assert set(selector.selected_[:2].tolist()) == {first, last}
 
 
 @pytest.mark.parametrize(

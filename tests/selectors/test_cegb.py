@@ -200,17 +200,6 @@ class TestChoices:
             found = CostEfficientTrees(2, groups=groups, count="groups", order=order, **few)
             assert found.fit(data).n_groups_ == 2
 
-    def test_excluded_features_keep_their_places(self, data):
-        kept = np.delete(np.arange(data.n_features), [0, 5])
-        costs = np.arange(1.0, data.n_features + 1)
-        given_ = {"tradeoffs": 3, **FEW}
-        selector = CostEfficientTrees(3, exclude=[0, 5], costs=costs, **given_).fit(data)
-        cut = CostEfficientTrees(3, costs=costs[kept], **given_).fit(data.take_features(kept))
-        np.testing.assert_array_equal(selector.selected_, kept[cut.selected_])
-        for ours, theirs in zip(selector.models_, cut.models_, strict=True):
-            assert ours.features == tuple(kept[list(theirs.features)])
-        np.testing.assert_array_equal(selector.scores_[kept], cut.scores_)
-
     def test_constant_features_come_last(self):
         data, truth = make_ranking(40, n_informative=2, n_redundant=0, n_noise=1, n_constant=2)
         constant = np.flatnonzero(truth.kind == "constant").tolist()
@@ -302,14 +291,6 @@ class TestBadInput:
                 CostEfficientTrees(2, params={name: 1}).fit(data)
         with pytest.raises(DataError, match="LightGBM: "):
             CostEfficientTrees(2, params={"cegb_penalty_feature_lazy": [1, 2]}).fit(data)
-
-
-def test_the_same_everywhere(everywhere, data):
-    expected = CostEfficientTrees(6, tradeoffs=4, **FEW).fit(data)
-    source = everywhere(data, shard_bytes=20_000)
-    found = CostEfficientTrees(6, tradeoffs=4, **FEW).fit(source)
-    np.testing.assert_array_equal(found.selected_, expected.selected_)
-    np.testing.assert_array_equal(found.scores_, expected.scores_)
 
 
 def test_missing_values(data):

@@ -115,20 +115,6 @@ class TestEverySelector:
                 for item in record if isinstance(record, list) else [record]:
                     assert not {0, 1} & set(getattr(item, "features", ()))
 
-    def test_empty_lists_are_none(self, name):
-        data, _ = planted()
-        expected = attributes(fitted(name, data))
-        found = attributes(fitted(name, data, include=[], exclude=np.array([], dtype=int)))
-        assert found.keys() == expected.keys()
-        for attribute, value in expected.items():
-            assert repr(found[attribute]) == repr(value) or attribute == "ranker_"
-
-    def test_everything_included(self, name):
-        data, _ = planted()
-        order = [3, 8, 0, 5, 1]
-        selector = fitted(name, data, include=order, exclude=[2, 4, 6, 7])
-        assert selector.selected_.tolist() == order
-
     def test_what_cannot_be(self, name):
         data, _ = planted()
         for wrong, message in (
@@ -356,7 +342,7 @@ class TestAgainstSlowVersions:
 
 
 class TestWhereDataLives:
-    @pytest.mark.parametrize("name", ["gas-e", "ig", "greedy-rankrls", "ranksvm-l1", "elimination"])
+    @pytest.mark.parametrize("name", ["gas-e", "ranksvm-l1"])
     def test_the_same_everywhere(self, name, everywhere):
         data, _ = planted()
         parameters = dict(include=["f7"], exclude=["f1", 3])

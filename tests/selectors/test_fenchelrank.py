@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 from scipy.optimize import minimize
 
-from ranksieve import RankingData, make_ranking
+from ranksieve import RankingData
 from ranksieve.selectors import FenchelRank, SparseRankSVM
 from tests.oracles_margins import frank_wolfe, mean_loss, mean_slopes, pair_differences
 
@@ -111,24 +110,6 @@ class TestOptimum:
 
 
 class TestSelection:
-    def test_same_weights_everywhere(self, everywhere):
-        data, _ = make_ranking(60, n_informative=4, n_noise=4, noise=0.5, tied=0, random_state=5)
-        data = RankingData(data.X / data.X.std(axis=0), data.y, data.qid)
-        settings = dict(radius=1.0, max_iter=30)
-        expected = FenchelRank(**settings).fit(data)
-        selector = FenchelRank(**settings).fit(everywhere(data, 20_000))
-        np.testing.assert_allclose(selector.coef_, expected.coef_, atol=1e-7)
-        np.testing.assert_array_equal(selector.selected_, expected.selected_)
-
-    def test_forms_of_the_matrix(self):
-        data = random_data(7)
-        X = np.where(data.X > 2, data.X, 0.0).astype(np.float32)
-        settings = dict(radius=1.0, max_iter=20)
-        expected = FenchelRank(**settings).fit(X.astype(float), data.y, qid=data.qid).coef_
-        for form in (X, sparse.csr_matrix(X)):
-            coef = FenchelRank(**settings).fit(form, data.y, qid=data.qid).coef_
-            np.testing.assert_allclose(coef, expected, atol=1e-6)
-
     def test_numbers_of_features(self):
         data = random_data(8, n_features=8)
         every = FenchelRank(radius=1.0).fit(data)

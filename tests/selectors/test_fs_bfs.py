@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.linear_model import Ridge
-from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from ranksieve import DataError, RankingData, make_ranking
@@ -239,13 +237,6 @@ class TestMemory:
         assert selector.n_evaluations_ == len(measured) + data.n_features
         assert set(trained) < set(measured)
 
-    def test_rounds_are_counted(self, monkeypatch):
-        data = random_data(0)
-        rounds = []
-        search = Ascent._search
-        monkeypatch.setattr(Ascent, "_search", lambda *args: rounds.append(args) or search(*args))
-        assert FSBFS(None).fit(data).n_rounds_ == len(rounds) > 0
-
 
 class TestPartialCorrelations:
     def test_candidates_have_the_largest_partial_correlations(self):
@@ -401,27 +392,6 @@ class TestInvariance:
                 ours.weights * scales[list(ours.features)], theirs.weights
             )
 
-    def test_number_of_threads(self):
-        data, _ = make_ranking(900, n_informative=3, n_noise=2, noise=0.3)
-        found = []
-        for n_threads in (1, 2, 5):
-            with limit_threads(n_threads):
-                found.append(FSBFS(1, patience=2).fit(data).subsets_)
-        assert found[0] == found[1] == found[2]
-
-    def test_the_same_everywhere(self, everywhere):
-        data, _ = make_ranking(100, n_informative=3, n_redundant=1, n_noise=2, noise=0.4)
-        options = dict(output="constructed", patience=2)
-        expected = FSBFS(2, **options).fit(data)
-        csr = RankingData(sparse.csr_matrix(data.X), data.y, data.qid)
-        for form in (data, csr):
-            found = FSBFS(2, **options).fit(everywhere(form, shard_bytes=20_000))
-            for ours, theirs in zip(found.subsets_, expected.subsets_, strict=True):
-                assert ours[:2] == theirs[:2]
-                assert ours.score == pytest.approx(theirs.score, abs=1e-12)
-            new = found.transform(form)
-            np.testing.assert_allclose(new.X, expected.construct(data), rtol=1e-12, atol=1e-12)
-
 
 @pytest.fixture(scope="module")
 def fitted():
@@ -477,11 +447,6 @@ class TestNewFeatures:
         assert len(every.subsets_) >= 3
         as_many = FSBFS(fitted.data.n_features, output="constructed").fit(fitted.data)
         assert as_many.subsets_ == every.subsets_  # fewer than asked for
-
-    def test_pipeline(self, fitted):
-        pipe = make_pipeline(FSBFS(2, output="constructed"), Ridge())
-        pipe.fit(fitted.data.X, fitted.data.y, fsbfs__qid=fitted.data.qid)
-        assert pipe[-1].coef_.shape == (2,)
 
     def test_wrong_data(self, fitted):
         short = fitted.data.take_features([0, 1])

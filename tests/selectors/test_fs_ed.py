@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import gaussian_kde, norm
 
-from ranksieve import DataError, RankingData, make_ranking
+from ranksieve import RankingData, make_ranking
 from ranksieve.engine import engine_of
 from ranksieve.selectors import FSED
 from ranksieve.selectors.filters.fs_ed import expected_divergence
@@ -300,26 +300,3 @@ class TestSelector:
         np.testing.assert_allclose(
             found.scores_, FSED(3, evaluation=evaluation).fit(data, eval_set=data).scores_
         )
-
-    def test_forms_of_held_out_data(self):
-        data, _ = make_ranking(30, docs_per_query=10)
-        train, held_out = data.take_queries(range(20)), data.take_queries(range(20, 30))
-        expected = FSED(3).fit(train, eval_set=held_out).scores_
-        arrays = held_out.X, held_out.y, held_out.qid
-        found = FSED(3).fit(train.X, train.y, qid=train.qid, eval_set=arrays).scores_
-        np.testing.assert_array_equal(found, expected)
-        with pytest.raises(DataError, match="must be a tuple"):
-            FSED(3).fit(train, eval_set=held_out.X)
-        with pytest.raises(DataError, match="eval_set has 2 features, but the training data has"):
-            FSED(3).fit(train, eval_set=held_out.take_features([0, 1]))
-        with pytest.raises(DataError, match="NaN"):
-            FSED(3).fit(train, eval_set=(held_out.X * np.nan, held_out.y, held_out.qid))
-
-    @pytest.mark.parametrize(
-        ("name", "value"),
-        [("estimator", "mc"), ("evaluation", "fft"), ("validation_fraction", 1.0)],
-    )
-    def test_wrong_parameters(self, name, value):
-        data, _ = make_ranking(5)
-        with pytest.raises(ValueError, match=name):
-            FSED(2, **{name: value}).fit(data)

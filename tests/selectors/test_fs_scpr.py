@@ -337,25 +337,6 @@ class TestParameters:
         with pytest.raises(DataError, match="cannot cluster: all features are constant"):
             FSSCPR(1).fit(none)
 
-    def test_bad_parameters(self, planted):
-        data, _ = planted
-        for parameters, message in [
-            ({"n_features_to_select": "elbow"}, "'n_features_to_select' parameter"),
-            ({"sigma": -0.1}, "'sigma' parameter"),
-            ({"alpha": 1.0}, "'alpha' parameter"),
-            ({"relevance_weight": 1.1}, "'relevance_weight' parameter"),
-            ({"representative": "best"}, "'representative' parameter"),
-            ({"member_similarity": "dot"}, "'member_similarity' parameter"),
-            ({"rescale": True}, "'rescale' parameter"),
-            ({"split": "largest"}, "'split' parameter"),
-            ({"n_init": 0}, "'n_init' parameter"),
-            ({"max_clusters": 1}, "'max_clusters' parameter"),
-            ({"random_state": "x"}, "'random_state' parameter"),
-            ({"importance": "pairwise-error"}, "needs a nonnegative importance"),
-        ]:
-            with pytest.raises(ValueError, match=message):
-                FSSCPR(**{"n_features_to_select": 2, **parameters}).fit(data)
-
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_order_of_features_does_not_matter(seed):
@@ -380,15 +361,6 @@ def test_a_copy_never_stands_for_its_original(seed):
         for copy in (feature for feature in chosen if feature >= n):
             apart = found.clusters_[copy] != found.clusters_[copy - n]
             assert apart
-
-
-def test_it_is_the_same_wherever_the_data_lives(everywhere):
-    data, _ = families(1, n_noise=6, copy_noise=0.6, tied=0.3)
-    source = everywhere(data, shard_bytes=30_000)
-    for k in (8, "silhouette"):
-        expected, found = (FSSCPR(k, n_init=2).fit(where) for where in (data, source))
-        np.testing.assert_array_equal(found.selected_, expected.selected_)
-        np.testing.assert_array_equal(found.clusters_, expected.clusters_)
 
 
 def test_levels_join_what_differs_by_rounding():

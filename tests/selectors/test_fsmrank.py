@@ -173,13 +173,6 @@ class TestSelection:
         np.testing.assert_allclose(three.coef_, np.where(three.support_, every.coef_, 0))
         assert len(FSMRank(0.5).fit(data).selected_) == round(0.5 * data.n_features)
 
-    def test_same_weights_everywhere(self, everywhere):
-        data, _ = make_ranking(60, n_informative=4, n_noise=4, noise=0.5, tied=0, random_state=5)
-        expected = FSMRank(tol=1e-9).fit(data)
-        selector = FSMRank(tol=1e-9).fit(everywhere(data, 20_000))
-        np.testing.assert_allclose(selector.coef_, expected.coef_, atol=1e-7)
-        np.testing.assert_array_equal(selector.selected_, expected.selected_)
-
     def test_bad_similarity(self):
         data = random_data(7)
         for wrong, message in (

@@ -62,12 +62,12 @@ def test_importance_is_that_of_the_better_direction(planted):
     assert np.all(one.importance_ <= gas.importance_)
 
 
-def test_queries_without_pairs_have_no_loss(planted, everywhere):
+def test_queries_without_pairs_have_no_loss(planted):
     """The loss is a mean over the queries that have pairs; others would make it smaller."""
     data, _ = planted
     y = np.where(data.query_codes % 3, data.y, 1.0)
     some = RankingData(data.X, y, data.qid)
-    source = everywhere(some, shard_bytes=20_000)
+    source = some
     for importance in ("loss", "one_minus_loss"):
         expected = GAS(4, importance=importance).fit(oracles.with_pairs(some)).importance_
         found = GAS(4, importance=importance).fit(source).importance_
@@ -135,17 +135,7 @@ def test_greedy_is_at_most_the_optimum(planted):
     assert sorted(exact.selected_, key=lambda f: -exact.importance_[f]) == list(exact.selected_)
 
 
-def test_bad_parameters(planted):
-    data, _ = planted
-    for parameters, message in [
-        ({"c": -1}, "'c' parameter"),
-        ({"similarity": "cosine"}, "'similarity' parameter"),
-        ({"importance": "ndgc"}, "unknown measure 'ndgc'"),
-        ({"importance": 3}, "'importance' parameter"),
-        ({"solver": "magic"}, "'solver' parameter"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            GAS(2, **parameters).fit(data)
+def test_many_features_are_refused_by_the_exact_solver():
     wide, _ = make_ranking(5, n_noise=60)
     with pytest.raises(DataError, match="up to 60 features"):
         GAS(2, solver="exact").fit(wide)

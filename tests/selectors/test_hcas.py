@@ -181,15 +181,3 @@ def test_hcas_takes_opposite_features_as_alike(planted):
     turned = data.X * np.where(np.arange(data.n_features) % 2, -1.0, 1.0)
     other = HCAS(5).fit(RankingData(turned, data.y, data.qid))
     np.testing.assert_array_equal(other.selected_, HCAS(5).fit(data).selected_)
-
-
-def test_bad_parameters(planted):
-    data, _ = planted
-    for selector, message in [
-        (HCAS("silhouette"), "'n_features_to_select' parameter"),
-        (Hierarchical("eigengap"), "'n_features_to_select' parameter"),
-        (Hierarchical(2, linkage="ward"), "'linkage' parameter"),
-        (Hierarchical(2, max_clusters=1), "'max_clusters' parameter"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            selector.fit(data)

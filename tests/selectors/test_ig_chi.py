@@ -133,10 +133,3 @@ def test_too_many_labels_to_be_grades():
     data, truth = make_ranking(60, docs_per_query=10)
     with pytest.raises(DataError, match="600 different ones, more than 256; round them to grades"):
         InformationGain(2).fit(data.X, truth.utility, qid=data.qid)
-
-
-@pytest.mark.parametrize(("name", "value"), [("n_bins", 1), ("n_bins", 2.5), ("binning", "mdl")])
-def test_wrong_parameters(name, value):
-    data, _ = make_ranking(5)
-    with pytest.raises(ValueError, match=name):
-        ChiSquare(2, **{name: value}).fit(data)

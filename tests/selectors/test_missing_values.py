@@ -147,7 +147,7 @@ def test_filters_rank_documents_without_a_value_last(name, direction):
         np.testing.assert_array_equal(selector.similarity_, other.similarity_)
 
 
-@pytest.mark.parametrize("name", ["gas-e", "fs-scpr", "ngas", "ig", "top"])
+@pytest.mark.parametrize("name", ["gas-e", "ig"])
 def test_filters_work_on_kept_values_everywhere(name, everywhere):
     kept = with_gaps(1, 40, missing="keep")
     expected = make_quick(name, 3).fit(kept)
@@ -162,10 +162,9 @@ def test_refusals_everywhere(name, everywhere):
         make_quick(name).fit(everywhere(with_gaps()))
 
 
-@pytest.mark.parametrize("name", TREES)
-def test_trees_take_kept_values_everywhere(name, everywhere):
+def test_trees_take_kept_values_everywhere(everywhere):
     kept = with_gaps(2, 40, missing="keep")
-    found = make_quick(name, 3).fit(everywhere(kept, shard_bytes=4000))
+    found = make_quick("bt-influence", 3).fit(everywhere(kept, shard_bytes=4000))
     assert len(found.selected_) == 3
 
 

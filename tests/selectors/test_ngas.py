@@ -47,8 +47,3 @@ def test_xgas_takes_the_best_of_the_most_unlike(data, p):
 def test_xgas_that_looks_at_all_features_goes_by_importance(data):
     selector = XGAS(6, p=1.0).fit(data)
     assert np.all(np.diff(selector.importance_[selector.selected_]) <= 0)
-
-
-def test_bad_share(data):
-    with pytest.raises(ValueError, match="'p' parameter"):
-        XGAS(2, p=0).fit(data)

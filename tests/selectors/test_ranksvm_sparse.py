@@ -415,23 +415,6 @@ class TestSelection:
         other = SparseRankSVM(penalty=penalty, lam=0.05).fit(data.X * units, data.y, qid=data.qid)
         np.testing.assert_allclose(other.coef_ * units, one.coef_, rtol=1e-4, atol=1e-6)
 
-    @pytest.mark.parametrize("penalty", PENALTIES)
-    def test_same_weights_everywhere(self, everywhere, penalty):
-        data, _ = make_ranking(30, n_informative=4, n_noise=4, noise=0.5, tied=0, random_state=5)
-        settings = dict(penalty=penalty, n_lams=4, lam=0.02, tol=1e-8)
-        expected = SparseRankSVM(**settings).fit(data)
-        selector = SparseRankSVM(**settings).fit(everywhere(data, 10_000))
-        np.testing.assert_allclose(selector.coef_, expected.coef_, atol=1e-7)
-        np.testing.assert_array_equal(selector.selected_, expected.selected_)
-
-    def test_forms_of_the_matrix(self):
-        data = random_data(7, n_queries=40)
-        X = np.where(data.X > 3, data.X, 0.0).astype(np.float32)
-        expected = SparseRankSVM(lam=0.05, tol=1e-8).fit(X.astype(float), data.y, qid=data.qid)
-        for form in (X, sparse.csr_matrix(X), sparse.csr_matrix(X.astype(float))):
-            selector = SparseRankSVM(lam=0.05, tol=1e-8).fit(form, data.y, qid=data.qid)
-            np.testing.assert_allclose(selector.coef_, expected.coef_, atol=1e-6)
-
     def test_nothing_is_kept_in_memory_if_there_is_no_room(self, monkeypatch):
         data, _ = make_ranking(40, n_informative=3, n_noise=6, tied=0, random_state=6)
         expected = SparseRankSVM(lam=0.05).fit(data).coef_

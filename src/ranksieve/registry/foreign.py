@@ -51,7 +51,7 @@ def copy_unfitted(estimator: Any) -> Any:
         return _construct(type(estimator), parameters_of(estimator))
 
 
-def copy_of(estimator: Any, **parameters: Any) -> Any:
+def copy_of(estimator: Any, /, **parameters: Any) -> Any:
     """Copy of an estimator with other parameters."""
     if not hasattr(estimator, "set_params"):
         return _construct(type(estimator), parameters_of(estimator) | parameters)

@@ -30,11 +30,3 @@ def test_no_features():
     selector = FSMSVM(lambda2=100.0).fit(data)
     assert selector.selected_.tolist() == []
     assert selector.coef_.tolist() == [0] * 6
-
-
-def test_same_weights_everywhere(everywhere):
-    data, _ = make_ranking(60, n_informative=4, n_noise=4, noise=0.5, tied=0, random_state=5)
-    expected = FSMSVM(tol=1e-9).fit(data)
-    selector = FSMSVM(tol=1e-9).fit(everywhere(data, 20_000))
-    np.testing.assert_allclose(selector.coef_, expected.coef_, atol=1e-7)
-    np.testing.assert_array_equal(selector.selected_, expected.selected_)

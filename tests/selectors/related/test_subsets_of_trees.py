@@ -64,7 +64,7 @@ class TestRandomized:
         best = selector.trials_[selector.best_trial_]
         assert sorted(selector.selected_) == list(best.features)
 
-    def test_labels_of_held_out_queries_do_not_train(self, parts, everywhere):
+    def test_labels_of_held_out_queries_do_not_train(self, parts):
         train, _ = parts
         held_out = np.zeros(train.n_queries, dtype=bool)
         held_out[np.random.RandomState(7).permutation(train.n_queries)[:16]] = True
@@ -75,8 +75,8 @@ class TestRandomized:
             4, validation_fraction=0.2, random_state=7, measure="pairwise-error", **settings
         )
         changed = RankingData(train.X, y, train.qid)
-        [before] = selector.fit(everywhere(train)).trials_
-        [after] = selector.fit(everywhere(changed)).trials_
+        [before] = selector.fit(train).trials_
+        [after] = selector.fit(changed).trials_
         assert after.features == before.features
         assert after.influence == before.influence
         # Every pair that was right is wrong; queries without pairs do not count.
@@ -99,18 +99,6 @@ class TestRandomized:
         RandomizedBoostedTrees(9, n_subsets=12, **FEW).fit(train, eval_set=test)
         assert len(seen) == len(set(seen))
         assert {len(names) for names in seen} == {9}
-
-    def test_seeds(self, parts):
-        train, test = parts
-        starts = {
-            tuple(
-                RandomizedBoostedTrees(3, n_subsets=2, random_state=seed, **FEW)
-                .fit(train, eval_set=test)
-                .trials_
-            )
-            for seed in (0, 0, 1, 2)
-        }
-        assert len(starts) == 3
 
     def test_shards_without_held_out_queries(self, parts, tmp_path):
         from ranksieve.io.shards import open_shards, write_shards
@@ -142,17 +130,6 @@ class TestRandomized:
             RandomizedBoostedTrees(2).fit(train, eval_set=test.take_features([0, 1, 2]))
         with pytest.raises(DataError, match="all documents of each query have equal labels"):
             RandomizedBoostedTrees(2).fit(train.X, np.ones(train.n_rows), qid=train.qid)
-
-    @pytest.mark.parametrize("where", ["train", "eval_set"])
-    def test_missing_values_are_refused(self, parts, where):
-        train, test = parts
-        data = train if where == "train" else test
-        X = data.X.copy()
-        X[4] = np.nan
-        broken = RankingData(X, data.y, data.qid)
-        train, test = (broken, test) if where == "train" else (train, broken)
-        with pytest.raises(DataError, match=r"NaN in row 4, feature '1'"):
-            RandomizedBoostedTrees(2).fit(train, eval_set=test)
 
 
 class TestGenetic:
