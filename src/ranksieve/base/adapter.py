@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Any
+from typing import Any, ClassVar
 
 from ranksieve.base.estimator import RankEstimator
 from ranksieve.registry.foreign import copy_of, copy_unfitted, fit_parameters, parameters_of
@@ -18,7 +18,7 @@ class Adapter(RankEstimator):
     """
 
     works_on_shards = False
-    _copy_adapted = staticmethod(copy_unfitted)
+    _copy_adapted: ClassVar[Callable[..., Any]] = staticmethod(copy_unfitted)
 
     estimator: Any
 
