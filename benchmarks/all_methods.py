@@ -118,7 +118,7 @@ def _processor_seconds(planned: Mapping[str, tuple[Study, str]], path: Path) -> 
     from ranksieve.selectors.registry import SELECTORS
 
     known: dict[str, float] = json.loads(path.read_text()) if path.exists() else {}
-    fold = next(iter(planned.values()))[0].folds[0].load()
+    fold = next(iter(planned.values()))[0].trials[0].open()
     few = fold.train.take_queries(range(min(50, fold.train.n_queries)))
     for label, (study, name) in planned.items():
         if label not in known:

@@ -18,7 +18,7 @@ from ranksieve.rankers import RankSVM, as_ranker
 from ranksieve.rankers.libraries import trial
 from ranksieve.report.recommendation import write_recommendation
 from ranksieve.report.study import write_report
-from ranksieve.study.files import read_plan
+from ranksieve.study.plan_file import read_plan
 
 # A module that only a hostile file names. Importing it, or calling what is in it, leaves a trace.
 CANARY = """

@@ -18,7 +18,7 @@ from ranksieve.parameters import plain_value
 from ranksieve.rankers import RankRLS
 from ranksieve.selectors import FSED, GAS, HCAS, FSMRank, Importance, Similarity
 from ranksieve.selectors.registry import make_selector
-from ranksieve.study.files import read_plan
+from ranksieve.study.plan_file import read_plan
 from ranksieve.study.study import load_study
 
 
@@ -175,7 +175,7 @@ class TestFiles:
         found = [run.chosen.selections for run in load_study(tmp_path).runs.values()]
         importance = Importance("mrr", ties="stable", both_directions=False)
         selector = make_selector("gas-e", 2, importance=importance)
-        expected = [selector.fit(fold.load().train).selected_.tolist() for fold in study.folds]
+        expected = [selector.fit(fold.open().train).selected_.tolist() for fold in study.trials]
         assert [list(features) for features in found[0]] == expected
 
     @pytest.mark.parametrize(

@@ -18,13 +18,14 @@ from ranksieve import (
 )
 from ranksieve.data import DataError
 from ranksieve.datasets.opening import read_whole
+from ranksieve.experiments import Ledger
 from ranksieve.io.feature_logs import read_judgments
 from ranksieve.io.letor import read_scores
 from ranksieve.io.selection import read_selection
 from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.io.small_tables import read_groups
 from ranksieve.rankers.parameter_files import read_parameters
-from ranksieve.study.files import Ledger, read_settings
+from ranksieve.study.plan_file import read_settings
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 

@@ -10,8 +10,8 @@ from ranksieve.cli import main
 from ranksieve.data import DataError
 from ranksieve.report.sheets.study_quality import setting_of
 from ranksieve.study import Study, load_study, stability_of
-from ranksieve.study.files import read_plan
 from ranksieve.study.plan import Plan, grid_points
+from ranksieve.study.plan_file import read_plan
 
 NAMES = [f"f{number}" for number in range(8)]
 SMALL = {"selectors": ["gas-e", "mmr"], "rankers": ["rankrls"], "seeds": 2, "protocol": "kfold:3"}

@@ -46,7 +46,7 @@ def slow_similarity(data, first, second):
 
 
 def test_importance_and_similarity_are_those_of_the_training_queries(study, seen):
-    train = study.load(study.folds[0]).train
+    train = study.trials[0].open().train
     both = feature_importance(train, "map")
     np.testing.assert_allclose(seen.importance, both.max(axis=0))
     for pair in ((0, 1), (2, 4), (5, 5)):

@@ -65,10 +65,10 @@ def test_the_policy_of_the_data_counts_unless_another_is_given(data, tmp_path):
     assert own.plan.missing == "keep"
     assert without_times(own.run()) == without_times(given.run())
     filled = Study(kept, missing="zero", **QUICK)
-    fold = filled.load(filled.folds[0])
+    fold = filled.trials[0].open()
     assert not np.isnan(fold.train.X).any()
     marked = data.with_missing("keep+indicators")
-    fold = Study(marked, **QUICK).load(Study(marked, **QUICK).folds[0])
+    fold = Study(marked, **QUICK).trials[0].open()
     assert fold.train.n_features == marked.n_features
 
 
@@ -79,7 +79,7 @@ def test_parts_are_treated_like_the_training_part(data, policy):
     wanted = {name: value for name, value in QUICK.items() if name != "protocol"}
     study = Study(own, **wanted)
     assert study.plan.missing == policy
-    fold = study.load(study.folds[0])
+    fold = study.trials[0].open()
     assert {part.missing for part in fold.parts} == {own[0].missing}
     assert {part.n_features for part in fold.parts} == {own[0].n_features}
     study.run()
@@ -87,7 +87,7 @@ def test_parts_are_treated_like_the_training_part(data, policy):
 
 def test_all_folds_have_the_same_indicators(data):
     study = Study(data, missing="query-min+indicators", **QUICK)
-    folds = [study.load(source) for source in study.folds]
+    folds = [trial.open() for trial in study.trials]
     names = {tuple(part.feature_names) for fold in folds for part in fold.parts}
     assert len(names) == 1
     # The single gap of the seventh feature is in the training queries of some folds only.

@@ -30,7 +30,7 @@ from ranksieve.report.study import write_report
 from ranksieve.selectors import GAS, SequentialSelector, as_selector
 from ranksieve.splits import query_kfold
 from ranksieve.study import Plan, Study, load_study
-from ranksieve.study.files import read_plan, read_settings, write_plan
+from ranksieve.study.plan_file import read_plan, read_settings, write_plan
 from tests.study.test_study import without_times
 
 TREES = dict(n_estimators=4, n_jobs=1)
@@ -346,7 +346,7 @@ def test_nested_selectors_run_once(data):
     plan = dict(rankers=[Column()], ks=[1, 2, 3], baselines=False, protocol="kfold:3")
     study = Study(data, selectors=[Spread(), Nested(), GAS(), GAS(solver="exact")], **plan)
     result = study.run()
-    selected = [cell for cell in cells_of(study) if "selector" in cell and cell["fold"] == "Fold1"]
+    selected = [cell for cell in cells_of(study) if "selector" in cell and cell["trial"] == "Fold1"]
     assert len(selected) == 3 + 1 + 1 + 3
     one, other = (result.run(name, "Column").by_k for name in ("Spread", "Nested"))
     assert [one[k].selections for k in one] == [other[k].selections for k in other]

@@ -12,7 +12,7 @@ from ranksieve.report.sheets.study_selections import stability_sheet
 from ranksieve.selectors.registry import make_selector
 from ranksieve.splits import query_parts, resample_queries
 from ranksieve.study import Protocol, SplitByColumn, SplitByTime, Study, load_study, stability_of
-from ranksieve.study.files import read_settings
+from ranksieve.study.plan_file import read_settings
 
 SMALL = dict(n_informative=3, n_redundant=2, n_noise=2, docs_per_query=(3, 8))
 QUICK = dict(
@@ -43,8 +43,8 @@ def test_a_split_is_used_as_it_is(parts):
     study = Study(parts, **QUICK)
     assert study.protocol_in_words == "one split, as given"
     assert study.title == "20 queries"
-    fold = study.folds[0].load()
-    assert [fold.train, fold.vali, fold.test] == list(parts)
+    fold = study.trials[0].open()
+    assert fold.parts == list(parts)
     assert study.run().n_queries == 12
 
 
@@ -54,7 +54,7 @@ def test_without_validation_data_one_in_five_training_queries_tunes(parts):
     assert study.protocol_in_words == (
         "one split, as given; one in five training queries tunes (seed 0)"
     )
-    fold = study.folds[0].load()
+    fold = study.trials[0].open()
     chosen = query_parts(20, 5, random_state=0)[0]
     assert fold.vali.query_ids.tolist() == train.query_ids[chosen].tolist()
     assert fold.train.n_queries == 16
@@ -194,7 +194,7 @@ def test_frames_with_columns(data):
     assert result.feature_names == [f"f{n}" for n in range(data.n_features)]
     folds = Study(
         frame, columns=Columns(features="f?"), split=SplitByColumn("shop_id"), **QUICK
-    ).folds
+    ).trials
     assert len(folds) == 40
 
 
@@ -279,5 +279,5 @@ def test_other_weights_are_other_data(data, tmp_path):
     Study(data.with_weights(weights), **plan).run()
     Study(data.with_weights(weights.copy()), **plan).run()
     for other in (data, data.with_weights(weights[::-1].copy())):
-        with pytest.raises(DataError, match="of this study has other data"):
+        with pytest.raises(DataError, match="of these results has other data"):
             Study(other, **plan).run()

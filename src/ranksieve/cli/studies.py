@@ -117,7 +117,7 @@ def compare(
     validation queries, and test queries are used once. Finished work is kept in --out: the same
     command resumes, and you can add selectors, rankers or numbers of features.
     """
-    from ranksieve.study.files import read_settings
+    from ranksieve.study.plan_file import read_settings
 
     wanted = read_settings(plan) if plan is not None else {}
     wanted |= comparing.to_settings()
@@ -174,6 +174,7 @@ def _compare(
     no_figures: bool,
     cluster: Cluster,
 ) -> None:
+    from ranksieve.experiments import LEDGER
     from ranksieve.report.place import check_place
     from ranksieve.report.study import (
         show_report,
@@ -182,8 +183,8 @@ def _compare(
         write_report,
     )
     from ranksieve.study import Study
-    from ranksieve.study.files import LEDGER, PLAN
     from ranksieve.study.first_fold import FIRST_FOLD
+    from ranksieve.study.plan_file import PLAN
 
     check_place(out, [LEDGER], [PLAN, FIRST_FOLD])
     with resumable(out, cluster) as client:

@@ -20,6 +20,7 @@ from ranksieve.data.missing import has_missing
 from ranksieve.engine.clock import work_seconds
 from ranksieve.engine.memo import Memo, sharing
 from ranksieve.experiments.trials import TrialData
+from ranksieve.io.records import Count, Finite
 from ranksieve.metrics import evaluate, get_convention, parse_measure
 from ranksieve.registry import Method
 from ranksieve.selectors.registry import make_method
@@ -30,12 +31,11 @@ from ranksieve.text import describe, quantity
 CHOICES = ("include", "exclude", "groups")
 """Settings that constrain the features of all selectors."""
 
-_FAR = 1.7e308  # JSON has larger numbers, which are infinite as floats
-Number = Annotated[float, Meta(ge=-_FAR, le=_FAR)]
+_FAR = 1.7e308  # what is larger in JSON is infinite as a float
 Seconds = Annotated[float, Meta(ge=0, le=_FAR)]
-Features = list[Annotated[int, Meta(ge=0)]]
-Seed = Annotated[int, Meta(ge=0)] | None
-Values = dict[str, dict[str, list[Number]]]
+Features = list[Count]
+Seed = Count | None
+Values = dict[str, dict[str, list[Finite]]]
 """Judging set -> measure -> value of each query."""
 
 
@@ -137,7 +137,7 @@ class Trained(Record):
     """Result of a training."""
 
     parameters: dict[str, Any]  # point of the grid
-    validation: Number | None  # mean of the tuning measure; None without validation queries
+    validation: Finite | None  # mean of the tuning measure; None without validation queries
     validation_error: Seconds | None  # its standard error
     values: Values
     seconds: Seconds
@@ -234,7 +234,7 @@ class Facts(Record):
     weights: list[Annotated[float, Meta(gt=0, le=_FAR)]] | None  # of the queries that judge
     # Measure -> values of the judging queries in the order of the data, and expected by chance;
     # empty if the convention does not break ties by that order.
-    file_order: dict[str, tuple[list[Number], list[Number]]]
+    file_order: dict[str, tuple[list[Finite], list[Finite]]]
     has_missing: bool
 
     def __post_init__(self) -> None:
@@ -265,7 +265,7 @@ class Describe:
     def run(self, trial: TrialData) -> Facts:
         """Return names, query weights, and the values of the order of the data."""
         trial.check()
-        (judged,) = trial.judged.values()
+        judged = trial.test
         file_order = {}
         if get_convention(self.convention).ties == "stable":
             for name in self.measures:

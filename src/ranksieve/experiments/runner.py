@@ -159,7 +159,6 @@ class Runner:
         # Those that have not been started, by trial; trials in the order of their first request.
         self._queues: dict[str, deque[_Request]] = {}
         self._running: dict[Any, _Request] = {}  # by future
-        self._current: str | None = None  # trial of the cell that was started last
         self._source: Source | None = None  # one at a time is in memory
         self._declared: set[str] = set()  # trials whose data is that of the ledger
         self._n_asked = self._n_expected = self._n_shown = 0
@@ -260,12 +259,12 @@ class Runner:
                 self._running[self._workers.submit(request.cell, request.trial)] = request
 
     def _next(self) -> _Request | None:
-        """Take the next cell: of the same trial as the last one, if there is one."""
+        """Take the next cell, of the first trial that has one; if we are second, the last."""
         place = -1 if self._is_first is False else 0
         names = [name for name, queue in self._queues.items() if queue]
         if not names:
             return None
-        name = self._current if self._current in names else names[place]
+        name = names[place]
         queue = self._queues[name]
         trial = queue[place].trial
         if trial.source is not self._source:
@@ -277,7 +276,6 @@ class Runner:
         if name not in self._declared:
             self.ledger.add_trial(trial)  # raises an error if it has results of other data
             self._declared.add(name)
-        self._current = name
         return queue.pop() if place else queue.popleft()
 
     def _collect(self) -> None:

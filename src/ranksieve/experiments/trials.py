@@ -17,6 +17,7 @@ from ranksieve.data.missing import Missing, count_missing
 from ranksieve.data.ranking_data import fingerprint
 from ranksieve.engine.memo import Memo
 from ranksieve.preprocessing import scaled_within_queries
+from ranksieve.splits import Split
 
 _KEPT_TRIALS = 4  # open trials of a source that are kept, because other cells will use them soon,
 _KEPT_VALUES = 50_000_000  # unless they have more values than this
@@ -29,6 +30,11 @@ class QuerySets(NamedTuple):
     vali: np.ndarray | None = None  # queries that tune; None if nothing is tuned
     judged: Mapping[str, np.ndarray] = {}
     """Queries that judge what was trained, by the name of their set."""
+
+    @classmethod
+    def of(cls, split: Split) -> QuerySets:
+        """The sets of a split, whose test queries judge."""
+        return cls(split.train, split.vali, {"test": split.test})
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +74,11 @@ class Trial:
         """Positions of the queries; reads the source."""
         sizes = [part.n_queries for part in self.source.parts]
         sets = self.queries(sizes) if callable(self.queries) else self.queries
+        for role, queries in _by_role(sets).items():
+            if not len(queries):
+                raise DataError(f"{self.name}: there is no query to {role}")
         every = np.concatenate(list(_by_role(sets).values()))
-        if len(every) and not 0 <= every.min() <= every.max() < sum(sizes):
+        if not 0 <= every.min() <= every.max() < sum(sizes):
             raise DataError(f"{self.name}: it uses queries that the data does not have")
         if len(np.unique(every)) < len(every):
             raise DataError(f"{self.name}: it uses a query twice")
@@ -105,6 +114,12 @@ class TrialData:
     memo: Memo = field(default_factory=Memo)  # statistics of the trial that selectors share
 
     @property
+    def test(self) -> RankingData:
+        """Data of the one judging set."""
+        (test,) = self.judged.values()
+        return test
+
+    @property
     def parts(self) -> list[RankingData]:
         """Data to train on, to tune by and to judge."""
         return list(_by_role(self).values())
@@ -112,9 +127,6 @@ class TrialData:
     def check(self) -> None:
         """Raise a DataError if some queries cannot be used for what they are there for."""
         parts = _by_role(self)
-        for role, part in parts.items():
-            if part.n_queries == 0:
-                raise DataError(f"{self.name}: there is no query to {role}")
         check_distinct(self.name, parts)
         for role in parts.keys() & {"train on", "tune by"}:
             if not _can_rank(parts[role]):

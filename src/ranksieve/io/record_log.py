@@ -14,6 +14,7 @@ from typing import IO, Any, ClassVar
 
 from ranksieve.data import DataError
 from ranksieve.io.files import explain_read_errors, fcntl, open_regular
+from ranksieve.io.records import parse_record
 
 
 class RecordLog(ABC):
@@ -34,6 +35,8 @@ class RecordLog(ABC):
     """Description of the content of the file."""
     INSTEAD: ClassVar[str]
     """Advice if the file has other content."""
+    OLDER: ClassVar[tuple[str, ...]] = ()
+    """Formats of earlier versions."""
 
     def __init__(self, path: Path, head: Mapping[str, Any] | None = None) -> None:
         self.path = path
@@ -132,7 +135,7 @@ class RecordLog(ABC):
         else:
             try:
                 key, expected, kept = self._read_line(line, where)
-            except (ValueError, RecursionError) as error:
+            except ValueError as error:
                 raise DataError(
                     f"{where}: damaged ({error}); remove this line to compute its result again"
                 ) from None
@@ -145,7 +148,12 @@ class RecordLog(ABC):
 
     def _read_head(self, line: bytes, where: str) -> dict[str, Any]:
         head = _parse_line(line)
-        if not isinstance(head, dict) or head.get("format") != self.FORMAT:
+        form = head.get("format") if isinstance(head, dict) else None
+        if form in self.OLDER:
+            raise DataError(
+                f"{where}: written by an older ranksieve, in format {form}; {self.INSTEAD}"
+            )
+        if form != self.FORMAT:
             raise DataError(f"{where}: not {self.WHAT}; {self.INSTEAD}")
         version = head.get("version")
         if version != self.VERSION:
@@ -205,8 +213,8 @@ def _line_of(record: Mapping[str, Any]) -> bytes:
 def _parse_line(line: bytes) -> Any:
     """Parse a line; None if it is not JSON."""
     try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
+        return parse_record(line)
+    except ValueError:
         return None
 
 

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 
 from ranksieve.data import DataError
 from ranksieve.engine.memo import sharing
+from ranksieve.experiments import TrialData
 from ranksieve.io.records import write_text
 from ranksieve.metrics import get_convention
 from ranksieve.report import figures as draw
@@ -34,7 +35,7 @@ from ranksieve.report.sheets.study_statistics import pairs_sheet, statistics_she
 from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV, Importance
 from ranksieve.selectors._search.filters import ImportanceFilter, SimilarityFilter
 from ranksieve.selectors.registry import SELECTORS
-from ranksieve.study import Plan, Study, StudyFold, StudyResult
+from ranksieve.study import Plan, Study, StudyResult
 from ranksieve.study.comparison import MARGIN, describe_enough
 from ranksieve.study.first_fold import (
     FIRST_FOLD,
@@ -104,7 +105,7 @@ def write_data_figures(study: Study | None, directory: Path) -> list[str]:
     with ReportFiles(directory, _OF_DATA) as files:
         if study is None:
             return drawn
-        fold = study.load(study.folds[0])
+        fold = study.trials[0].open()
         for name, selector in _selectors_of_figures(study.plan.selectors).items():
             draw_figure = _DATA_FIGURES[name][1]
             with sharing(fold.memo), suppress(DataError):  # such as missing values
@@ -125,31 +126,31 @@ def _selectors_of_figures(selectors: Sequence[str]) -> dict[str, str]:
     return {figure: selector for figure, selector in found.items() if selector is not None}
 
 
-def _draw_importance(fold: StudyFold, plan: Plan, selector: str) -> tuple[Axes, str]:
+def _draw_importance(fold: TrialData, plan: Plan, selector: str) -> tuple[Axes, str]:
     found, names = _fit(fold, plan, selector), fold.train.feature_names.tolist()
     label, values = Importance.from_estimator(found).label, found.importance_
     caption = draw.describe_importance(values, names, label)
     return draw.plot_importance(values, names, label=label), f"{caption} Of {selector}."
 
 
-def _draw_similarity(fold: StudyFold, plan: Plan, selector: str) -> tuple[Axes, str]:
+def _draw_similarity(fold: TrialData, plan: Plan, selector: str) -> tuple[Axes, str]:
     values, names = _fit(fold, plan, selector).similarity_, fold.train.feature_names.tolist()
     return draw.plot_similarity(values, names=names), draw.describe_similarity(values, names)
 
 
-def _draw_densities(fold: StudyFold, plan: Plan, selector: str) -> tuple[Axes, str]:
+def _draw_densities(fold: TrialData, plan: Plan, selector: str) -> tuple[Axes, str]:
     axes = draw.plot_class_densities(_fit(fold, plan, selector), fold.train)
     return axes.flat[0], draw.describe_class_densities(axes, f"scores of {selector}")
 
 
-def _draw_validation(fold: StudyFold, plan: Plan, _: str) -> tuple[Axes, str]:
+def _draw_validation(fold: TrialData, plan: Plan, _: str) -> tuple[Axes, str]:
     path = GreedyRankRLSCV(measure=plan.tune, convention=get_convention(plan.convention))
     path.fit(fold.train, eval_set=fold.vali)
     names = fold.train.feature_names.tolist()
     return draw.plot_path_scores(path, names=names), draw.describe_path_scores(path, names)
 
 
-def _fit(fold: StudyFold, plan: Plan, selector: str) -> Any:
+def _fit(fold: TrialData, plan: Plan, selector: str) -> Any:
     held_out = {"eval_set": fold.vali} if SELECTORS[selector].uses_held_out_data else {}
     return plan.make_selector(selector, 1).fit(fold.train, **held_out)
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from ranksieve.data import RankingData
 from ranksieve.datasets import Collection, open_collection
+from ranksieve.experiments import Trial, TrialData
 from ranksieve.metrics import get_convention
-from ranksieve.study import Protocol, StudyFold
-from ranksieve.study.protocols import FoldSource
+from ranksieve.study import Protocol
 
 OHSUMED_25 = "OHSUMED of LETOR 2"  # has 25 features; since LETOR 3, OHSUMED has 45
 N_FOLDS = 5  # the collections in the papers have five folds
@@ -82,13 +82,13 @@ class AtHand:
     """The user's collection, as returned by :func:`open_at_hand`."""
 
     collection: Collection
-    sources: list[FoldSource]  # folds of the collection; files that they share are read once
+    trials: list[Trial]  # folds of the collection; files that they share are read once
     facts: CollectionFacts
 
-    def folds(self) -> Iterator[StudyFold]:
+    def folds(self) -> Iterator[TrialData]:
         """Load the folds one after the other."""
-        for source in self.sources:
-            fold = source.load()
+        for trial in self.trials:
+            fold = trial.open()
             fold.check()
             yield fold
 
@@ -101,19 +101,19 @@ def open_at_hand(directory: str | os.PathLike[str], convention: str | None = Non
     if convention is not None:
         get_convention(convention)
     collection = open_collection(directory)
-    sources = Protocol("letor").folds(collection)
-    fold = sources[0].load()
-    parts = (fold.train, fold.vali, fold.test)
+    trials = Protocol("letor").trials(collection)
+    fold = trials[0].open()
+    parts = fold.parts
     n_rows, n_queries = sum(part.n_rows for part in parts), sum(part.n_queries for part in parts)
     n_features = fold.train.n_features
-    known = recognize(n_rows, n_queries, n_features) if len(sources) == N_FOLDS else None
+    known = recognize(n_rows, n_queries, n_features) if len(trials) == N_FOLDS else None
     convention = convention or (CONVENTION if known is None else known.convention)
     facts = CollectionFacts(collection.name, None, convention, n_queries, n_features)
     if known is not None and all(map(_is_normalized, parts)):
         facts = replace(facts, title=known.name, known_as=known.name)
     elif known is not None:
         facts = replace(facts, title=f"{known.name} (not normalized)", unnormalized=known.name)
-    return AtHand(collection, sources, facts)
+    return AtHand(collection, trials, facts)
 
 
 def _is_normalized(data: RankingData) -> bool:

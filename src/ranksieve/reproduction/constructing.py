@@ -10,10 +10,10 @@ import numpy as np
 
 from ranksieve.data import RankingData
 from ranksieve.engine.clock import work_seconds
+from ranksieve.experiments import Source, Trial
 from ranksieve.progress import listen, track
 from ranksieve.selectors import FSBFS
-from ranksieve.study import FoldSummary, Outcome, Outcomes, Run, StudyFold
-from ranksieve.study.protocols import FoldSource
+from ranksieve.study import FoldSummary, Outcome, Outcomes, Run
 
 BEST_FIRST = "top"
 """Selector of a study of new features: those that rank the training queries best alone."""
@@ -23,15 +23,13 @@ BEST_FIRST = "top"
 class Construction:
     """New features of a fold, learned on its training queries."""
 
-    source: FoldSource  # the fold with its original features
+    trial: Trial  # the fold with its original features
     learned: FSBFS
     seconds: float
 
-    def load(self, n_features: int) -> StudyFold:
-        """Load the fold with ``n_features`` new features; those that it lacks are constant."""
-        fold = self.source.load()
-        train, vali, test = (self._construct(part, n_features) for part in fold.parts)
-        return StudyFold(fold.name, train, vali, test)
+    def read(self, n_features: int) -> list[RankingData]:
+        """Read the data with ``n_features`` new features; those that it lacks are constant."""
+        return [self._construct(part, n_features) for part in self.trial.source.parts]
 
     def _construct(self, data: RankingData, n_features: int) -> RankingData:
         new = self.learned.construct(data)
@@ -52,27 +50,27 @@ class Construction:
 
 
 def construct_on_folds(
-    sources: Sequence[FoldSource], construct: Callable[[RankingData], FSBFS]
+    trials: Sequence[Trial], construct: Callable[[RankingData], FSBFS]
 ) -> list[Construction]:
     """Learn the new features of every fold."""
     constructions = []
-    advance = track("Constructions", len(sources))
-    for source in sources:
-        train = source.load().train
+    advance = track("Constructions", len(trials))
+    for trial in trials:
+        train = trial.open().train
         start = work_seconds()
         with listen(None):  # nested progress bars would only flicker
             learned = construct(train)
-        constructions.append(Construction(source, learned, work_seconds() - start))
+        constructions.append(Construction(trial, learned, work_seconds() - start))
         advance(1)
     return constructions
 
 
-def constructed_sources(constructions: Sequence[Construction]) -> list[FoldSource]:
-    """Folds of a study of the new features, of which all folds have the same number."""
+def constructed_trials(constructions: Sequence[Construction]) -> list[Trial]:
+    """Trials of a study of the new features, of which all folds have the same number."""
     most = max(construction.n_features for construction in constructions)
     return [
-        FoldSource(construction.source.name, partial(construction.load, most))
-        for construction in constructions
+        Trial(own.trial.name, Source(partial(own.read, most)), own.trial.queries)
+        for own in constructions
     ]
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from ranksieve.data import DataError
 from ranksieve.data.ranking_data import fingerprint
+from ranksieve.experiments import TrialData
 from ranksieve.io.record_log import RecordLog
 from ranksieve.io.records import check_kinds
 from ranksieve.reproduction.training import FoldPaths
-from ranksieve.study import StudyFold
 
 METHODS = "methods.jsonl"
 
@@ -31,7 +31,7 @@ class MethodLedger(RecordLog):
     WHAT = "the results of a reproduction"
     INSTEAD = "name another directory"
 
-    def add_fold(self, fold: StudyFold) -> None:
+    def add_fold(self, fold: TrialData) -> None:
         """Record the data of a fold; raise a DataError if the ledger has other data for it."""
         description = {"fingerprint": fingerprint(*fold.parts)}
         cell = {"fold": fold.name}

@@ -18,10 +18,10 @@ from ranksieve.significance import unified_rank
 if TYPE_CHECKING:
     import numpy as np
 
+    from ranksieve.experiments import TrialData
     from ranksieve.reproduction.statements import Finding
     from ranksieve.reproduction.training import FoldPaths
     from ranksieve.selectors import FSBFS
-    from ranksieve.study import StudyFold
 
 
 FOUR_DIGITS = 0.00005  # tolerance for numbers that are printed with four decimals
@@ -47,7 +47,7 @@ class FoldAtHand(NamedTuple):
     """A fold that methods are trained on."""
 
     position: int  # 0-based index of the fold
-    data: StudyFold
+    data: TrialData
     facts: CollectionFacts
     settings: Mapping[str, Mapping[str, Sequence[Any]]]  # method -> parameter -> value by fold
     shared: dict[str, Any]  # cache of results that several methods use on the same fold

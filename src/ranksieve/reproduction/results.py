@@ -273,7 +273,7 @@ class Reproduction:
         of_features = [one for one in statements if isinstance(one, FeatureStatement)]
         checked_on: dict[type, Any] = {Statement: Curves(self.study)}
         if self.planned is not None and of_features:
-            train = self.planned.folds[0].load().train
+            train = self.planned.trials[0].open().train
             checked_on[FeatureStatement] = Features.of(train, self.facts.convention)
         return [
             (one.paper, one.find(checked_on[type(one)]))

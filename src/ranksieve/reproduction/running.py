@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from ranksieve._version import __version__
+from ranksieve.experiments import query_values
 from ranksieve.io.files import PathLike, make_directory
 from ranksieve.progress import listen, track
 from ranksieve.reproduction.collections import AtHand, CollectionFacts, open_at_hand
 from ranksieve.reproduction.constructing import (
     BEST_FIRST,
     construct_on_folds,
-    constructed_sources,
+    constructed_trials,
     restore_run,
 )
 from ranksieve.reproduction.ledger import METHODS, MethodLedger
@@ -26,7 +27,6 @@ from ranksieve.reproduction.paper import FoldAtHand, Paper, PaperMethod, check_k
 from ranksieve.reproduction.papers import PAPERS
 from ranksieve.reproduction.results import Reproduction
 from ranksieve.study import FoldSummary, Run, Study, StudyResult
-from ranksieve.study.cells import query_values
 
 
 def reproduce(
@@ -170,8 +170,8 @@ def _run_constructed(
 ) -> dict[tuple[str, str], Run]:
     """Run a method whose new features rankers use, with every ranker of the plan."""
     assert candidate.construct is not None
-    constructions = construct_on_folds(at_hand.sources, candidate.construct)
-    plan.folds = constructed_sources(constructions)
+    constructions = construct_on_folds(at_hand.trials, candidate.construct)
+    plan.trials = constructed_trials(constructions)
     result = plan.run()
     return {
         (name, ranker): restore_run(result.run(BEST_FIRST, ranker), name, constructions, folds)
@@ -233,10 +233,10 @@ def _run_on_folds(
         "paper": paper.name,
         "convention": facts.convention,
         "measures": list(paper.measures),
-        "folds": [source.name for source in at_hand.sources],
+        "folds": [trial.name for trial in at_hand.trials],
     }
     ledger = MethodLedger(make_directory(out) / METHODS, head)
-    advance = track("Methods", len(at_hand.sources) * len(names))
+    advance = track("Methods", len(at_hand.trials) * len(names))
     results: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     for position, fold in enumerate(at_hand.folds()):
         ledger.add_fold(fold)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.experiments import TrialData, query_values
 from ranksieve.io.records import check_kinds, get_numbers
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.reproduction.paper import FoldAtHand, PaperMethod, TrainedMethod
@@ -15,8 +16,6 @@ from ranksieve.selectors._search.paths import AnyFit
 from ranksieve.selectors.embedded.fsmrank import fsmrank_path
 from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
 from ranksieve.selectors.registry import SELECTORS
-from ranksieve.study import StudyFold
-from ranksieve.study.cells import query_values
 from ranksieve.study.plan import grid_points
 from ranksieve.sums.held_out import linear_scores, measure_models
 
@@ -113,11 +112,11 @@ def train_fsmrank(name: str, candidate: PaperMethod, at: FoldAtHand) -> TrainedM
     return TrainedMethod(scores, int(np.count_nonzero(coef)), {})
 
 
-def best_weights(fold: StudyFold, convention: str) -> np.ndarray:
+def best_weights(fold: TrialData, convention: str) -> np.ndarray:
     """Return FSMRank's weights with the largest MAP on validation queries; the first if tied."""
     grid = SELECTORS["fsmrank"].grid
     fits = [fit.coef for fit in fsmrank_path(fold.train, grid["lambda1"], grid["lambda2"])]
-    scores = [linear_scores(fold.vali.X, coef) for coef in fits]
+    scores = [linear_scores(_validation(fold).X, coef) for coef in fits]
     return fits[_best_on_validation(fold, scores, convention)]
 
 
@@ -128,7 +127,7 @@ def train_greedy_rankrls(name: str, candidate: PaperMethod, at: FoldAtHand) -> T
     chosen = {"lam": selector.lam_, "n_features": len(features), "features": features}
     means = {
         part: {name: _path_means(selector, data, name) for name in PATH_MEASURES}
-        for part, data in zip(PATH_PARTS, (at.data.vali, at.data.test), strict=True)
+        for part, data in zip(PATH_PARTS, (_validation(at.data), at.data.test), strict=True)
     }
     selected, n_features = selector.selected_.tolist(), at.data.train.n_features
     paths = FoldPaths(selector.lams_, selector.lam_, selected, n_features, means)
@@ -166,7 +165,14 @@ def _greedy_rankrls(at: FoldAtHand) -> GreedyRankRLSCV:
     return at.shared["greedy-rankrls"]
 
 
-def _best_on_validation(fold: StudyFold, scores: list[np.ndarray], convention: str) -> int:
+def _best_on_validation(fold: TrialData, scores: list[np.ndarray], convention: str) -> int:
     """Return the index of the scores with the largest validation MAP; the first if tied."""
-    values = [query_values(fold.vali, tried, ["MAP"], convention)["MAP"] for tried in scores]
+    values = [
+        query_values(_validation(fold), tried, ["MAP"], convention)["MAP"] for tried in scores
+    ]
     return int(np.argmax([value.mean() for value in values]))
+
+
+def _validation(fold: TrialData) -> RankingData:
+    assert fold.vali is not None  # collections of papers have validation queries
+    return fold.vali

@@ -23,7 +23,7 @@ from ranksieve.study.comparison import (
     unified_ranks,
 )
 from ranksieve.study.plan import Plan
-from ranksieve.study.protocols import Protocol, StudyFold
+from ranksieve.study.protocols import Protocol
 from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run, StudyResult
 from ranksieve.study.study import Study, load_study
 
@@ -31,7 +31,6 @@ __all__ = [
     "Study",
     "Plan",
     "Protocol",
-    "StudyFold",
     "SplitByColumn",
     "SplitByTime",
     "load_study",

@@ -60,7 +60,7 @@ def describe_first_fold(study: Study, result: StudyResult) -> FirstFold:
 
     Raises a DataError if the data has values that cannot be ranked.
     """
-    fold = study.load(study.folds[0])
+    fold = study.trials[0].open()
     importance = Importance(study.plan.tune, study.plan.convention)
     with sharing(fold.memo):
         values = importance(fold.train).values

@@ -8,20 +8,18 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any, Literal, get_args
 
-from ranksieve.base import RankSelector
 from ranksieve.data.missing import Missing
+from ranksieve.experiments.cells import CHOICES, make_selector
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.preprocessing import SCALES
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method, Registry
-from ranksieve.selectors.registry import SELECTORS, make_method
+from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study.results import BASE, RANDOM
 from ranksieve.study.settings import check_settings
 from ranksieve.text import file_stem
 
 Parameters = dict[str, Any]
-CHOICES = ("include", "exclude", "groups")
-"""Settings that constrain the features of all selectors."""
 Rule = Literal["best", "one-se"]
 _LONGEST = 60  # characters of a name that a user gives
 
@@ -260,7 +258,7 @@ class Plan(PlanSettings):
     ) -> Any:
         """Make a selector of the plan, with a point of its grid."""
         parameters = self.settings(name) | dict(point or {})
-        return make_study_selector(self.method(name), k, parameters, self.inside)
+        return make_selector(self.method(name), k, parameters, self.inside)
 
     def is_nested(self, name: str, k: int, point: Mapping[str, Any]) -> bool:
         """Whether larger selections of a selector start with the smaller ones."""
@@ -301,18 +299,6 @@ def _check_value(method: Method, parameter: str, value: Any) -> None:
         allowed = method.kind._parameter_constraints[parameter]
         if not any(kind in allowed for kind in ("boolean", "verbose", "no_validation")):
             raise ValueError(f"{method.name}: {parameter} must not be true or false")
-
-
-def make_study_selector(
-    method: Method, k: int | None, parameters: Mapping[str, Any], inside: Mapping[str, Method]
-) -> RankSelector:
-    """Make a selector; the ranker that it trains is given by name, as in files."""
-    own = dict(parameters)
-    if method.is_ours and "ranker" in own:
-        own["ranker"] = inside[own["ranker"]].make()
-    # Adapters of other estimators have these parameters themselves.
-    choices = {name: own.pop(name) for name in CHOICES if name in own}
-    return make_method(method, k, **own).set_params(**choices)
 
 
 def _measure(name: str) -> str:

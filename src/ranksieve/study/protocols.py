@@ -3,105 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.missing import Missing
 from ranksieve.datasets import Collection
-from ranksieve.datasets.fold_files import Fold
+from ranksieve.datasets.fold_files import parts_reader
 from ranksieve.datasets.opening import DividedData
-from ranksieve.engine.memo import Memo
-from ranksieve.preprocessing import scaled_within_queries
-from ranksieve.splits import query_kfold, query_parts, resample_queries, six_trials
+from ranksieve.experiments import QuerySets, Source, Trial
+from ranksieve.splits import (
+    adjacent_parts,
+    query_kfold,
+    query_parts,
+    resample_queries,
+    rotate_parts,
+    six_trials,
+)
 
 _VALIDATION_PARTS = 5  # one of these parts is for validation if there are no such files
-
-
-@dataclass(frozen=True, eq=False)
-class StudyFold:
-    """Training, validation and test queries."""
-
-    name: str
-    train: RankingData
-    vali: RankingData
-    test: RankingData
-    memo: Memo = field(default_factory=Memo)  # statistics of the fold that selectors share
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows to train on."""
-        return self.train.n_rows
-
-    @property
-    def parts(self) -> tuple[RankingData, RankingData, RankingData]:
-        """Training, validation and test queries."""
-        return self.train, self.vali, self.test
-
-    def prepared(self, missing: Missing | None, scale: str) -> StudyFold:
-        """Return the fold with missing values treated, and features scaled within each query."""
-        parts = list(self.parts)
-        if missing is not None:
-            parts[0] = _treat_missing(self.train, missing)
-            # Indicators are those of the training data, even if it already had them.
-            parts[1:] = [_treat_missing(part, parts[0].missing or missing) for part in parts[1:]]
-        train, vali, test = (scaled_within_queries(part, scale) for part in parts)
-        return StudyFold(self.name, train, vali, test)
-
-    def check(self) -> None:
-        """Raise a DataError if this fold cannot be used for training, validation or testing."""
-        parts = {"train on": self.train, "tune by": self.vali, "test on": self.test}
-        for role, part in parts.items():
-            if part.n_queries == 0:
-                raise DataError(f"{self.name}: there is no query to {role}")
-        check_distinct(self.name, parts)
-        for role in ("train on", "tune by"):
-            if not _can_rank(parts[role]):
-                raise DataError(
-                    f"{self.name}: no query to {role} has documents of different relevance; use "
-                    "another protocol or seed"
-                )
-        if not np.any(self.test.y > 0):
-            raise DataError(
-                f"{self.name}: no query to test on has a relevant document; use another protocol "
-                "or seed"
-            )
-
-
-def check_distinct(name: str, parts: dict[str, RankingData]) -> None:
-    """Raise a DataError that names a query in two parts of a split, which would leak."""
-    role_of: dict[str, str] = {}
-    for role, part in parts.items():
-        for query in part.query_ids.tolist():
-            other = role_of.setdefault(str(query), role)
-            if other != role:
-                raise DataError(
-                    f"{name}: query {query!r} is among those to {other} and those to {role}, so "
-                    "the split leaks: keep it on one side; if these are two queries, give them two "
-                    "ids"
-                )
-
-
-def _treat_missing(data: RankingData, missing: Missing) -> RankingData:
-    """Data with its missing values treated, unless that was already done."""
-    is_done = data.missing is not None and data.missing.name == missing.name
-    return data if is_done else data.with_missing(missing)
-
-
-def _can_rank(data: RankingData) -> bool:
-    """Whether a query has documents with different labels."""
-    return bool(np.any(np.diff(data.y)[np.diff(data.query_codes) == 0]))
-
-
-@dataclass(frozen=True)
-class FoldSource:
-    """A fold that is not in memory yet."""
-
-    name: str
-    load: Callable[[], StudyFold]
 
 
 @dataclass(frozen=True)
@@ -198,46 +120,33 @@ class Protocol:
             )
         return rule
 
-    def folds(
+    def trials(
         self, data: RankingData | Collection | DividedData, **read_options: Any
-    ) -> list[FoldSource]:
-        """Divide data into folds, each of which is loaded when it is needed.
+    ) -> list[Trial]:
+        """Divide data into trials, each of which is read when it is used.
 
         The options are those to read the files of a collection; see :meth:`Collection.read_fold`.
+        Queries of weight 0 are left out.
         """
-        names, readers = self._readers(data, read_options)
-        loads = [
-            partial(_load_fold, name, read, self.seed)
-            for name, read in zip(names, readers, strict=True)
-        ]
-        if self.resamples:
-            return self._resamples(loads)
-        return [FoldSource(name, load) for name, load in zip(names, loads, strict=True)]
-
-    def _readers(
-        self, data: RankingData | Collection | DividedData, read_options: dict[str, Any]
-    ) -> tuple[Sequence[str], Sequence[Callable[[], Fold]]]:
-        """Names of folds, and functions that read them."""
         if self.name in _GIVEN:
             self._rule(data)  # raises an error if the data is not divided
-            if isinstance(data, Collection):
-                names = [fold.name for fold in data.folds]
-                return names, data.fold_readers(**read_options)
-            assert isinstance(data, DividedData)
-            return data.names, data.readers
+            assert not isinstance(data, RankingData)
+            return self._resamples(_given_trials(data, self.seed, read_options))
         if isinstance(data, DividedData):
             raise DataError(
                 f"the data is already divided ({data.rule}): leave out the protocol {self.text}"
             )
         whole = data.read_all(**read_options) if isinstance(data, Collection) else data
-        whole = _drop_weightless(whole)
+        source = Source.of(*_drop_weightless([whole]))
+        n_queries = source.parts[0].n_queries
         if self.name == "six-trials":
-            word, splits = "Trial", six_trials(whole.n_queries, random_state=self.seed)
+            word, splits = "Trial", six_trials(n_queries, random_state=self.seed)
         else:
-            word = "Fold"
-            splits = query_kfold(whole.n_queries, self.n_splits, random_state=self.seed)
-        names = [f"{word}{number}" for number in range(1, len(splits) + 1)]
-        return names, [partial(split.apply, whole) for split in splits]
+            word, splits = "Fold", query_kfold(n_queries, self.n_splits, random_state=self.seed)
+        return [
+            Trial(f"{word}{number}", source, QuerySets.of(split))
+            for number, split in enumerate(splits, start=1)
+        ]
 
     def _rule(self, data: RankingData | Collection | DividedData) -> tuple[str, bool]:
         """Description of the given division, and whether there are validation queries."""
@@ -258,18 +167,19 @@ class Protocol:
         rule = "one split, by the files of the directory" if one else str(self)
         return rule, all(fold.vali for fold in data.folds)
 
-    def _resamples(self, loads: Sequence[Callable[[], StudyFold]]) -> list[FoldSource]:
-        """Folds that train on resamples of the one split, which is read once."""
-        if len(loads) > 1:
+    def _resamples(self, trials: list[Trial]) -> list[Trial]:
+        """Trials on resamples of the training queries of the one trial, or the trials."""
+        if not self.resamples:
+            return trials
+        if len(trials) > 1:
             raise DataError(
                 f"resamples are of the training queries of one split, but this data has "
-                f"{len(loads)} folds: leave out the number of resamples"
+                f"{len(trials)} folds: leave out the number of resamples"
             )
-        load = cache(loads[0])
-        names = [f"Resample{number}" for number in range(1, self.resamples + 1)]
+        (whole,) = trials
         return [
-            FoldSource(name, partial(_load_resample, name, load, number, self))
-            for number, name in enumerate(names)
+            Trial(f"Resample{number + 1}", whole.source, partial(_resample, whole, number, self))
+            for number in range(self.resamples)
         ]
 
 
@@ -277,27 +187,60 @@ _PROTOCOLS = ("letor", "split", "kfold", "six-trials")
 _GIVEN = ("letor", "split")  # the division comes with the data
 
 
-def _drop_weightless(data: RankingData) -> RankingData:
-    """Data without queries of weight 0."""
-    weights = data.query_weights
-    return data if weights is None or weights.all() else data.take_queries(weights > 0)
+def _given_trials(
+    data: Collection | DividedData, seed: int, read_options: dict[str, Any]
+) -> list[Trial]:
+    """Trials that come with the data."""
+    if isinstance(data, Collection) and data.layout == "parts":
+        paths = [[path] for path in data.folds[0].files]
+        shared = Source(_weighted(parts_reader(paths, **read_options)))
+        return [
+            Trial(fold.name, shared, partial(_rotate, number))
+            for number, fold in enumerate(data.folds)
+        ]
+    if isinstance(data, Collection):
+        names, readers = [fold.name for fold in data.folds], data.fold_readers(**read_options)
+    else:
+        names, readers = list(data.names), list(data.readers)
+    return [
+        Trial(name, Source(_weighted(read)), partial(_divide, seed))
+        for name, read in zip(names, readers, strict=True)
+    ]
 
 
-def _load_fold(name: str, read: Callable[[], Fold], seed: int) -> StudyFold:
-    """Read a fold; without validation queries, some training queries are used instead."""
-    train, vali, test = read()
-    train, test = _drop_weightless(train), _drop_weightless(test)
-    vali = None if vali is None else _drop_weightless(vali)
-    if vali is None:
-        parts = query_parts(train.n_queries, _VALIDATION_PARTS, random_state=seed)
-        kept = np.sort(np.concatenate(parts[1:]))
-        train, vali = train.take_queries(kept), train.take_queries(parts[0])
-    return StudyFold(name, train, vali, test)
+def _weighted(
+    read: Callable[[], Sequence[RankingData | None]],
+) -> Callable[[], list[RankingData]]:
+    """Function that reads parts without queries of weight 0."""
+    return lambda: _drop_weightless([part for part in read() if part is not None])
 
 
-def _load_resample(
-    name: str, load: Callable[[], StudyFold], number: int, protocol: Protocol
-) -> StudyFold:
-    whole = load()
-    draws = resample_queries(whole.train.n_queries, protocol.resamples, random_state=protocol.seed)
-    return StudyFold(name, whole.train.take_queries(draws[number]), whole.vali, whole.test)
+def _drop_weightless(parts: Sequence[RankingData]) -> list[RankingData]:
+    """Parts without queries of weight 0."""
+    kept = []
+    for part in parts:
+        weights = part.query_weights
+        if weights is not None and not weights.all():
+            part = part.take_queries(weights > 0)
+        kept.append(part)
+    return kept
+
+
+def _rotate(turn: int, sizes: Sequence[int]) -> QuerySets:
+    """Sets of a fold of files in rotation."""
+    return QuerySets.of(rotate_parts(adjacent_parts(sizes))[turn])
+
+
+def _divide(seed: int, sizes: Sequence[int]) -> QuerySets:
+    """Sets of files; without a file of validation queries, some training queries are used."""
+    train, *vali, test = adjacent_parts(sizes)
+    if vali:
+        return QuerySets(train, vali[0], {"test": test})
+    tuning, *others = query_parts(len(train), _VALIDATION_PARTS, random_state=seed)
+    return QuerySets(np.sort(np.concatenate(others)), tuning, {"test": test})
+
+
+def _resample(whole: Trial, number: int, protocol: Protocol, sizes: Sequence[int]) -> QuerySets:
+    train, n_resamples = whole.sets.train, protocol.resamples
+    draws = resample_queries(len(train), n_resamples, random_state=protocol.seed)
+    return whole.sets._replace(train=train[draws[number]])

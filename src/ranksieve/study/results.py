@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError
+from ranksieve.experiments.cells import Facts
+from ranksieve.experiments.ledger import TrialFacts
 from ranksieve.sums.file_order import FileOrder, compare_with_chance
 
 BASE, RANDOM = "all", "random"
@@ -80,17 +82,10 @@ class FoldSummary:
     fingerprint: str = ""
 
     @classmethod
-    def of(cls, name: str, record: Mapping[str, Any]) -> FoldSummary:
-        """Make a fold from its record in the ledger."""
-        return cls(
-            name,
-            record["train"],
-            record["vali"],
-            record["test"],
-            record["file_order"],
-            record.get("weights"),
-            record["fingerprint"],
-        )
+    def of(cls, name: str, trial: TrialFacts, facts: Facts) -> FoldSummary:
+        """Make a fold from what the ledger has on it."""
+        own = facts.queries, facts.file_order, facts.weights, trial.fingerprint
+        return cls(name, trial.train, trial.vali, *own)
 
 
 def are_resamples(folds: Sequence[FoldSummary]) -> bool:

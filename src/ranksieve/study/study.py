@@ -6,19 +6,12 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ranksieve._version import __version__
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns
-from ranksieve.data.missing import Missing, count_missing
-from ranksieve.data.ranking_data import fingerprint
 from ranksieve.datasets import Collection
 from ranksieve.datasets.opening import (
     DividedData,
@@ -27,17 +20,25 @@ from ranksieve.datasets.opening import (
     paths_of,
     title_of,
 )
-from ranksieve.io.files import hold_directory, make_directory
+from ranksieve.experiments import (
+    LEDGER,
+    Describe,
+    Facts,
+    Head,
+    Ledger,
+    Runner,
+    gather,
+    prepared,
+)
+from ranksieve.experiments.cells import DescribeKey
+from ranksieve.experiments.ledger import TrialKey
+from ranksieve.io.files import make_directory
 from ranksieve.io.shards import Shards
-from ranksieve.metrics import get_convention, parse_measure
-from ranksieve.progress import track
-from ranksieve.study.cells import Cell, check_takes_missing, run_on_cluster, run_on_threads
-from ranksieve.study.files import LEDGER, PLAN, Ledger, data_facts, read_plan, write_plan
-from ranksieve.study.layout import Layout, assemble
 from ranksieve.study.plan import Plan, PlanSettings
-from ranksieve.study.protocols import FoldSource, Protocol, StudyFold
+from ranksieve.study.plan_file import PLAN, data_facts, read_plan, write_plan
+from ranksieve.study.procedure import Procedure, assemble
+from ranksieve.study.protocols import Protocol
 from ranksieve.study.results import FoldSummary, StudyResult
-from ranksieve.sums.file_order import order_values
 
 # Settings of a plan that all results of a ledger depend on.
 _IN_HEAD = ("measures", "tune", "convention", "scale", "missing")
@@ -129,7 +130,8 @@ class Study:
         self.title = title_of_data(data) if title is None else title
         self.protocol = _protocol_for(protocol, source, self.plan.seed, resamples)
         self.protocol_in_words = self.protocol.describe(source)
-        self.folds = self.protocol.folds(source, **options)
+        trials = self.protocol.trials(source, **options)
+        self.trials = prepared(trials, self.plan.missing, self.plan.scale)
         self._facts = data_facts(data, columns, split, pool)
         if out is None:
             out = tempfile.mkdtemp(prefix="ranksieve-")
@@ -145,82 +147,45 @@ class Study:
             Run cells on a Dask cluster instead of the threads of this process.
         """
         make_directory(self.directory)
-        ledger = Ledger(self.directory / LEDGER, self._head())
-        run_on = run_on_threads if client is None else partial(run_on_cluster, client)
-        with hold_directory(self.directory) as is_alone:
-            # A second process starts at the other end, so that they meet in the middle.
-            compute = partial(_run_missing, run_on, ledger, -1 if is_alone is False else 1)
-            layouts = self._select(compute, ledger)
-            # Only after all data was compared with the ledger.
-            write_plan(self.directory, self.plan, self._plan_facts())
-            self._train(compute, ledger, layouts)
+        plan = self.plan.as_dict()
+        head = Head(
+            purpose="study",
+            protocol=self.protocol_in_words,
+            trials=[trial.name for trial in self.trials],
+            **{name: plan[name] for name in _IN_HEAD},
+        )
+        ledger = Ledger(self.directory / LEDGER, head)
+        with Runner(ledger, client) as runner:
+            runner.finish(self._run_cells(runner))
         return _result(self.plan, ledger, self.title)
 
-    def load(self, source: FoldSource) -> StudyFold:
-        """Load a fold, with missing values treated and features scaled as the plan says."""
-        return source.load().prepared(self._missing, self.plan.scale)
-
-    @cached_property
-    def _missing(self) -> Missing | None:
-        """Treatment of missing values.
-
-        Indicators are of the features with missing values anywhere, so that all folds have the same
-        features; if the training queries of a fold have all values, they are constant.
-        """
-        if self.plan.missing == "none":
-            return None
-
-        def count() -> np.ndarray:
-            folds = (source.load() for source in self.folds)
-            return np.sum([count_missing(part.X) for fold in folds for part in fold.parts], axis=0)
-
-        declared = Missing(self.plan.missing)
-        if declared.indicators:
-            of_data = self.folds[0].load().train.missing  # may already have indicators
-            if of_data is not None and of_data.name == declared.name:
-                return of_data
-        return declared.learned(count)
-
-    def _plan_facts(self) -> dict[str, Any]:
-        """Settings of a plan file in addition to the plan."""
+    async def _run_cells(self, runner: Runner) -> None:
+        plan = self.plan
+        look = Describe(plan.measures, plan.convention)
+        described = await gather(*(runner(look, trial) for trial in self.trials))
+        for trial, facts in zip(self.trials, described, strict=True):
+            _check_missing(trial.name, facts, plan)
+        procedures = [Procedure(plan, facts.features) for facts in described]
+        # Only after all data was compared with the ledger.
         resamples = {"resamples": self.protocol.resamples} if self.protocol.resamples else {}
-        return self._facts | {"title": self.title, "protocol": self.protocol.text} | resamples
+        others = {"title": self.title, "protocol": self.protocol.text} | resamples
+        write_plan(self.directory, plan, self._facts | others)
+        each = zip(procedures, self.trials, strict=True)
+        await gather(*(procedure.run(runner, trial) for procedure, trial in each))
 
-    def _head(self) -> dict[str, Any]:
-        """Everything that all results depend on."""
-        return {
-            "ranksieve": __version__,
-            "protocol": self.protocol_in_words,
-            **{name: self.plan.as_dict()[name] for name in _IN_HEAD},
-            "folds": [source.name for source in self.folds],
-        }
 
-    def _select(self, compute: Any, ledger: Ledger) -> list[Layout]:
-        """Run all selections; check that each fold is the one in the ledger."""
-        layouts = []
-        advance = None
-        for source in self.folds:
-            fold = self.load(source)
-            fold.check()
-            check_takes_missing(fold, self.plan)
-            _record_fold(fold, ledger, self.plan)
-            layouts.append(Layout(self.plan, fold.train.feature_names.tolist()))
-            cells = layouts[-1].selections()
-            advance = advance or track("Selections", len(self.folds) * len(cells))
-            compute(fold, cells, advance)
-        return layouts
-
-    def _train(self, compute: Any, ledger: Ledger, layouts: list[Layout]) -> None:
-        cells = [
-            layout.trainings(source.name, ledger)
-            for source, layout in zip(self.folds, layouts, strict=True)
-        ]
-        advance = track("Trainings", sum(map(len, cells)))
-        for source, own in zip(self.folds, cells, strict=True):
-            if any(cell.key(source.name) not in ledger for cell in own):
-                compute(self.load(source), own, advance)
-            else:
-                advance(len(own))
+def _check_missing(trial: str, facts: Facts, plan: Plan) -> None:
+    """Raise a DataError with the methods that cannot use the missing values of a trial."""
+    unable = [
+        *(name for name in plan.selectors if not plan.make_selector(name).takes_missing),
+        *(name for name in plan.rankers if not plan.method(name).takes_missing),
+    ]
+    if facts.has_missing and unable:
+        raise DataError(
+            f"{trial}: there are missing values, which these methods cannot use: "
+            f"{', '.join(unable)}; fill them in with missing query-min, query-median or zero, or "
+            "leave these methods out"
+        )
 
 
 def load_study(directory: str | os.PathLike[str]) -> StudyResult:
@@ -238,7 +203,7 @@ def load_study(directory: str | os.PathLike[str]) -> StudyResult:
     plan, title = read_plan(directory)
     ledger = Ledger(directory / LEDGER)
     for name in _IN_HEAD:
-        planned, found = plan.as_dict()[name], ledger.head[name]
+        planned, found = plan.as_dict()[name], getattr(ledger.settings, name)
         if planned != found:
             raise DataError(
                 f"{ledger.path}:1: the results have {name} {found!r}, but the plan in {PLAN} has "
@@ -248,77 +213,31 @@ def load_study(directory: str | os.PathLike[str]) -> StudyResult:
 
 
 def _result(plan: PlanSettings, ledger: Ledger, title: str) -> StudyResult:
-    known = ledger.folds()
-    folds = [FoldSummary.of(name, record) for name, record in known.items()]
-    names = next(iter(known.values()))["features"]
-    layout = Layout(plan, names)
+    folds = [
+        FoldSummary.of(name, ledger[TrialKey(name)], ledger[DescribeKey(name)])
+        for name in ledger.settings.trials
+    ]
+    if not folds:
+        raise DataError(f"{ledger.path}:1: these are not the results of a study")
+    names = ledger[DescribeKey(folds[0].name)].features
+    procedure = Procedure(plan, names)
     return StudyResult(
         title=title,
-        protocol=ledger.head["protocol"],
+        protocol=ledger.settings.protocol,
         convention=plan.convention,
         tune=plan.tune,
         missing=plan.missing,
         measures=list(plan.measures),
         folds=folds,
         feature_names=names,
-        runs=assemble(layout, folds, ledger),
-        included=layout.include,
-        excluded=layout.exclude,
+        runs=assemble(procedure, folds, ledger),
+        included=procedure.include,
+        excluded=procedure.exclude,
         settings={
-            "ranksieve": ledger.head["ranksieve"],
+            "ranksieve": ledger.settings.ranksieve,
             **{name: getattr(plan, name) for name in ("seed", "seeds", "scale", "choose")},
         },
     )
-
-
-def _record_fold(fold: StudyFold, ledger: Ledger, plan: Plan) -> None:
-    """Record a fold; raise a DataError if the ledger has other data for it."""
-    cell, test = {"fold": fold.name}, fold.test
-    # Measure -> values of each query in the order of the data, and by chance.
-    file_order = {}
-    if get_convention(plan.convention).ties == "stable":
-        for name in plan.measures:
-            values = order_values(test.y, test.query_ptr, parse_measure(name), plan.convention)
-            file_order[name] = values.tolist()
-    description: dict[str, Any] = {
-        "fingerprint": fingerprint(fold.train, fold.vali, fold.test),
-        "train": fold.train.n_queries,
-        "vali": fold.vali.n_queries,
-        "test": [q if isinstance(q, int) else str(q) for q in test.query_ids.tolist()],
-        "features": [str(name) for name in fold.train.feature_names],
-        "file_order": file_order,
-    }
-    if test.query_weights is not None:
-        description["weights"] = test.query_weights.tolist()
-    ledger.add(cell, description)
-    if ledger[cell] != description:
-        raise DataError(
-            f"{ledger.path}: {fold.name} of this study has other data; use another directory"
-        )
-
-
-def _run_missing(
-    run_on: Any,
-    ledger: Ledger,
-    step: int,
-    fold: StudyFold,
-    cells: Sequence[Cell],
-    advance: Callable[[int], None],
-) -> None:
-    """Run the cells that the ledger lacks, from the first (step 1) or from the last (step -1)."""
-
-    def missing() -> Iterator[Cell]:
-        for cell in cells[::step]:
-            ledger.refresh()  # another process may have added results
-            if cell.key(fold.name) in ledger:
-                advance(1)
-            else:
-                yield cell
-
-    with run_on(fold) as run:
-        for cell, result in run(missing()):
-            ledger.add(cell.key(fold.name), result)
-            advance(1)
 
 
 def title_of_data(data: Any) -> str:
