@@ -92,7 +92,7 @@ def test_mq2008(mq2008_dir):
     at_hand = open_at_hand(mq2008_dir)
     facts = at_hand.facts
     assert (facts.title, facts.known_as, facts.convention) == ("MQ2008", "MQ2008", "letor4")
-    assert (facts.n_queries, facts.n_features, len(at_hand.sources)) == (784, 46, 5)
+    assert (facts.n_queries, facts.n_features, len(at_hand.trials)) == (784, 46, 5)
     assert open_at_hand(mq2008_dir, "standard").facts.convention == "standard"
 
 

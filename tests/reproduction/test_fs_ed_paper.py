@@ -246,7 +246,7 @@ class TestOtherCollections:
             np.testing.assert_allclose(outcome.per_query[MEASURE], values[MEASURE])
         assert max(len(features) for features in run.by_k[1].selections) > 1
         # Nothing is trained again.
-        monkeypatch.setattr("ranksieve.study.cells.TrainingCell._ranker", None)
+        monkeypatch.setattr("ranksieve.experiments.cells.Train.make", None)
         again = reproduce("fs-ed", directory, **wanted).study
         assert again.run("fs-bfs", "ranksvm-struct").by_k[2].mean(MEASURE) == run.by_k[2].mean(
             MEASURE

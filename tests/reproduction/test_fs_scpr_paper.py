@@ -327,7 +327,7 @@ class TestOtherCollections:
         wanted = {"methods": ["random"], "n_seeds": 2, "out": tmp_path / "kept"}
         first = reproduce("fs-scpr", directory, **wanted)
         monkeypatch.setattr(
-            "ranksieve.study.cells.TrainingCell._ranker", None
+            "ranksieve.experiments.cells.Train.make", None
         )  # nothing is left to train
         again = reproduce("fs-scpr", directory, **wanted)
         assert again.as_dict() == first.as_dict()

@@ -15,6 +15,7 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.data.missing import Missing, has_missing
 from ranksieve.data.ranking_data import fingerprint
 from ranksieve.datasets.opening import read_whole
+from ranksieve.experiments import query_values
 from ranksieve.io.model import MODEL, MODEL_OF_ALL, TrainedOn
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.rankers.loading import load_model
@@ -23,7 +24,6 @@ from ranksieve.recommendation.claim import Claim, percent
 from ranksieve.recommendation.facts import reference_of
 from ranksieve.recommendation.files import load_answer, model_of
 from ranksieve.selectors import GreedyRankRLS
-from ranksieve.study.cells import query_values
 
 _SHIFT = 3.0  # a larger shift, in standard errors, is notable
 _MISSING = 0.05  # a larger change of the share of missing values is notable

@@ -166,12 +166,17 @@ class Study:
         for trial, facts in zip(self.trials, described, strict=True):
             _check_missing(trial.name, facts, plan)
         procedures = [Procedure(plan, facts.features) for facts in described]
-        # Only after all data was compared with the ledger.
+        each = zip(procedures, self.trials, strict=True)
+        # The plan of an earlier study stays until all results of this one are there.
+        if not (self.directory / PLAN).exists():
+            self._write_plan()
+        await gather(*(procedure.run(runner, trial) for procedure, trial in each))
+        self._write_plan()
+
+    def _write_plan(self) -> None:
         resamples = {"resamples": self.protocol.resamples} if self.protocol.resamples else {}
         others = {"title": self.title, "protocol": self.protocol.text} | resamples
-        write_plan(self.directory, plan, self._facts | others)
-        each = zip(procedures, self.trials, strict=True)
-        await gather(*(procedure.run(runner, trial) for procedure, trial in each))
+        write_plan(self.directory, self.plan, self._facts | others)
 
 
 def _check_missing(trial: str, facts: Facts, plan: Plan) -> None:
