@@ -4,6 +4,7 @@ import math
 import re
 from dataclasses import asdict, fields, is_dataclass
 from importlib import import_module
+from inspect import signature
 from numbers import Number
 
 import numpy as np
@@ -50,6 +51,20 @@ class TestEveryMethod:
     def test_unknown_parameters_are_refused(self, name):
         with pytest.raises(ValueError, match=f"method '{name}' has no parameter 'sigmma'; it has "):
             make_selector(name, sigmma=1)
+
+
+@pytest.mark.parametrize("name", [*SELECTORS, *RANKERS])
+def test_docstrings_list_all_parameters(name):
+    """In the source, for editors; with what base classes say of them, for ``help``."""
+    kind = (SELECTORS if name in SELECTORS else RANKERS)[name].kind
+    for text in (kind._source_doc, kind.__doc__):
+        section = text.partition("    Parameters\n    -----")[2]
+        section = re.split(r"\n\n    \w+\n    ---", section)[0]
+        listed = re.findall(r"^    (\w+(?:,\s+\w+)*)(?: : .*)?$", section, re.MULTILINE)
+        names = [one for entry in listed for one in re.findall(r"\w+", entry)]
+        assert sorted(names) == sorted(signature(kind).parameters)
+    bases = "|".join(base.__name__ for base in kind.__mro__)
+    assert not re.search(rf"^    [\w, ]+\n        As in :class:`({bases})`\.$", kind.__doc__, re.M)
 
 
 @pytest.mark.parametrize("name", RANKERS)

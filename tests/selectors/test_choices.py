@@ -436,8 +436,8 @@ def test_the_page_says_how(name):
     table = [line.split(" | ") for line in page.read_text().splitlines() if line[:1] == "|"]
     found = [row[1].removesuffix(" |") for row in table if f"`{name}`" in row[0]]
     method = SELECTORS[name]
-    groups = f"Not supported: {method.no_groups}" if method.no_groups else method.kind.grouped
-    assert found == [method.kind.given, groups]
+    groups = f"Not supported: {method.no_groups}" if method.no_groups else method.kind.with_groups
+    assert found == [method.kind.with_include, groups]
 
 
 class Fixed(RankSelector):

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
+from ranksieve.base.docstrings import complete_docstring
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.fitted import (
     check_names,
@@ -30,12 +31,6 @@ from ranksieve.metrics import evaluate
 from ranksieve.parameters import Constraints
 from ranksieve.registry.foreign import copy_of, fit_parameters
 
-# Entry that replaces {verbose} in docstrings.
-_VERBOSE = """
-    verbose : bool
-        Whether to show progress on a terminal.
-"""
-
 
 class RankEstimator(BaseEstimator):
     """Base of selectors and rankers: accepts data with query ids in any form.
@@ -44,7 +39,7 @@ class RankEstimator(BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[Any] = Constraints()
-    _shared_docs: ClassVar[dict[str, str]] = {"verbose": _VERBOSE}
+    _shared_docs: ClassVar[dict[str, str]] = {}  # texts that replace their names in docstrings
 
     # Routes these to fit once metadata routing is enabled; without it, pass them by name.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True, "sample_weight": True}
@@ -58,6 +53,8 @@ class RankEstimator(BaseEstimator):
     steps_in_python: ClassVar[bool] = False
 
     works_on_shards: ClassVar[bool] = True  # else it reads them into memory
+
+    _source_doc: ClassVar[str] = ""  # the docstring, before shared entries are written out
 
     verbose: bool
 
@@ -92,9 +89,9 @@ class RankEstimator(BaseEstimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        for kind in cls.__mro__:
-            for name, text in vars(kind).get("_shared_docs", {}).items():
-                cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", text.strip())
+        cls._source_doc = vars(cls).get("__doc__") or ""
+        if cls._source_doc:
+            cls.__doc__ = complete_docstring(cls)
 
     @classmethod
     @cache  # scikit-learn inspects the signature anew in each call: of copies, checks and searches

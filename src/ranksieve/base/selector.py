@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Sized
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from textwrap import wrap
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -25,35 +24,7 @@ from ranksieve.parameters import FeatureCount, Features
 from ranksieve.progress import progress_bar
 from ranksieve.sums.checks import check_labels_differ, explain_failures
 
-# Entries that replace {n_features_to_select}, {common}, {coef} and {example} in docstrings. The
-# common parameters are those that choose features, which may also stand alone, and ``verbose``.
-_NUMBER = """
-    n_features_to_select : int or float
-        Number of features, or a fraction of them if below 1.
-"""
-_CHOICES = """
-    include : str, int, or list of these, optional
-        Features to start with, by name or 0-based index. They come first in ``selected_``, in this
-        order, and count toward ``n_features_to_select``.
-        {given}
-    exclude : str, int, or list of these, optional
-        Features that must not be selected. All others are chosen as if these were not in the data.
-    groups : list of lists of features, mapping of names to these, or list of labels, optional
-        Features that are selected or dropped together: lists of features, or a label for each
-        feature. A feature in no list is a group by itself.
-        {grouped}
-    count : {"features", "groups"}
-        What ``n_features_to_select`` counts. If it counts features, groups are selected in order as
-        long as all of their features fit into that number.
-"""
-_COMMON = """
-    {choices}
-    {verbose}
-"""
-_COEF = """
-    coef_ : array of shape (features,)
-        Weights; 0 for features that are not selected.
-"""
+# Text that replaces {example} in docstrings.
 _EXAMPLE = """
     Examples
     --------
@@ -135,6 +106,24 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
 
     A subclass declares its parameters and implements :meth:`_choose`.
 
+    Parameters
+    ----------
+    include : str, int, or list of these, optional
+        Features to start with, by name or 0-based index. They come first in ``selected_``, in this
+        order, and count toward ``n_features_to_select``.
+        {with_include}
+    exclude : str, int, or list of these, optional
+        Features that must not be selected. All others are chosen as if these were not in the data.
+    groups : list of lists of features, mapping of names to these, or list of labels, optional
+        Features that are selected or dropped together: lists of features, or a label for each
+        feature. A feature in no list is a group by itself.
+        {with_groups}
+    count : {"features", "groups"}
+        What ``n_features_to_select`` counts. If it counts features, groups are selected in order as
+        long as all of their features fit into that number.
+    verbose : bool
+        Whether to show progress on a terminal.
+
     Attributes
     ----------
     selected_ : int array
@@ -157,19 +146,15 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
     that are excluded.
     """
 
-    _shared_docs: ClassVar[dict[str, str]] = {
-        "n_features_to_select": _NUMBER,
-        "common": _COMMON,
-        "choices": _CHOICES,
-        "coef": _COEF,
-        "example": _EXAMPLE,
-    }
+    _shared_docs: ClassVar[dict[str, str]] = {"example": _EXAMPLE}
 
     n_features_to_select: FeatureCount
     _number_parameter = "n_features_to_select"
     # Sentences for documentation, tables and errors.
-    given: ClassVar[str] = "The others follow by their scores."  # after the included features
-    grouped: ClassVar[str] = "A group has the score of its best feature."
+    with_include: ClassVar[str] = (
+        "The others follow by their scores."  # after the included features
+    )
+    with_groups: ClassVar[str] = "A group has the score of its best feature."
     no_include: ClassVar[str] = ""  # why it cannot include features; empty if it can
     no_groups: ClassVar[str] = ""  # why it cannot select groups; empty if it can
     _uses_labels: ClassVar[bool] = True
@@ -181,17 +166,6 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         "similarity_": PerFeature((0, 1)),
         "coef_": PerFeature(fill=0.0),
     }
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        for name, why_not, sentence in (
-            ("given", cls.no_include, cls.given),
-            ("grouped", cls.no_groups, cls.grouped),
-            ("class", "", cls.__name__),
-        ):
-            lines = wrap(f"Not supported: {why_not}" if why_not else sentence, 92)
-            text = ("\n" + 8 * " ").join(lines)
-            cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", text)
 
     @property
     def is_nested(self) -> bool:

@@ -125,7 +125,8 @@ class AdaRank(LinearRanker):
     convention, ties
         Convention of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` does not let the
         order of the rows decide between features.
-    {verbose}
+    verbose : bool
+        Whether to show progress on a terminal.
 
     Attributes
     ----------

@@ -125,7 +125,8 @@ class CoordinateAscent(LinearRanker):
         scores gain nothing from the order of the rows.
     random_state : int, RandomState or None
         Random seed of the orders.
-    {verbose}
+    verbose : bool
+        Whether to show progress on a terminal.
 
     Attributes
     ----------

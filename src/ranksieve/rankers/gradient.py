@@ -41,54 +41,6 @@ from ranksieve.threads import limit_threads
 
 _NO_GAIN = np.finfo(np.float64).eps  # relative change of the objective that ends training
 
-_PARAMETERS = """Parameters
-    ----------
-    hidden : int
-        Number of units in the hidden layer; 0 for a linear model.
-    activation : {"tanh", "sigmoid", "relu"}
-        Activation function of the hidden units.
-    solver : {"auto", "lbfgs", "adam", "sgd"}
-        L-BFGS, for linear models with a differentiable loss; or stochastic gradient steps on
-        batches of queries, by Adam or with a fixed learning rate. ``"auto"`` is L-BFGS where it
-        works, and Adam elsewhere.
-    alpha : float
-        L2 penalty: ``alpha / 2`` times the sum of squared weights is added to the mean loss.
-    tol, max_iter : float, int
-        For L-BFGS: stop when no entry of the gradient is larger than ``tol``, or after
-        ``max_iter`` iterations.
-    batch_queries, epochs, learning_rate : int or None, int, float
-        For stochastic steps: queries per batch (None: all), passes over the data, and step size.
-    measure, convention : str or Measure, str or Convention
-        Measure on ``eval_set`` for early stopping; see :mod:`ranksieve.metrics`.
-    early_stopping_rounds : int
-        Stop after this many iterations or epochs without a better value on ``eval_set``, and keep
-        the best weights.
-    standardize : bool
-        Whether to standardize features internally, so that the penalty and the steps mean the same
-        for all of them. Weights are always those of the original features.
-    random_state : int, RandomState or None
-        Random seed of the initial weights and the batches; not used by L-BFGS.
-    {verbose}
-
-    Attributes
-    ----------
-    coef_ : array of shape (features,)
-        Weights; linear models only.
-    weights_ : list of arrays
-        Networks only: arrays of shapes (features, hidden), (hidden,) and (hidden,). The score is
-        ``activation(X @ weights_[0] + weights_[1]) @ weights_[2]``.
-    mean_, scale_ : arrays of shape (features,)
-        Mean and standard deviation over the training rows of queries whose labels differ; 0 and 1
-        without ``standardize``, and 1 for a constant feature.
-    loss_curve_ : list of float
-        Objective after each iteration; with batches, its mean over each epoch.
-    validation_curve_ : list of float
-        Measure on ``eval_set`` after each of them; empty without one.
-    n_iter_ : int
-        Number of iterations or epochs.
-    best_epoch_ : int
-        Iteration or epoch, from 1, whose weights were kept; the last one without ``eval_set``."""
-
 _NOTES = """
     Each pass takes O(m f) time for m documents with f features, and O(m n) more for the pairs of
     RankNet and LambdaRank in queries of n; times the number of hidden units for a network. All
@@ -100,9 +52,9 @@ _NOTES = """
 
 _EXAMPLE = """
     >>> from ranksieve import make_ranking
-    >>> from ranksieve.rankers import {name}
+    >>> from ranksieve.rankers import {class}
     >>> data, truth = make_ranking(60, n_informative=2, n_noise=3, noise=0.1, random_state=0)
-    >>> ranker = {name}(epochs=30).fit(data)
+    >>> ranker = {class}(epochs=30).fit(data)
     >>> sorted(abs(ranker.coef_).argsort()[-2:].tolist()) == truth.informative.tolist()
     True
 """
@@ -136,10 +88,59 @@ class _TrainingLog:
 
 @dataclass(eq=False, repr=False)
 class GradientRanker(Ranker):
-    """Base of rankers that follow the gradient of a loss of ``LOSSES``; a subclass names it."""
+    """Base of rankers that follow the gradient of a loss of ``LOSSES``; a subclass names it.
+
+    Parameters
+    ----------
+    hidden : int
+        Number of units in the hidden layer; 0 for a linear model.
+    activation : {"tanh", "sigmoid", "relu"}
+        Activation function of the hidden units.
+    solver : {"auto", "lbfgs", "adam", "sgd"}
+        L-BFGS, for linear models with a differentiable loss; or stochastic gradient steps on
+        batches of queries, by Adam or with a fixed learning rate. ``"auto"`` is L-BFGS where it
+        works, and Adam elsewhere.
+    alpha : float
+        L2 penalty: ``alpha / 2`` times the sum of squared weights is added to the mean loss.
+    tol, max_iter : float, int
+        For L-BFGS: stop when no entry of the gradient is larger than ``tol``, or after
+        ``max_iter`` iterations.
+    batch_queries, epochs, learning_rate : int or None, int, float
+        For stochastic steps: queries per batch (None: all), passes over the data, and step size.
+    measure, convention : str or Measure, str or Convention
+        Measure on ``eval_set`` for early stopping; see :mod:`ranksieve.metrics`.
+    early_stopping_rounds : int
+        Stop after this many iterations or epochs without a better value on ``eval_set``, and keep
+        the best weights.
+    standardize : bool
+        Whether to standardize features internally, so that the penalty and the steps mean the same
+        for all of them. Weights are always those of the original features.
+    random_state : int, RandomState or None
+        Random seed of the initial weights and the batches; not used by L-BFGS.
+    verbose : bool
+        Whether to show progress on a terminal.
+
+    Attributes
+    ----------
+    coef_ : array of shape (features,)
+        Weights; linear models only.
+    weights_ : list of arrays
+        Networks only: arrays of shapes (features, hidden), (hidden,) and (hidden,). The score is
+        ``activation(X @ weights_[0] + weights_[1]) @ weights_[2]``.
+    mean_, scale_ : arrays of shape (features,)
+        Mean and standard deviation over the training rows of queries whose labels differ; 0 and 1
+        without ``standardize``, and 1 for a constant feature.
+    loss_curve_ : list of float
+        Objective after each iteration; with batches, its mean over each epoch.
+    validation_curve_ : list of float
+        Measure on ``eval_set`` after each of them; empty without one.
+    n_iter_ : int
+        Number of iterations or epochs.
+    best_epoch_ : int
+        Iteration or epoch, from 1, whose weights were kept; the last one without ``eval_set``.
+    """
 
     _shared_docs: ClassVar[dict[str, str]] = {
-        "parameters": _PARAMETERS,
         "solvers": _NOTES,
         "example": _EXAMPLE,
     }
@@ -162,10 +163,6 @@ class GradientRanker(Ranker):
     standardize: bool = True
     random_state: Seed = 0
     verbose: bool = False
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.__doc__ = cls.__doc__ and cls.__doc__.replace("{name}", cls.__name__)
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -327,7 +324,16 @@ class RankNet(GradientRanker):
     .. math:: \min_\theta \; \frac{1}{\#pairs} \sum_Q \sum_{i, j \in Q: y_i > y_j}
               \log\left(1 + e^{f(x_j) - f(x_i)}\right) + \frac{\alpha}{2} \|\theta\|^2
 
-    {parameters}
+    Parameters
+    ----------
+    hidden, activation, solver, alpha, tol, max_iter, batch_queries, epochs, learning_rate,
+    measure, convention, early_stopping_rounds, standardize, random_state, verbose
+        As in :class:`GradientRanker`.
+
+    Attributes
+    ----------
+    coef_, weights_, mean_, scale_, loss_curve_, validation_curve_, n_iter_, best_epoch_
+        As in :class:`GradientRanker`.
 
     Notes
     -----
@@ -358,7 +364,16 @@ class ListNet(GradientRanker):
               + \frac{\alpha}{2} \|\theta\|^2, \qquad P_z(i) = \frac{e^{z_i}}{\sum_j e^{z_j}},
               \quad z_i = f(x_i)
 
-    {parameters}
+    Parameters
+    ----------
+    hidden, activation, solver, alpha, tol, max_iter, batch_queries, epochs, learning_rate,
+    measure, convention, early_stopping_rounds, standardize, random_state, verbose
+        As in :class:`GradientRanker`.
+
+    Attributes
+    ----------
+    coef_, weights_, mean_, scale_, loss_curve_, validation_curve_, n_iter_, best_epoch_
+        As in :class:`GradientRanker`.
 
     Notes
     -----
@@ -388,7 +403,16 @@ class ListMLE(GradientRanker):
               \log \frac{e^{f(x_i)}}{\sum_{j \in Q: y_j \le y_i} e^{f(x_j)}}
               + \frac{\alpha}{2} \|\theta\|^2
 
-    {parameters}
+    Parameters
+    ----------
+    hidden, activation, solver, alpha, tol, max_iter, batch_queries, epochs, learning_rate,
+    measure, convention, early_stopping_rounds, standardize, random_state, verbose
+        As in :class:`GradientRanker`.
+
+    Attributes
+    ----------
+    coef_, weights_, mean_, scale_, loss_curve_, validation_curve_, n_iter_, best_epoch_
+        As in :class:`GradientRanker`.
 
     Notes
     -----
@@ -423,7 +447,16 @@ class LambdaRank(GradientRanker):
               \qquad \Delta_{ij} = \frac{2^{y_i} - 2^{y_j}}{IDCG}
               \left(\frac{1}{\log_2(1 + r_i)} - \frac{1}{\log_2(1 + r_j)}\right) .
 
-    {parameters}
+    Parameters
+    ----------
+    hidden, activation, solver, alpha, tol, max_iter, batch_queries, epochs, learning_rate,
+    measure, convention, early_stopping_rounds, standardize, random_state, verbose
+        As in :class:`GradientRanker`.
+
+    Attributes
+    ----------
+    coef_, weights_, mean_, scale_, loss_curve_, validation_curve_, n_iter_, best_epoch_
+        As in :class:`GradientRanker`.
 
     Notes
     -----

@@ -71,7 +71,8 @@ class LambdaMART(Ranker):
         Further parameters of LightGBM, which take precedence over the others.
     random_state : int
         Random seed of LightGBM.
-    {verbose}
+    verbose : bool
+        Whether to show progress on a terminal.
 
     Attributes
     ----------

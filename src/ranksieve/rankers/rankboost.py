@@ -147,7 +147,8 @@ class RankBoost(Ranker):
         :mod:`ranksieve.metrics`.
     early_stopping_rounds : int or None
         With an ``eval_set``, stop after this many rounds without an improvement; None runs all.
-    {verbose}
+    verbose : bool
+        Whether to show progress on a terminal.
 
     Attributes
     ----------

@@ -44,7 +44,8 @@ class RankRLS(LinearRanker):
     ----------
     lam : float
         Regularization :math:`\lambda > 0`.
-    {verbose}
+    verbose : bool
+        Whether to show progress on a terminal.
 
     Notes
     -----
@@ -89,7 +90,8 @@ class RankRLSCV(LinearRanker):
         Choose by the smallest squared error, or by the best value of a measure.
     convention, ties
         Those of a measure; see :func:`ranksieve.metrics.evaluate`.
-    {verbose}
+    verbose : bool
+        Whether to show progress on a terminal.
 
     Attributes
     ----------

@@ -54,7 +54,8 @@ class RankSVM(LinearRanker):
     warm_start : bool
         Start from the weights of the last ``fit``, for instance along a grid of C; for a whole
         grid on the same data, see :func:`ranksvm_path`.
-    {verbose}
+    verbose : bool
+        Whether to show progress on a terminal.
 
     Attributes
     ----------

@@ -91,8 +91,8 @@ class SelectorAdapter(Adapter, HeldOutSelector):
         Number of features, or a fraction of them if below 1: the estimator's parameter
         ``n_features_to_select``, ``k`` or ``max_features``, the first of these that it has. None
         leaves it as it is.
-    {choices}
-    {verbose}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------

@@ -21,13 +21,14 @@ class TopImportance(ImportanceFilter):
 
     Parameters
     ----------
-    {n_features_to_select}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
     importance : str, Measure or Importance
         Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``; or an
         :class:`Importance`, which also sets the convention, ties and directions. A document
         without a value of a feature ranks last, if the data keeps missing values.
-    {choices}
-    {verbose}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Notes
     -----
@@ -61,7 +62,7 @@ class TopImportance(ImportanceFilter):
 class _Blind(RankSelector):
     """A baseline that looks neither at values nor at labels."""
 
-    grouped = "A group takes the position of its first feature."
+    with_groups = "A group takes the position of its first feature."
     takes_missing = True
     _allows_missing = True
     _uses_labels = False
@@ -74,10 +75,12 @@ class RandomSelector(_Blind):
 
     Parameters
     ----------
-    {n_features_to_select}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
     random_state : int, RandomState or None
         Random seed of the order, which does not depend on ``n_features_to_select``.
-    {choices}
+    include, exclude, groups, count
+        As in :class:`RankSelector`.
     verbose : bool
         Accepted for uniformity; there is nothing to show.
 
@@ -92,7 +95,7 @@ class RandomSelector(_Blind):
     True
     """
 
-    given = "The others follow in random order."
+    with_include = "The others follow in random order."
 
     methods = (Method("random", "a seeded random order: the baseline to beat"),)
 
@@ -112,7 +115,8 @@ class AllFeatures(_Blind):
 
     Parameters
     ----------
-    {choices}
+    include, exclude, groups, count
+        As in :class:`RankSelector`.
     verbose : bool
         Accepted for uniformity; there is nothing to show.
 
@@ -125,7 +129,7 @@ class AllFeatures(_Blind):
     [0, 1, 2]
     """
 
-    given = "The others follow in the order of the data."
+    with_include = "The others follow in the order of the data."
 
     methods = (Method("all", "all features, in the order of the data"),)
 

@@ -58,7 +58,7 @@ class ClusterSelector(RankSelector):
     ``selected_`` of the feature that represents it; -1 for constant features.
     """
 
-    given = (
+    with_include = (
         "They represent their clusters. The others represent clusters without an included feature."
     )
     no_groups = "it keeps one feature of each cluster, and a group would add similar ones again."
@@ -105,7 +105,7 @@ class ClusterSelector(RankSelector):
 class ClusterFilter(SimilarityFilter, ClusterSelector):
     """A filter that selects one feature per cluster."""
 
-    given, no_groups = ClusterSelector.given, ClusterSelector.no_groups
+    with_include, no_groups = ClusterSelector.with_include, ClusterSelector.no_groups
 
     _shared_docs: ClassVar[dict[str, str]] = {"example_of_families": _EXAMPLE}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,27 +12,6 @@ from ranksieve.sums.held_out import linear_scores
 
 _DIGITS = 9  # decimals of weights to compare; equal features differ only by rounding
 
-# Entries that replace {sparse_number} and so on in docstrings.
-_SPARSE_NUMBER = """
-    n_features_to_select : int, float or None
-        Number of features, or a fraction of them if below 1: those with the largest absolute
-        weights. None selects all features with a nonzero weight.
-"""
-_STANDARDIZE = """
-    standardize : bool
-        Whether weights are those of features divided by their standard deviation within queries,
-        so that their units do not matter. Otherwise scale the features first.
-"""
-_WEIGHTS = """
-    selected_ : int array
-        Features by decreasing absolute weight. If too few have weights, the others follow by the
-        absolute gradient of the loss.
-    {coef}
-    scores_ : array of shape (features,)
-        Absolute weights by which features were chosen: of standardized features, if the method
-        standardizes them.
-"""
-
 # How sparse models treat included features.
 NOT_PENALIZED = (
     "Their weights are not penalized. The others follow by their weights in the same model."
@@ -40,16 +19,31 @@ NOT_PENALIZED = (
 
 
 class EmbeddedSelector(Predictor, RankSelector):
-    """A selector that is also a linear ranker: features are chosen by their weights."""
+    """A selector that is also a linear ranker: features are chosen by their weights.
 
-    _shared_docs: ClassVar[dict[str, str]] = {
-        "sparse_number": _SPARSE_NUMBER,
-        "standardize": _STANDARDIZE,
-        "weights": _WEIGHTS,
-    }
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        Number of features, or a fraction of them if below 1: those with the largest absolute
+        weights. None selects all features with a nonzero weight.
+    standardize : bool
+        Whether weights are those of features divided by their standard deviation within queries,
+        so that their units do not matter. Otherwise scale the features first.
 
-    given = "The others follow by their weights in a model of all features."
-    grouped = "A group takes the position of its first feature."
+    Attributes
+    ----------
+    selected_ : int array
+        Features by decreasing absolute weight. If too few have weights, the others follow by the
+        absolute gradient of the loss.
+    coef_ : array of shape (features,)
+        Weights; 0 for features that are not selected.
+    scores_ : array of shape (features,)
+        Absolute weights by which features were chosen: of standardized features, if the method
+        standardizes them.
+    """
+
+    with_include = "The others follow by their weights in a model of all features."
+    with_groups = "A group takes the position of its first feature."
     _is_nested = True
     steps_in_python = True
 

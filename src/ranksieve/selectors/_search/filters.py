@@ -102,8 +102,10 @@ class SimilarityFilter(ImportanceFilter):
     After ``fit``, ``similarity_`` has the similarity of each pair of features.
     """
 
-    given = "They count as selected first: similarity to them lowers the scores of the others."
-    grouped = (
+    with_include = (
+        "They count as selected first: similarity to them lowers the scores of the others."
+    )
+    with_groups = (
         "A group is as important as its best feature, and as similar to another group as "
         "their most similar features."
     )

@@ -21,20 +21,6 @@ from ranksieve.selectors._search.paths import (
 from ranksieve.solvers.rankrls.groups import GroupLeaveQueryOut, GroupProducts
 from ranksieve.threads import limit_blas_threads
 
-# Entries that replace {path_number} and so on in docstrings.
-_NUMBER = """
-    n_features_to_select : int, float, "best" or "one-se"
-        Number of features, or a fraction of them if below 1; or the number with the smallest
-        leave-query-out error; or the smallest number within one standard error of that.
-"""
-_MAX_FEATURES = """
-    max_features : int, optional
-        Largest size on the path if the error chooses the number of features; by default all.
-"""
-_PATH = """
-    path_ : list of (feature, score)
-        Each selected feature, and the leave-query-out error of the model of that size.
-"""
 _REFERENCE = """
     T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear time algorithm for
     learning sparse ranking models. SIGIR 2010 workshop on feature generation and selection.
@@ -47,14 +33,9 @@ class LeaveQueryOutSelector(Predictor, RankSelector):
     Or with the value of a measure, of which larger values may be better.
     """
 
-    _shared_docs: ClassVar[dict[str, str]] = {
-        "path_number": _NUMBER,
-        "max_features": _MAX_FEATURES,
-        "path_of_errors": _PATH,
-        "rankrls_reference": _REFERENCE,
-    }
+    _shared_docs: ClassVar[dict[str, str]] = {"rankrls_reference": _REFERENCE}
 
-    given = "The search starts with them, and never removes them."
+    with_include = "The search starts with them, and never removes them."
     _is_nested = True
 
     max_features: int | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -17,14 +17,6 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.filters import scored_steps
 from ranksieve.selectors._search.held_out import HeldOutSelector
 from ranksieve.selectors.registry import SELECTORS, make_method
-
-_MEMBERS = """
-    selectors : sequence of selectors
-        One or more, each by its published name, as ``module:object``, or as an object: a selector
-        of this library, of scikit-learn or of your own. A pair (name, object) gives it a name.
-    parameters : dict, optional
-        Parameters of selectors by their names, such as ``{"cegb": {"n_estimators": 20}}``.
-"""
 
 
 class RankedList(NamedTuple):
@@ -39,9 +31,15 @@ class ListsSelector(HeldOutSelector):
     """Base of selectors that combine the lists of several others.
 
     It takes missing values, and works on shards in place, if all of these selectors do.
-    """
 
-    _shared_docs: ClassVar[dict[str, str]] = {"members": _MEMBERS}
+    Parameters
+    ----------
+    selectors : sequence of selectors
+        One or more, each by its published name, as ``module:object``, or as an object: a selector
+        of this library, of scikit-learn or of your own. A pair (name, object) gives it a name.
+    parameters : dict, optional
+        Parameters of selectors by their names, such as ``{"cegb": {"n_estimators": 20}}``.
+    """
 
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY

@@ -35,8 +35,8 @@ class WrapperSelector(Predictor, HeldOutSelector):
     ``predict`` takes all features and returns the predictions of ``ranker_``.
     """
 
-    given = "A forward search starts with them, and no search removes them."
-    grouped = "The features of a group are added or removed together."
+    with_include = "A forward search starts with them, and no search removes them."
+    with_groups = "The features of a group are added or removed together."
 
     works_on_shards = False
 

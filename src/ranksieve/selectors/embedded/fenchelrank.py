@@ -32,7 +32,8 @@ class FenchelRank(EmbeddedSelector):
 
     Parameters
     ----------
-    {sparse_number}
+    n_features_to_select
+        As in :class:`EmbeddedSelector`.
     radius : float
         The radius r: the smaller it is, the fewer features have weights.
     away_steps : bool
@@ -42,11 +43,13 @@ class FenchelRank(EmbeddedSelector):
         Stop when the duality gap is at most this; the objective is 1 if all weights are 0.
     max_iter : int
         Largest number of steps; ``gap_`` shows whether it was enough.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
-    {weights}
+    selected_, coef_, scores_
+        As in :class:`EmbeddedSelector`.
     objective_, gap_ : float
         Value of the objective before features are dropped; it exceeds the minimum by at most the
         gap.

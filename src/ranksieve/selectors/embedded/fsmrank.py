@@ -44,7 +44,8 @@ class FSMRank(EmbeddedSelector):
 
     Parameters
     ----------
-    {sparse_number}
+    n_features_to_select
+        As in :class:`EmbeddedSelector`.
     lambda1 : float
         Weight of similarity.
     lambda2 : float
@@ -58,14 +59,16 @@ class FSMRank(EmbeddedSelector):
         loss at 0.
     max_iter : int
         Largest number of Newton steps.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
     selected_ : int array
         Features by decreasing absolute weight. If too few have weights, others follow by how close
         the slope of the loss is to the limit that the penalties set.
-    {coef}
+    coef_ : array of shape (features,)
+        Weights; 0 for features that are not selected.
     scores_ : array of shape (features,)
         Absolute weights of the solution.
     importance_ : array of shape (features,)
@@ -99,7 +102,7 @@ class FSMRank(EmbeddedSelector):
     {example}
     """
 
-    given = (
+    with_include = (
         "Their weights are penalized only for similarity. The others follow by their "
         "weights in the same model."
     )

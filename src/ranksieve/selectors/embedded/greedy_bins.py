@@ -70,7 +70,9 @@ class GreedyBins(LeaveQueryOutSelector):
 
     Parameters
     ----------
-    {path_number}
+    n_features_to_select : int, float, "best" or "one-se"
+        Number of features, or a fraction of them if below 1; or the number with the smallest
+        leave-query-out error; or the smallest number within one standard error of that.
     lam : float
         Regularization :math:`\lambda > 0`: it halves the weight of a bin with this number of
         documents.
@@ -90,10 +92,12 @@ class GreedyBins(LeaveQueryOutSelector):
         Each of ``n_folds`` parts of the queries is scored by a teacher that was trained on the
         others, and that is repeated with other parts and another seed of the teacher. Scores are
         centered within queries, averaged, and scaled to unit variance.
-    {max_features}
+    max_features : int, optional
+        Largest size on the path if the error chooses the number of features; by default all.
     random_state : int, RandomState or None
         Random seed of the parts.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -102,7 +106,8 @@ class GreedyBins(LeaveQueryOutSelector):
     scores_ : array of shape (features,)
         Fraction by which each feature alone, or its group, lowers the leave-query-out error of the
         empty model; negative if it raises the error.
-    {path_of_errors}
+    path_ : list of (feature, score)
+        Each selected feature, and the leave-query-out error of the model of that size.
     fits_ : list of Fit
         Models of 1, 2, ... features or groups: ``features``; ``coef``, weights of their bins, one
         feature after the other; ``error`` and its standard error ``deviation``.
@@ -142,7 +147,7 @@ class GreedyBins(LeaveQueryOutSelector):
     [4]
     """
 
-    grouped = "Each step adds the group whose features' bins give the smallest error."
+    with_groups = "Each step adds the group whose features' bins give the smallest error."
 
     methods = (
         Method(

@@ -69,7 +69,9 @@ class GreedyRankRLS(LeaveQueryOutSelector):
 
     Parameters
     ----------
-    {path_number}
+    n_features_to_select : int, float, "best" or "one-se"
+        Number of features, or a fraction of them if below 1; or the number with the smallest
+        leave-query-out error; or the smallest number within one standard error of that.
     lam : float
         Regularization :math:`\lambda > 0`.
     criterion : "squared", str or Measure
@@ -93,7 +95,8 @@ class GreedyRankRLS(LeaveQueryOutSelector):
     rotate : bool
         Whether to replace queries with more documents than features by as many rows as there are
         features and labels. Squared errors stay the same.
-    {max_features}
+    max_features : int, optional
+        Largest size on the path if the error chooses the number of features; by default all.
     epsilon, nu : float
         For FoBa: the smallest gain of an addition, and the fraction of it that a removal may cost.
     convention, ties
@@ -107,13 +110,15 @@ class GreedyRankRLS(LeaveQueryOutSelector):
         ``fitting="pre"`` and no ``kappa``.
     random_state : int, RandomState or None
         Random seed of the candidates.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
     selected_ : int array
         Features in the order of selection.
-    {coef}
+    coef_ : array of shape (features,)
+        Weights; 0 for features that are not selected.
     fits_ : list of Fit or MeasuredFit
         Models of 1, 2, ... features: ``features``, ``coef``, the leave-query-out ``error`` and its
         standard error ``deviation``. With a measure as criterion, ``value`` takes the place of the
@@ -162,7 +167,7 @@ class GreedyRankRLS(LeaveQueryOutSelector):
     True
     """
 
-    grouped = (
+    with_groups = (
         "Each step adds the group whose features together give the smallest error. Needs "
         "criterion='squared' and fitting='pre'."
     )

@@ -66,14 +66,16 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         The measure V on held-out data.
     mu : float
         For ``"penalized"``: the cost of all features together, in units of V.
-    {max_features}
+    max_features : int, optional
+        Largest size on the path if the error chooses the number of features; by default all.
     criterion : "squared", str or Measure
         Criterion of the paths; also V if there is no held-out data.
     convention, ties
         Those of all measures; see :func:`ranksieve.metrics.evaluate`.
     search, fitting, kappa, memory, storage, rotate, epsilon, nu, costs, budget, random_state
         As in :class:`GreedyRankRLS`.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------

@@ -77,14 +77,16 @@ class SparseRankSVM(EmbeddedSelector):
         loss at 0, both divided by the standard deviations of their features.
     max_iter : int
         Largest number of Newton steps for one penalty.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
     selected_ : int array
         Features by decreasing absolute weight. If the path ends with too few, features without a
         weight follow by how close their slope is to the penalty.
-    {coef}
+    coef_ : array of shape (features,)
+        Weights; 0 for features that are not selected.
     scores_ : array of shape (features,)
         Absolute weights of the solution.
     solutions_ : list of SparseFit
@@ -119,7 +121,7 @@ class SparseRankSVM(EmbeddedSelector):
     {example}
     """
 
-    given = NOT_PENALIZED
+    with_include = NOT_PENALIZED
     _is_nested = False  # the penalty depends on the number of features
 
     methods = (

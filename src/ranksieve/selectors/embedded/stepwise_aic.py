@@ -37,13 +37,15 @@ class StepwiseAIC(EmbeddedSelector):
     ----------
     n_features_to_select : int, float or None
         Number of features, or a fraction of them if below 1. None stops before AIC rises.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
     selected_ : int array
         Features in the order of selection; those that others explain completely come last.
-    {coef}
+    coef_ : array of shape (features,)
+        Weights; 0 for features that are not selected.
     scores_ : array of shape (features,)
         Decrease of RSS by each feature alone, as a fraction of the RSS of the empty model.
     path_ : list of (feature, score)
@@ -68,8 +70,8 @@ class StepwiseAIC(EmbeddedSelector):
     {example}
     """
 
-    given = "The search starts with them."
-    grouped = "Each step adds the group that lowers AIC the most."
+    with_include = "The search starts with them."
+    with_groups = "Each step adds the group that lowers AIC the most."
 
     methods = (Method("stepwise-aic", "least squares, a feature at a time, until AIC rises"),)
 

@@ -39,7 +39,8 @@ class FSED(ImportanceFilter, HeldOutSelector):
 
     Parameters
     ----------
-    {n_features_to_select}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
     importance : str, Measure or Importance
         The importance s; see :class:`GAS`. By default large values are good.
     estimator : {"monte_carlo", "pooled", "integral"}
@@ -62,7 +63,8 @@ class FSED(ImportanceFilter, HeldOutSelector):
         Fraction of the queries to hold out if ``fit`` gets no ``eval_set``.
     random_state : int, RandomState or None
         Random seed for the choice of held-out queries.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------

@@ -82,7 +82,8 @@ class FSSCPR(ClusterFilter):
         default, more than 64 features.
     max_clusters : int, optional
         Largest number that is chosen automatically, as in :class:`Hierarchical`.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------

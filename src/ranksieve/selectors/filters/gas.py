@@ -59,7 +59,8 @@ class GAS(SimilarityFilter):
     solver : {"greedy", "exact"}
         ``"exact"`` solves the 0-1 problem by integer programming, for up to 60 features, to see how
         far the greedy solution is from the optimum. Its features are listed by importance.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------

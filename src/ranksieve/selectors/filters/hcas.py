@@ -58,7 +58,8 @@ class HCAS(_Agglomerative):
         Number of clusters k, or a fraction of the features if below 1.
     importance, similarity
         As in :class:`GAS`.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -122,7 +123,8 @@ class Hierarchical(_Agglomerative):
         features that vary, but at most 30.
     importance, similarity
         As in :class:`GAS`.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------

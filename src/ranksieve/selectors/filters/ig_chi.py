@@ -16,17 +16,31 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.filters import best_first
 from ranksieve.sums.grades import Classes, Totals, frequency_edges, grades_of, totals
 
-_PARAMETERS = """
+_REFERENCES = """
+    References
+    ----------
+    X. Geng, T.-Y. Liu, T. Qin, H. Li. Feature selection for ranking. SIGIR 2007.
+
+    {example}
+"""
+
+
+@dataclass(eq=False, repr=False)
+class _Dependence(RankSelector):
+    """Scores features by the contingency table of bins and grades.
+
     Parameters
     ----------
-    {n_features_to_select}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
     n_bins : int
         Number of bins of a feature; fewer if many equal values make edges coincide.
     binning : {"frequency", "width"}
         Bins with equal numbers of rows, or bins of equal width between the smallest and the largest
         value. Rows of equal value always share a bin. Missing values that the data keeps have a
         bin of their own, below the others.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -41,24 +55,9 @@ _PARAMETERS = """
         Number of rows by bin and grade, weighted by the weights of their queries.
     grades_ : array
         The labels, in ascending order.
-"""
-_REFERENCES = """
-    References
-    ----------
-    X. Geng, T.-Y. Liu, T. Qin, H. Li. Feature selection for ranking. SIGIR 2007.
+    """
 
-    {example}
-"""
-
-
-@dataclass(eq=False, repr=False)
-class _Dependence(RankSelector):
-    """Scores features by the contingency table of bins and grades."""
-
-    _shared_docs: ClassVar[dict[str, str]] = {
-        "parameters": _PARAMETERS,
-        "references": _REFERENCES,
-    }
+    _shared_docs: ClassVar[dict[str, str]] = {"references": _REFERENCES}
 
     _is_nested = True
     takes_missing = True
@@ -93,7 +92,17 @@ class InformationGain(_Dependence):
 
     over the rows of all queries together; the features with the largest gain are selected.
 
-    {parameters}
+    Parameters
+    ----------
+    n_features_to_select, n_bins, binning
+        As in :class:`_Dependence`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
+
+    Attributes
+    ----------
+    selected_, scores_, path_, edges_, tables_, grades_
+        As in :class:`_Dependence`.
 
     Notes
     -----
@@ -122,7 +131,17 @@ class ChiSquare(_Dependence):
     over the rows of all queries together, where O counts rows by bin and grade; empty bins are
     left out. The features with the largest statistic are selected.
 
-    {parameters}
+    Parameters
+    ----------
+    n_features_to_select, n_bins, binning
+        As in :class:`_Dependence`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
+
+    Attributes
+    ----------
+    selected_, scores_, path_, edges_, tables_, grades_
+        As in :class:`_Dependence`.
 
     Notes
     -----

@@ -24,23 +24,6 @@ from ranksieve.sums.similarity import Similarity
 
 TRADE_OFF_GRID = {"trade_off": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)}
 
-_PARAMETERS = """
-    Parameters
-    ----------
-    {n_features_to_select}
-    importance : str, Measure or Importance
-        Quality r of a feature alone; see :class:`GAS`, also for missing values.
-    trade_off : float
-        From 0 (importance only) to 1 (diversity only).
-    similarity
-        As in :class:`GAS`.
-    {common}
-
-    Attributes
-    ----------
-    selected_, path_, scores_, importance_, directions_, similarity_
-        As in :class:`GAS`.
-"""
 _REFERENCE = """
     References
     ----------
@@ -51,12 +34,28 @@ _REFERENCE = """
 
 @dataclass(eq=False, repr=False)
 class _Diverse(SimilarityFilter):
-    """Parameters of filters that trade off importance and similarity."""
+    """Parameters of filters that trade off importance and similarity.
 
-    _shared_docs: ClassVar[dict[str, str]] = {
-        "parameters": _PARAMETERS,
-        "reference": _REFERENCE,
-    }
+    Parameters
+    ----------
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
+    importance : str, Measure or Importance
+        Quality r of a feature alone; see :class:`GAS`, also for missing values.
+    trade_off : float
+        From 0 (importance only) to 1 (diversity only).
+    similarity
+        As in :class:`GAS`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
+
+    Attributes
+    ----------
+    selected_, path_, scores_, importance_, directions_, similarity_
+        As in :class:`GAS`.
+    """
+
+    _shared_docs: ClassVar[dict[str, str]] = {"reference": _REFERENCE}
 
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
@@ -91,7 +90,17 @@ class MMR(OneByOne):
 
     with :math:`\lambda` = ``trade_off``; the first feature is the most important one.
 
-    {parameters}
+    Parameters
+    ----------
+    n_features_to_select, importance, trade_off, similarity
+        As in :class:`_Diverse`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
+
+    Attributes
+    ----------
+    selected_, path_, scores_, importance_, directions_, similarity_
+        As in :class:`_Diverse`.
 
     Notes
     -----
@@ -115,7 +124,17 @@ class MPT(OneByOne):
 
     with b = ``trade_off``; the first feature is the most important one.
 
-    {parameters}
+    Parameters
+    ----------
+    n_features_to_select, importance, trade_off, similarity
+        As in :class:`_Diverse`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
+
+    Attributes
+    ----------
+    selected_, path_, scores_, importance_, directions_, similarity_
+        As in :class:`_Diverse`.
 
     Notes
     -----
@@ -143,7 +162,17 @@ class MSD(_Diverse):
     with :math:`\lambda` = ``trade_off``, over pairs of features not yet taken. For an odd number
     the last feature is the most important one left.
 
-    {parameters}
+    Parameters
+    ----------
+    n_features_to_select, importance, trade_off, similarity
+        As in :class:`_Diverse`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
+
+    Attributes
+    ----------
+    selected_, path_, scores_, importance_, directions_, similarity_
+        As in :class:`_Diverse`.
 
     Notes
     -----
@@ -153,7 +182,9 @@ class MSD(_Diverse):
     {reference}
     """
 
-    given = "Pairs of the others follow; pairs do not depend on the features selected before."
+    with_include = (
+        "Pairs of the others follow; pairs do not depend on the features selected before."
+    )
 
     methods = (Method("msd", "maximum sum dispersion: dissimilar pairs", grid=TRADE_OFF_GRID),)
 

@@ -34,10 +34,12 @@ class NGAS(SimilarityFilter):
 
     Parameters
     ----------
-    {n_features_to_select}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
     importance, similarity
         As in :class:`GAS`.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -56,7 +58,7 @@ class NGAS(SimilarityFilter):
     ICTIR 2016.
     """
 
-    given = "The walk continues from the last of them."
+    with_include = "The walk continues from the last of them."
 
     methods = (Method("ngas", "naive greedy walk from each feature to a dissimilar one"),)
 
@@ -102,12 +104,14 @@ class XGAS(NGAS):
 
     Parameters
     ----------
-    {n_features_to_select}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
     p : float
         Fraction of the remaining features to consider.
     importance, similarity
         As in :class:`GAS`.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Notes
     -----

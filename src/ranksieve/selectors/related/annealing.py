@@ -77,7 +77,8 @@ class SimulatedAnnealing(SubsetSelector):
 
     Parameters
     ----------
-    {n_features_to_select}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
     lam : float
         Regularization of RankRLS. Scale features first if their ranges differ
         (:class:`ranksieve.preprocessing.QueryMinMaxScaler`).
@@ -86,11 +87,12 @@ class SimulatedAnnealing(SubsetSelector):
     start_temperature, end_temperature : float
         T_0 and T_1: the loss in the measure that is accepted with probability 1/e, at the start and
         at the end.
-    {validation}
+    measure, validation_fraction, convention, ties
+        As in :class:`SubsetSelector`.
     random_state : int, RandomState or None
         Random seed of the walk and of the choice of held-out queries.
-    {choices}
-    {verbose}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -139,7 +141,7 @@ class SimulatedAnnealing(SubsetSelector):
     True
     """
 
-    given = "All subsets contain them."
+    with_include = "All subsets contain them."
 
     methods = (
         Method(

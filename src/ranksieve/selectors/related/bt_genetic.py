@@ -38,17 +38,6 @@ from ranksieve.sums.varying import varying_features
 Features = tuple[int, ...]
 TrialFunction = Callable[[Features], "TreeTrial"]
 
-_TRIALS = """
-    selected_ : int array
-        Features of the best trial in descending order of their gain in its trees.
-    scores_ : array of shape (features,)
-        That gain relative to the largest; 0 for other features.
-    trials_ : list of TreeTrial
-        The trials in order: ``features``, their relative gain (``influence``), and the ``value`` of
-        the measure.
-    best_trial_ : int
-        The trial whose features are selected; the first of equals.
-"""
 _HELD_OUT = """
     Held-out queries of the training data have weight 0 in training: their rows affect the bins, but
     their labels have no effect. They are copied into memory for evaluation; an ``eval_set`` is not.
@@ -88,12 +77,24 @@ class SubsetTrees(TreeSelector, SubsetSelector):
 
     The search covers the features that are neither included nor constant; all trees are trained on
     a subset of these and on the included features.
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features of the best trial in descending order of their gain in its trees.
+    scores_ : array of shape (features,)
+        That gain relative to the largest; 0 for other features.
+    trials_ : list of TreeTrial
+        The trials in order: ``features``, their relative gain (``influence``), and the ``value`` of
+        the measure.
+    best_trial_ : int
+        The trial whose features are selected; the first of equals.
     """
 
-    given = "All subsets contain them."
+    with_include = "All subsets contain them."
     no_groups = SUBSETS_OF_ONE_SIZE
 
-    _shared_docs: ClassVar[dict[str, str]] = {"trials": _TRIALS, "held_out": _HELD_OUT}
+    _shared_docs: ClassVar[dict[str, str]] = {"held_out": _HELD_OUT}
 
     @abstractmethod
     def _first_subsets(self, free: FreeFeatures, rng: RandomState) -> list[Features]:
@@ -181,19 +182,25 @@ class GeneticBoostedTrees(SubsetTrees):
 
     Parameters
     ----------
-    {n_features_to_select}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
     population_size : int
         Number of individuals in a generation.
     n_generations : int
         Number of generations, including the first.
     exchange : float
         Mean fraction of its features that a child does not inherit.
-    {validation}
-    {parameters}
+    measure, validation_fraction, convention, ties
+        As in :class:`SubsetSelector`.
+    n_estimators, learning_rate, num_leaves, min_child_samples, params, random_state
+        As in :class:`TreeSelector`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
-    {trials}
+    selected_, scores_, trials_, best_trial_
+        As in :class:`SubsetTrees`.
 
     Notes
     -----

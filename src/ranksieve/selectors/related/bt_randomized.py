@@ -35,7 +35,8 @@ class RandomizedBoostedTrees(SubsetTrees):
 
     Parameters
     ----------
-    {n_features_to_select}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
     n_subsets : int
         Number of random subsets to start with.
     subset_size : float
@@ -43,12 +44,17 @@ class RandomizedBoostedTrees(SubsetTrees):
     elimination : float
         Fraction of a subset's features to drop before trees are trained again: at least one
         feature, but never more than necessary.
-    {validation}
-    {parameters}
+    measure, validation_fraction, convention, ties
+        As in :class:`SubsetSelector`.
+    n_estimators, learning_rate, num_leaves, min_child_samples, params, random_state
+        As in :class:`TreeSelector`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
-    {trials}
+    selected_, scores_, trials_, best_trial_
+        As in :class:`SubsetTrees`.
 
     Notes
     -----

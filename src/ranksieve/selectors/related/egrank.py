@@ -34,15 +34,19 @@ class EGRank(EmbeddedSelector):
 
     Parameters
     ----------
-    {sparse_number}
+    n_features_to_select
+        As in :class:`EmbeddedSelector`.
     radius, tol, max_iter
         As in :class:`FenchelRank`.
-    {standardize}
-    {common}
+    standardize
+        As in :class:`EmbeddedSelector`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
-    {weights}
+    selected_, coef_, scores_
+        As in :class:`EmbeddedSelector`.
     objective_, gap_, n_iter_
         As in :class:`FenchelRank`.
 

@@ -29,7 +29,8 @@ class FSMSVM(FSMRank):
         Weight of the loss relative to the norm of w.
     n_features_to_select, lambda1, lambda2, importance, cost, similarity, tol, max_iter
         As in :class:`FSMRank`.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------

@@ -40,7 +40,8 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
         Largest number of steps.
     random_state : int, RandomState or None
         Random seed of the initial T.
-    {verbose}
+    verbose : bool
+        Whether to show progress on a terminal.
 
     Attributes
     ----------

@@ -23,15 +23,21 @@ class SparseListMLE(ProximalSelector):
 
     Parameters
     ----------
-    {sparse_number}
-    {penalty}
-    {stopping}
-    {common}
+    n_features_to_select
+        As in :class:`EmbeddedSelector`.
+    lam
+        As in :class:`ProximalSelector`.
+    tol, max_iter
+        As in :class:`ProximalSelector`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
-    {weights}
-    {found}
+    selected_, coef_, scores_
+        As in :class:`EmbeddedSelector`.
+    objective_, violation_, n_iter_
+        As in :class:`ProximalSelector`.
 
     Notes
     -----

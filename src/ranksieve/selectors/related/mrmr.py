@@ -16,7 +16,17 @@ class MRMR(OneByOne):
 
     with :math:`\beta` = ``trade_off``; the first feature is the most important one.
 
-    {parameters}
+    Parameters
+    ----------
+    n_features_to_select, importance, trade_off, similarity
+        As in :class:`_Diverse`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
+
+    Attributes
+    ----------
+    selected_, path_, scores_, importance_, directions_, similarity_
+        As in :class:`_Diverse`.
 
     Notes
     -----

@@ -31,7 +31,8 @@ class GroupLassoNetwork(EmbeddedSelector):
 
     Parameters
     ----------
-    {sparse_number}
+    n_features_to_select
+        As in :class:`EmbeddedSelector`.
     loss : {"ranknet", "listnet", "listmle"}
         The loss of the ranker of this name.
     hidden : int
@@ -45,7 +46,8 @@ class GroupLassoNetwork(EmbeddedSelector):
         :math:`\lambda`; largest number of steps.
     random_state : int, RandomState or None
         Random seed of the initial weights.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -79,7 +81,7 @@ class GroupLassoNetwork(EmbeddedSelector):
     {example}
     """
 
-    given = NOT_PENALIZED
+    with_include = NOT_PENALIZED
 
     methods = (
         Method(

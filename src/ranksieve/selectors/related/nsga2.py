@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -33,19 +33,6 @@ DIGITS = 10  # decimals of objectives; later ones depend on the order of summati
 Point = TypeVar("Point")
 
 # Entry that replaces {parameters} in docstrings.
-_PARAMETERS = """
-    lam : float
-        Regularization of RankRLS. Scale features first if their ranges differ
-        (:class:`ranksieve.preprocessing.QueryMinMaxScaler`).
-    population_size : int
-        Number of subsets in a generation of NSGA-II.
-    n_generations : int
-        Number of generations after the first.
-    {validation}
-    random_state : int, RandomState or None
-        Random seed of the search and of the choice of held-out queries.
-    {common}
-"""
 
 
 class Members(NamedTuple):
@@ -65,12 +52,27 @@ class Members(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class ParetoSelector(SubsetSelector):
-    """Base of selectors by NSGA-II over subsets."""
+    """Base of selectors by NSGA-II over subsets.
 
-    given = "All subsets contain them."
-    grouped = "A subset contains all features of a group or none."
+    Parameters
+    ----------
+    lam : float
+        Regularization of RankRLS. Scale features first if their ranges differ
+        (:class:`ranksieve.preprocessing.QueryMinMaxScaler`).
+    population_size : int
+        Number of subsets in a generation of NSGA-II.
+    n_generations : int
+        Number of generations after the first.
+    measure, validation_fraction, convention, ties
+        As in :class:`SubsetSelector`.
+    random_state : int, RandomState or None
+        Random seed of the search and of the choice of held-out queries.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
+    """
 
-    _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS}
+    with_include = "All subsets contain them."
+    with_groups = "A subset contains all features of a group or none."
 
     _: KW_ONLY
     lam: Positive = 1.0

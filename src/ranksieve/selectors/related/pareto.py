@@ -57,14 +57,19 @@ class MOFSRank(ParetoSelector):
 
     Parameters
     ----------
-    {n_features_to_select}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
     n_draws : int
         Number of samples of the training queries to draw.
     n_samples : int
         Number of these samples to keep.
     sample_size : float
         Fraction of the training queries in each sample.
-    {parameters}
+    lam, population_size, n_generations, measure, validation_fraction, convention, ties,
+    random_state
+        As in :class:`ParetoSelector`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -189,7 +194,11 @@ class RiskPareto(ParetoSelector):
         Number of features k, or a fraction of them if below 1. The front does not depend on it.
     alpha : float
         Additional weight of losses when a subset is selected from the front.
-    {parameters}
+    lam, population_size, n_generations, measure, validation_fraction, convention, ties,
+    random_state
+        As in :class:`ParetoSelector`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------

@@ -20,24 +20,6 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.filters import best_first
 from ranksieve.sums.chunks import CHUNK, chunks, weights_of
 
-_PARAMETERS = """
-    Parameters
-    ----------
-    {n_features_to_select}
-    max_documents : int or None
-        Number of documents of a query whose neighbors are searched: a random sample of longer
-        queries, or all documents if None. Neighbors may be any documents of the query.
-    random_state : int, RandomState or None
-        Random seed of the sample in longer queries.
-    {common}
-
-    Attributes
-    ----------
-    selected_ : int array
-        Features in descending order of their score.
-    path_ : list of (feature, score)
-    scores_ : array of shape (features,)
-"""
 _REFERENCES = """
     References
     ----------
@@ -89,12 +71,29 @@ def _sample(block: Block, most: int | None, seed: int) -> np.ndarray:
 
 @dataclass(eq=False, repr=False)
 class _Relief(RankSelector):
-    """Scores features by how they differ between close documents of a query."""
+    """Scores features by how they differ between close documents of a query.
 
-    _shared_docs: ClassVar[dict[str, str]] = {
-        "parameters": _PARAMETERS,
-        "references": _REFERENCES,
-    }
+    Parameters
+    ----------
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
+    max_documents : int or None
+        Number of documents of a query whose neighbors are searched: a random sample of longer
+        queries, or all documents if None. Neighbors may be any documents of the query.
+    random_state : int, RandomState or None
+        Random seed of the sample in longer queries.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features in descending order of their score.
+    path_ : list of (feature, score)
+    scores_ : array of shape (features,)
+    """
+
+    _shared_docs: ClassVar[dict[str, str]] = {"references": _REFERENCES}
 
     _by_ordering: ClassVar[bool]
     _is_nested = True
@@ -132,7 +131,17 @@ class RankFilter(_Relief):
     nearest one of another label, by L1 distance over all features. Features are scaled to [0, 1]
     within each query. The features with the largest w are selected.
 
-    {parameters}
+    Parameters
+    ----------
+    n_features_to_select, max_documents, random_state
+        As in :class:`_Relief`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
+
+    Attributes
+    ----------
+    selected_, path_, scores_
+        As in :class:`_Relief`.
         w; below 0 if a feature differs more within levels than between them.
 
     Notes
@@ -172,7 +181,17 @@ class RankWrapper(_Relief):
     feature unrelated to the labels has a w near 0. Features are scaled to [0, 1] within each query.
     The features with the largest w are selected.
 
-    {parameters}
+    Parameters
+    ----------
+    n_features_to_select, max_documents, random_state
+        As in :class:`_Relief`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
+
+    Attributes
+    ----------
+    selected_, path_, scores_
+        As in :class:`_Relief`.
         w.
     directions_ : int array of shape (features,)
         1 if large values of a feature are good, -1 if small ones are.

@@ -36,7 +36,8 @@ class RSRank(EmbeddedSelector):
 
     Parameters
     ----------
-    {sparse_number}
+    n_features_to_select
+        As in :class:`EmbeddedSelector`.
     lam : float
         :math:`\lambda`, as a fraction of the largest slope at the first step.
     period : int
@@ -47,11 +48,13 @@ class RSRank(EmbeddedSelector):
         Number of passes over the queries, and number of queries in a step.
     random_state : int, RandomState or None
         Random seed of the batches.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
-    {weights}
+    selected_, coef_, scores_
+        As in :class:`EmbeddedSelector`.
 
     Notes
     -----
@@ -75,7 +78,7 @@ class RSRank(EmbeddedSelector):
     {example}
     """
 
-    given = NOT_PENALIZED
+    with_include = NOT_PENALIZED
 
     methods = (
         Method(

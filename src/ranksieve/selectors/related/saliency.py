@@ -39,7 +39,8 @@ class SaliencySelector(ClusterSelector):
 
     Parameters
     ----------
-    {n_features_to_select}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
     loss, hidden, random_state
         As in :class:`GroupLassoNetwork`.
     epochs : int
@@ -47,7 +48,8 @@ class SaliencySelector(ClusterSelector):
     group_size : int
         Number of features of a document that form a group. With 1, no two features share a group,
         and the most salient features are selected.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,37 +17,30 @@ from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 
 LAM_GRID = {"lam": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)}
 
-# Entries that replace {penalty} and so on in docstrings.
-_PENALTY = r"""
+
+@dataclass(eq=False, repr=False)
+class ProximalSelector(EmbeddedSelector):
+    r"""A linear ranker with a smooth loss and an L1 penalty on the weights.
+
+    Parameters
+    ----------
     lam : float
         :math:`\lambda`, as a fraction of the smallest one for which all weights are 0.
-"""
-_STOPPING = """
     tol : float
         Stop when no optimality condition is violated by more than this fraction of the smallest
-        :math:`\\lambda` for which all weights are 0.
+        :math:`\lambda` for which all weights are 0.
     max_iter : int
         Largest number of steps.
-"""
-_FOUND = """
+
+    Attributes
+    ----------
     objective_, violation_ : float
         Value of the objective before features are dropped, and its violation of optimality.
     n_iter_ : int
         Number of steps.
-"""
+    """
 
-
-@dataclass(eq=False, repr=False)
-class ProximalSelector(EmbeddedSelector):
-    """A linear ranker with a smooth loss and an L1 penalty on the weights."""
-
-    _shared_docs: ClassVar[dict[str, str]] = {
-        "penalty": _PENALTY,
-        "stopping": _STOPPING,
-        "found": _FOUND,
-    }
-
-    given = NOT_PENALIZED
+    with_include = NOT_PENALIZED
 
     n_features_to_select: FeatureCount | None = None
     _: KW_ONLY
@@ -111,16 +104,23 @@ class SparseRank(ProximalSelector):
 
     Parameters
     ----------
-    {sparse_number}
-    {penalty}
-    {standardize}
-    {stopping}
-    {common}
+    n_features_to_select
+        As in :class:`EmbeddedSelector`.
+    lam
+        As in :class:`ProximalSelector`.
+    standardize
+        As in :class:`EmbeddedSelector`.
+    tol, max_iter
+        As in :class:`ProximalSelector`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
-    {weights}
-    {found}
+    selected_, coef_, scores_
+        As in :class:`EmbeddedSelector`.
+    objective_, violation_, n_iter_
+        As in :class:`ProximalSelector`.
 
     Notes
     -----

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -29,16 +29,6 @@ SUBSETS_OF_ONE_SIZE = (
 )
 
 # Entry that replaces {validation} in docstrings.
-_VALIDATION = """
-    measure : str or Measure
-        Measure by which subsets are compared.
-    validation_fraction : float
-        Fraction of the queries to hold out if ``fit`` gets no ``eval_set``.
-    convention : str or Convention
-        Convention of the measure; see :mod:`ranksieve.metrics`.
-    ties : {"average", "stable"}
-        How the measure treats documents of equal score.
-"""
 
 
 class FreeFeatures(NamedTuple):
@@ -52,9 +42,20 @@ class FreeFeatures(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class SubsetSelector(HeldOutSelector):
-    """Base of selectors that compare subsets of the features by a measure of held-out queries."""
+    """Base of selectors that compare subsets of the features by a measure of held-out queries.
 
-    _shared_docs: ClassVar[dict[str, str]] = {"validation": _VALIDATION}
+    Parameters
+    ----------
+    measure : str or Measure
+        Measure by which subsets are compared.
+    validation_fraction : float
+        Fraction of the queries to hold out if ``fit`` gets no ``eval_set``.
+    convention : str or Convention
+        Convention of the measure; see :mod:`ranksieve.metrics`.
+    ties : {"average", "stable"}
+        How the measure treats documents of equal score.
+    """
+
     steps_in_python = True
 
     n_features_to_select: FeatureCount = 10

@@ -53,7 +53,10 @@ class Boruta(TreeSelector):
         Whether shadows are permuted within queries or over all rows. The latter is meant for
         comparisons only: it also destroys what documents of a query have in common, so that a
         feature which differs mostly between queries looks useful compared with its shadow.
-    {parameters}
+    n_estimators, learning_rate, num_leaves, min_child_samples, params, random_state
+        As in :class:`TreeSelector`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -99,8 +102,8 @@ class Boruta(TreeSelector):
     True
     """
 
-    given = "They come first, and take part in all rounds."
-    grouped = "The gain of a group is the sum over its features, and likewise for shadows."
+    with_include = "They come first, and take part in all rounds."
+    with_groups = "The gain of a group is the sum over its features, and likewise for shadows."
 
     methods = (
         Method(

@@ -22,17 +22,6 @@ from ranksieve.sums.varying import varying_features
 
 TREE_GRID: dict[str, Any] = {"n_estimators": (50, 200), "num_leaves": (5, 10, 31)}
 
-_PARAMETERS = """
-    n_estimators, learning_rate, num_leaves, min_child_samples : int, float, int, int
-        As in :class:`ranksieve.rankers.LambdaMART`.
-    params : dict, optional
-        Further parameters of LightGBM, which take precedence over the others.
-    random_state : int, RandomState or None
-        Random seed.
-    {choices}
-    {verbose}
-"""
-
 _REFERENCE = """
     F. Pan, T. Converse, D. Ahn, F. Salvetti, G. Donato. Feature selection for ranking using boosted
     trees. CIKM 2009.
@@ -41,12 +30,24 @@ _REFERENCE = """
 
 @dataclass(eq=False, repr=False)
 class TreeSelector(RankSelector):
-    """Base of selectors that train LambdaMART and use the gain of features in its trees."""
+    """Base of selectors that train LambdaMART and use the gain of features in its trees.
 
-    given = "The others follow by their gain in trees on all features."
-    grouped = "The gain of a group is the sum over its features."
+    Parameters
+    ----------
+    n_estimators, learning_rate, num_leaves, min_child_samples : int, float, int, int
+        As in :class:`ranksieve.rankers.LambdaMART`.
+    params : dict, optional
+        Further parameters of LightGBM, which take precedence over the others.
+    random_state : int, RandomState or None
+        Random seed.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
+    """
 
-    _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS, "reference": _REFERENCE}
+    with_include = "The others follow by their gain in trees on all features."
+    with_groups = "The gain of a group is the sum over its features."
+
+    _shared_docs: ClassVar[dict[str, str]] = {"reference": _REFERENCE}
 
     takes_missing = True
 
@@ -87,8 +88,12 @@ class BoostedTrees(TreeSelector):
 
     Parameters
     ----------
-    {n_features_to_select}
-    {parameters}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
+    n_estimators, learning_rate, num_leaves, min_child_samples, params, random_state
+        As in :class:`TreeSelector`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -152,13 +157,17 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
 
     Parameters
     ----------
-    {n_features_to_select}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
     c : float
         Weight of similarity; 0 selects by gain alone.
     similarity : str, callable or Similarity
         As in GAS. By default the absolute value of Kendall's tau-b, because trees do not depend on
         the direction of a feature; aligning directions changes nothing.
-    {parameters}
+    n_estimators, learning_rate, num_leaves, min_child_samples, params, random_state
+        As in :class:`TreeSelector`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -191,7 +200,7 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     [0, 1, 2]
     """
 
-    grouped = (
+    with_groups = (
         "The gain of a group is the sum over its features, and two groups are as similar "
         "as their most similar features."
     )

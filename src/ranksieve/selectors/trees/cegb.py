@@ -65,7 +65,8 @@ class CostEfficientTrees(TreeSelector):
 
     Parameters
     ----------
-    {n_features_to_select}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
     tradeoffs : int or array-like
         Number of tradeoffs, or the tradeoffs themselves. They are relative to the gain of the first
         split without a penalty, so that they mean the same for any number of documents and any
@@ -79,7 +80,10 @@ class CostEfficientTrees(TreeSelector):
         Cost of each feature, as of :meth:`ranksieve.FeatureCosts.of`; by default all cost the same.
         Only their ratios count. A feature of cost 0 is free. The features of a group with a cost
         share it equally, until one of them is included.
-    {parameters}
+    n_estimators, learning_rate, num_leaves, min_child_samples, params, random_state
+        As in :class:`TreeSelector`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -121,8 +125,10 @@ class CostEfficientTrees(TreeSelector):
     True
     """
 
-    given = "Trees use them without a penalty; the others follow by their shares of the gain."
-    grouped = (
+    with_include = (
+        "Trees use them without a penalty; the others follow by their shares of the gain."
+    )
+    with_groups = (
         "A group has the shares of its features together, each of which pays its penalty divided "
         "by their number."
     )

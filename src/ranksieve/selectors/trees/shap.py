@@ -31,12 +31,16 @@ class ShapSelector(TreeSelector):
 
     Parameters
     ----------
-    {n_features_to_select}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
     ranker : ranker or str, optional
         Ranker to explain: a linear ranker of this library, a ranker of LightGBM, XGBoost or
         CatBoost, or the name of a ranker. By default LambdaMART with the following parameters,
         which otherwise have no effect.
-    {parameters}
+    n_estimators, learning_rate, num_leaves, min_child_samples, params, random_state
+        As in :class:`TreeSelector`.
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -71,8 +75,8 @@ class ShapSelector(TreeSelector):
     True
     """
 
-    given = "The others follow by their contributions in a model of all features."
-    grouped = "The contribution of a group is the sum over its features."
+    with_include = "The others follow by their contributions in a model of all features."
+    with_groups = "The contribution of a group is the sum over its features."
 
     methods = (
         Method(

@@ -48,8 +48,10 @@ class SizedTrees(ListsSelector):
 
     Parameters
     ----------
-    {n_features_to_select}
-    {members}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
+    selectors, parameters
+        As in :class:`ListsSelector`.
         The first one selects if the smallest trees are best, the second one otherwise;
         ``elimination`` gets trees of the best size unless its parameters have a ranker.
     ranker : LambdaMART, optional
@@ -63,8 +65,8 @@ class SizedTrees(ListsSelector):
         Convention of the measure.
     random_state : int, RandomState or None
         Random seed of the halves, and of selectors without a seed among ``parameters``.
-    {choices}
-    {verbose}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -99,8 +101,8 @@ class SizedTrees(ListsSelector):
     16
     """
 
-    given = "Each of the selectors includes them."
-    grouped = "A group takes the position of its first feature."
+    with_include = "Each of the selectors includes them."
+    with_groups = "A group takes the position of its first feature."
 
     methods = (
         Method(

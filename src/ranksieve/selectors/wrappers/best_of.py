@@ -41,8 +41,10 @@ class BestOf(ListsSelector):
 
     Parameters
     ----------
-    {n_features_to_select}
-    {members}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
+    selectors, parameters
+        As in :class:`ListsSelector`.
         By default ``cegb`` with five penalties, and ``elimination`` with LambdaMART, which drops
         40 % of the features at a time.
     ranker : Ranker, LGBMRanker, XGBRanker or CatBoostRanker, optional
@@ -58,8 +60,8 @@ class BestOf(ListsSelector):
         Convention of the measure.
     random_state : int, RandomState or None
         Random seed of the held-out queries, and of selectors without a seed among ``parameters``.
-    {choices}
-    {verbose}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -91,8 +93,8 @@ class BestOf(ListsSelector):
     ('greedy-rankrls', True)
     """
 
-    given = "Each of the selectors includes them."
-    grouped = "A group takes the position of its first feature."
+    with_include = "Each of the selectors includes them."
+    with_groups = "A group takes the position of its first feature."
 
     methods = (
         Method(

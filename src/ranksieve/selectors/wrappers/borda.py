@@ -29,15 +29,17 @@ class Borda(ListsSelector):
 
     Parameters
     ----------
-    {n_features_to_select}
-    {members}
+    n_features_to_select : int or float
+        Number of features, or a fraction of them if below 1.
+    selectors, parameters
+        As in :class:`ListsSelector`.
     depth : int
         Length of the lists. If they contain fewer different features than wanted, the others follow
         by lists of twice the length, and so on.
     random_state : int, RandomState or None
         Random seed of selectors without a seed among ``parameters``.
-    {choices}
-    {verbose}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -70,8 +72,8 @@ class Borda(ListsSelector):
     True
     """
 
-    given = "Each of the selectors includes them, and the ranks of the others are added."
-    grouped = "A group takes the position of its first feature."
+    with_include = "Each of the selectors includes them, and the ranks of the others are added."
+    with_groups = "A group takes the position of its first feature."
 
     methods = (
         Method(

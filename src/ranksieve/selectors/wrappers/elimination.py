@@ -58,8 +58,8 @@ class EliminationSelector(WrapperSelector):
         ``eval_set``, else the training data.
     measure : str or Measure
         Measure by which numbers of features are compared.
-    {choices}
-    {verbose}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -103,8 +103,8 @@ class EliminationSelector(WrapperSelector):
     True
     """
 
-    given = "They are never removed."
-    grouped = "A group is as important as its features together."
+    with_include = "They are never removed."
+    with_groups = "A group is as important as its features together."
 
     methods = (Method("elimination", "repeatedly drop what a trained ranker uses least"),)
 

@@ -82,8 +82,8 @@ class FSBFS(RankSelector):
     convention, ties
         Convention of the measure; see :mod:`ranksieve.metrics`. With ``ties="average"``, equal
         scores gain nothing from the order of the rows.
-    {choices}
-    {verbose}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class FSBFS(RankSelector):
     2
     """
 
-    given = "The first subset is grown from them."
+    with_include = "The first subset is grown from them."
 
     methods = (
         Method(

@@ -58,8 +58,8 @@ class SequentialSelector(WrapperSelector):
         same result, bit for bit.
     random_state : int, RandomState or None
         Random seed of the division of queries.
-    {choices}
-    {verbose}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------

@@ -65,8 +65,8 @@ class StabilitySelector(RankSelector):
         Smallest similarity of near-copies.
     random_state : int, RandomState or None
         Random seed of the halves, and of each run of a selector that has a random seed.
-    {choices}
-    {verbose}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
@@ -114,8 +114,8 @@ class StabilitySelector(RankSelector):
     0.8
     """
 
-    given = "They come first. The runs on halves ignore them."
-    grouped = "A run that selects a feature of a group selects the group."
+    with_include = "They come first. The runs on halves ignore them."
+    with_groups = "A run that selects a feature of a group selects the group."
 
     methods = (
         Method(
