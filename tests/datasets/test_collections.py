@@ -6,9 +6,8 @@ import numpy as np
 import pyarrow
 import pytest
 
-from ranksieve import DataError, concatenate
+from ranksieve import DataError
 from ranksieve.datasets import fold_files, open_collection
-from ranksieve.io.letor import read_letor
 from ranksieve.progress import listen
 
 
@@ -79,17 +78,6 @@ def test_narrow_files_get_the_features_of_the_widest(tmp_path, sparse):
     np.testing.assert_array_equal(dense, expected)
 
 
-def test_rotation_has_the_rows_of_the_files_of_each_fold(tmp_path):
-    collection = open_collection(write_parts(tmp_path))
-
-    for read, files in zip(collection.fold_readers(), collection.folds, strict=True):
-        for part, paths in zip(read(), (files.train, files.vali, files.test), strict=True):
-            other = concatenate([read_letor(path, n_features=6) for path in paths])
-            np.testing.assert_array_equal(part.X, other.X)
-            np.testing.assert_array_equal(part.y, other.y)
-            np.testing.assert_array_equal(part.qid, other.qid)
-
-
 def test_rotation_reads_each_file_once(tmp_path, monkeypatch):
     opened, original = [], fold_files.read_letor
 
@@ -100,93 +88,6 @@ def test_rotation_reads_each_file_once(tmp_path, monkeypatch):
     monkeypatch.setattr(fold_files, "read_letor", counting)
     assert len([read() for read in open_collection(write_parts(tmp_path)).fold_readers()]) == 5
     assert sorted(opened) == [f"S{number}.txt" for number in range(1, 6)]
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("train", "vali", "test"),
-        ("trainingset", "validationset", "testset"),
-        ("Train", "Vali", "Test"),
-    ],
-)
-def test_fold_directories(tmp_path, names):
-    for fold in (1, 2, 10):
-        for offset, name in enumerate(names):
-            write(tmp_path / f"Fold{fold}" / f"{name}.txt", text(3 * fold + offset))
-
-    collection = open_collection(tmp_path)
-
-    assert collection.layout == "folds"
-    assert [fold.name for fold in collection.folds] == ["Fold1", "Fold2", "Fold10"]
-    assert queries(collection.read_fold(0)) == [[3], [4], [5]]
-    assert [queries(read()) for read in collection.fold_readers()][2] == [[30], [31], [32]]
-    assert open_collection(tmp_path, subset="fold2").folds == collection.folds[1:2]
-    assert open_collection(tmp_path / "Fold1").layout == "single"
-
-
-def test_folds_below_query_level_norm(tmp_path):
-    for version in ("Feature-min", "QueryLevelNorm"):
-        for offset, name in enumerate(("trainingset", "validationset", "testset")):
-            write(tmp_path / version / "Fold1" / f"{name}.txt", text(1 + offset))
-
-    chosen = open_collection(tmp_path).folds[0].train[0]
-    other = open_collection(tmp_path, subset="Feature-min").folds[0].train[0]
-
-    assert chosen.parts[-3:] == ("QueryLevelNorm", "Fold1", "trainingset.txt")
-    assert other.parts[-3:] == ("Feature-min", "Fold1", "trainingset.txt")
-
-
-def test_fold_directories_come_before_the_parts_they_are_made_of(tmp_path):
-    write_parts(tmp_path)
-    write(tmp_path / "Fold1" / "train.txt", text(1))
-    write(tmp_path / "Fold1" / "test.txt", text(2))
-
-    assert open_collection(tmp_path).layout == "folds"
-
-
-def test_yahoo(tmp_path):
-    for number in (1, 2):
-        for offset, name in enumerate(("train", "valid", "test")):
-            write(tmp_path / f"set{number}.{name}.txt", text(10 * number + offset))
-
-    collection = open_collection(tmp_path)
-    second = open_collection(tmp_path, subset="set2")
-
-    assert collection.layout == "sets"
-    assert [fold.name for fold in collection.folds] == ["set1", "set2"]
-    assert queries(collection.read_fold(0)) == [[10], [11], [12]]
-    assert queries(second.read_fold(0)) == [[20], [21], [22]]
-    assert second.read_all().query_ids.tolist() == [20, 21, 22]
-    with pytest.raises(DataError, match="open it with subset='set1' or 'set2'"):
-        collection.read_all()
-    with pytest.raises(DataError, match="did not find a fold or directory 'set3'"):
-        open_collection(tmp_path, subset="set3")
-
-
-@pytest.mark.parametrize("inner", ["", "full", "sample"])
-def test_istella(tmp_path, inner):
-    write(tmp_path / "istella" / inner / "train.txt", text(1, width=7))
-    write(tmp_path / "istella" / inner / "test.txt", text(2, width=3))
-
-    collection = open_collection(tmp_path / "istella")
-    train, vali, test = collection.read_fold(0)
-
-    assert (collection.name, collection.layout) == ("istella", "single")
-    assert collection.folds[0].vali == ()
-    assert vali is None
-    assert train.n_features == test.n_features == 7
-    assert collection.read_all().query_ids.tolist() == [1, 2]
-
-
-def test_istella_with_two_versions_needs_a_choice(tmp_path):
-    for inner, query in (("full", 1), ("sample", 5)):
-        for offset, name in enumerate(("train", "vali", "test")):
-            write(tmp_path / inner / f"{name}.txt", text(query + offset))
-
-    with pytest.raises(DataError, match="several collections: pass subset='full' or 'sample'"):
-        open_collection(tmp_path)
-    assert queries(open_collection(tmp_path, subset="sample").read_fold(0)) == [[5], [6], [7]]
 
 
 def test_read_all_joins_the_files_and_reports_progress_over_all_of_them(tmp_path):
@@ -204,78 +105,110 @@ def test_read_all_joins_the_files_and_reports_progress_over_all_of_them(tmp_path
     assert reports[-1][0] == size
 
 
-def test_rows_that_were_not_grouped_remember_their_order(tmp_path):
-    write(tmp_path / "train.txt", "0 qid:1 1:1\n1 qid:2 1:2\n2 qid:1 1:3\n")
+LETOR3 = [f"{name}.txt" for name in ("trainingset", "validationset", "testset")]
+LETOR4 = [f"{name}.txt" for name in ("train", "vali", "test")]
+YAHOO = [f"set{number}.{name}.txt" for number in (1, 2) for name in ("train", "valid", "test")]
+FOLDS = [f"Fold{number}/{name}" for number in (1, 2, 10) for name in LETOR4]
+NORMS = [f"{norm}/Fold1/{name}" for norm in ("Feature-min", "QueryLevelNorm") for name in LETOR3]
+VERSIONS = [f"{inner}/{name}" for inner in ("full", "sample") for name in LETOR4]
+PARTS = [f"S{number}.txt" for number in range(1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("files", "subset", "layout", "names", "first"),
+    [
+        (FOLDS, None, "folds", ["Fold1", "Fold2", "Fold10"], [[1], [2], [3]]),
+        (FOLDS, "fold2", "folds", ["Fold2"], [[4], [5], [6]]),
+        ([f"Fold1/{name}" for name in LETOR3], None, "folds", ["Fold1"], [[1], [2], [3]]),
+        ([f"Fold1/{name.title()}" for name in LETOR4], None, "folds", ["Fold1"], [[1], [2], [3]]),
+        ([*PARTS, "Fold1/train.txt", "Fold1/test.txt"], None, "folds", ["Fold1"], [[6], None, [7]]),
+        (NORMS, None, "folds", ["Fold1"], [[4], [5], [6]]),
+        (NORMS, "Feature-min", "folds", ["Fold1"], [[1], [2], [3]]),
+        (YAHOO, None, "sets", ["set1", "set2"], [[1], [2], [3]]),
+        (YAHOO, "set2", "sets", ["set2"], [[4], [5], [6]]),
+        (LETOR4, None, "single", ["Fold1"], [[1], [2], [3]]),
+        (["train.txt", "test.txt"], None, "single", ["Fold1"], [[1], None, [2]]),
+        (["full/train.txt", "full/test.txt"], None, "single", ["Fold1"], [[1], None, [2]]),
+        (["sample/train.txt", "sample/test.txt"], None, "single", ["Fold1"], [[1], None, [2]]),
+        (VERSIONS, "sample", "single", ["Fold1"], [[4], [5], [6]]),
+    ],
+)
+def test_layouts(tmp_path, files, subset, layout, names, first):
+    for number, name in enumerate(files, start=1):
+        write(tmp_path / "some" / name, text(number, width=number + 1))
+    collection = open_collection(tmp_path / "some", subset=subset)
+    assert (collection.name, collection.layout) == ("some", layout)
+    assert [fold.name for fold in collection.folds] == names
+    parts = collection.read_fold(0)
+    assert queries(parts) == first
+    assert len({part.n_features for part in parts if part is not None}) == 1
+    assert queries(collection.fold_readers()[0]()) == first
+    if len(names) == 1 or layout != "sets":
+        whole = [query for part in first if part is not None for query in part]
+        assert collection.read_all().query_ids.tolist() == whole
+
+
+@pytest.mark.parametrize(
+    ("files", "subset", "message"),
+    [
+        ([], None, "no known layout; did not find any of Fold1/train.txt .* S1.txt.*Yahoo!.*Istel"),
+        (["notes.txt", "full/notes.txt"], None, "no known layout"),
+        (PARTS[:2] + PARTS[3:], None, "S3 of S1..S5 is missing"),
+        (
+            [*FOLDS[:3], "Fold2/train.txt", "Fold2/test.txt"],
+            None,
+            "Fold2: there is no vali or validationset file, which other folds have",
+        ),
+        (["Fold1/train.txt"], None, "train.txt: there is no test file next to it"),
+        (["Fold1/train.txt", "Fold1/test.txt", "Fold2/test.txt"], None, "Fold2: there is no train"),
+        (YAHOO[:2], None, "set1.train.txt: there is no test file next to it"),
+        (YAHOO, "set3", "did not find a fold or directory 'set3'"),
+        (VERSIONS, None, "several collections: pass subset='full' or 'sample'"),
+    ],
+)
+def test_unknown_and_incomplete_layouts(tmp_path, files, subset, message):
+    for name in files:
+        write(tmp_path / name, text(1))
+    with pytest.raises(DataError, match=message):
+        open_collection(tmp_path, subset=subset)
+
+
+def test_names_and_order_of_files_that_differ(tmp_path):
+    write(tmp_path / "train.txt", "#1:bm25\n#2:links\n0 qid:1 1:1\n1 qid:2 1:2\n2 qid:1 2:3\n")
     write(tmp_path / "test.txt", text(3, width=4))
-
-    train = open_collection(tmp_path).read_fold(0)[0]
-
-    assert train.n_features == 4
-    assert train.to_input_order(train.y).tolist() == [0, 1, 2]
-
-
-def test_names_in_a_header_hold_for_all_files(tmp_path):
-    write(tmp_path / "train.txt", "#1:bm25\n#2:links\n0 qid:1 1:1 2:1\n")
-    write(tmp_path / "test.txt", text(3, width=4))
-
     train, _, test = open_collection(tmp_path).read_fold(0)
-
-    assert train.feature_names.tolist() == ["bm25", "links", "3", "4"]
-    assert test.feature_names.tolist() == ["bm25", "links", "3", "4"]
-
-
-def test_different_names_in_headers_are_an_error(tmp_path):
-    write(tmp_path / "train.txt", "#1:bm25\n" + text(1))
+    assert (
+        train.feature_names.tolist() == test.feature_names.tolist() == ["bm25", "links", "3", "4"]
+    )
+    assert train.to_input_order(train.y).tolist() == [0, 1, 2]
     write(tmp_path / "test.txt", "#1:links\n" + text(2))
-
     with pytest.raises(DataError, match=r"train\.txt: its feature names differ from those"):
         open_collection(tmp_path).read_fold(0)
 
 
-def test_a_query_in_two_files_is_an_error(tmp_path):
-    write_parts(tmp_path)
-    write(tmp_path / "S2.txt", text(1))
-
-    with pytest.raises(DataError, match="query 1 occurs in parts 1 and 2"):
-        open_collection(tmp_path).read_fold(0)
-
-
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        ([], "no known layout; did not find any of Fold1/train.txt .* S1.txt.*Yahoo!.*Istella"),
-        (["notes.txt", "full/notes.txt"], "no known layout"),
-        (["S1.txt", "S2.txt", "S4.txt", "S5.txt"], "S3 of S1..S5 is missing"),
+def test_what_cannot_be_read(tmp_path):
+    for number, name in enumerate(YAHOO, start=1):
+        write(tmp_path / "yahoo" / name, text(number))
+    yahoo, twice = open_collection(tmp_path / "yahoo"), write_parts(tmp_path / "twice")
+    write(twice / "S2.txt", text(1))
+    for attempt, error, message in (
+        (lambda: open_collection(tmp_path / "nowhere"), DataError, "no such directory"),
         (
-            [f"Fold1/{part}.txt" for part in ("train", "vali", "test")]
-            + [f"Fold2/{part}.txt" for part in ("train", "test")],
-            "Fold2: there is no vali or validationset file, which other folds have",
+            lambda: open_collection(twice / "S1.txt"),
+            DataError,
+            "is a file; read it with read_letor",
         ),
-        (["Fold1/train.txt"], "train.txt: there is no test file next to it"),
-        (["Fold1/train.txt", "Fold1/test.txt", "Fold2/test.txt"], "Fold2: there is no train or"),
-        (["set1.train.txt", "set1.valid.txt"], "set1.train.txt: there is no test file next to it"),
-    ],
-)
-def test_unknown_and_incomplete_layouts(tmp_path, files, message):
-    for name in files:
-        write(tmp_path / name, text(1))
-
-    with pytest.raises(DataError, match=message):
-        open_collection(tmp_path)
-
-
-def test_bad_paths_and_folds(tmp_path):
-    write(tmp_path / "train.txt", text(1))
-    write(tmp_path / "test.txt", text(2))
-
-    with pytest.raises(DataError, match="no such directory"):
-        open_collection(tmp_path / "nowhere")
-    with pytest.raises(DataError, match=r"train\.txt: is a file; read it with read_letor"):
-        open_collection(tmp_path / "train.txt")
-    with pytest.raises(DataError, match="has folds 0 to 0, got 1"):
-        open_collection(tmp_path).read_fold(1)
-    with pytest.raises(TypeError, match="widht"):
-        open_collection(tmp_path).read_fold(0, widht=3)
+        (lambda: yahoo.read_fold(2), DataError, "has folds 0 to 1, got 2"),
+        (lambda: yahoo.read_fold(0, widht=3), TypeError, "widht"),
+        (yahoo.read_all, DataError, "open it with subset='set1' or 'set2'"),
+        (
+            lambda: open_collection(twice).read_fold(0),
+            DataError,
+            "query 1 occurs in parts 1 and 2",
+        ),
+    ):
+        with pytest.raises(error, match=message):
+            attempt()
 
 
 def test_mq2008(mq2008_dir):
