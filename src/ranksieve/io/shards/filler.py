@@ -21,11 +21,12 @@ from ranksieve.io.shards.format import (
     Manifest,
     StoredFile,
     StoredShard,
+    array_in,
     as_integers,
     as_strings,
     encode_strings,
     file_name,
-    map_array,
+    map_file,
     write_array,
     write_through,
 )
@@ -199,10 +200,14 @@ class ShardFiller:
         first = 0
         for draft in self._drafts:
             if not self.is_sparse and draft.width < self.width:
-                self._write(draft, "X", widened(self._written(draft, "X"), self.width))
+                shape = (draft.rows, draft.width)
+                narrow = self._written(draft, "X", shape, self.dtype.name)
+                self._write(draft, "X", widened(narrow, self.width))
             if draft.doc_kind != doc_kind:
-                known = draft.doc_kind is not None
-                texts = as_strings(self._written(draft, "doc_ids")) if known else [""] * draft.rows
+                texts = [""] * draft.rows
+                if draft.doc_kind == "int":
+                    numbers = self._written(draft, "doc_ids", (draft.rows,), "int64")
+                    texts = as_strings(numbers)
                 self._write_ids(draft, "doc_id", texts)
             if weighted and "query_weights" not in draft.files:
                 self._write(draft, "query_weights", np.ones(draft.queries))
@@ -246,8 +251,9 @@ class ShardFiller:
         path = self._directory / file_name(draft.number, role)
         draft.files[role] = write_array(path, array)
 
-    def _written(self, draft: _Draft, role: str) -> np.ndarray:
-        return map_array(self._directory / draft.files[role].name)
+    def _written(self, draft: _Draft, role: str, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+        path = self._directory / draft.files[role].name
+        return array_in(map_file(path), path, shape, dtype)
 
     def _to_stored_type(self, X: Any) -> Any:
         if self.is_sparse and not sparse.issparse(X):

@@ -128,14 +128,7 @@ class ShardFiles:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Map a file and its array, which must have this shape (None: any) and one of the types."""
         content = map_file(self._path(role))
-        array = array_in(content, self._path(role))
-        fits = array.ndim == len(shape) and all(
-            wanted in (None, found) for wanted, found in zip(shape, array.shape, strict=True)
-        )
-        if not (fits and array.dtype.name in dtypes and array.flags.aligned):
-            found = f"{array.dtype} values of shape {array.shape}"
-            raise self._damaged(role, f"it has {found}, which is not what the manifest says")
-        return content, array
+        return content, array_in(content, self._path(role), shape, *dtypes)
 
     def _check(self, role: str, content: np.ndarray) -> None:
         """Compare the checksum of a file, unless it was compared before."""
