@@ -4,11 +4,10 @@ import csv
 import json
 import os
 import re
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import numpy as np
@@ -381,17 +380,18 @@ def test_errors_are_tame(place):
 
 def test_names_of_files_that_are_no_text(place):
     """Their bytes reach Python as surrogates, which no encoding can write."""
-    path = os.fsencode(place) + b"/\xff\x1b.txt"
-    Path(os.fsdecode(path)).write_text("x\n")
-    command = [sys.executable, "-m", "ranksieve", "inspect", path]
-    done = subprocess.run(command, capture_output=True)
-    assert done.returncode == 1
-    assert done.stderr.startswith(b"error: " + os.fsencode(place) + b"/\\udcff\\x1b.txt:1: ")
+    path = os.fsdecode(os.fsencode(place) + b"/\xff\x1b.txt")
+    Path(path).write_text("x\n")
+    status, _, errors = run("inspect", path)
+    assert status == 1
+    assert errors.startswith(f"error: {place}/\\udcff\\x1b.txt:1: ")
 
 
-def test_a_terminal_of_few_letters(told, place):
-    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-m", "ranksieve", "inspect", place / "data.parquet", "--top", "20"]
-    done = subprocess.run(command, capture_output=True, env=environment)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert b"\\U0001f600" in done.stdout
+def test_a_terminal_of_few_letters(told, place, monkeypatch):
+    written = BytesIO()
+    monkeypatch.setattr(sys, "stdout", TextIOWrapper(written, encoding="ascii"))
+    with pytest.raises(SystemExit) as end:
+        main(["inspect", str(place / "data.parquet"), "--top", "20"])
+    sys.stdout.flush()
+    assert not end.value.code
+    assert b"\\U0001f600" in written.getvalue()

@@ -122,16 +122,6 @@ class TestFormats:
             measured["mean"].values()
         )
 
-    def test_unknown_formats(self, run, text_file):
-        status, _, errors = run("inspect", text_file, "--format", "xml")
-        assert status == 2
-        assert "'xml' is not one of 'terminal', 'markdown', 'latex', 'html', 'csv'" in errors
-
-
-def test_inspect_needs_data_or_demo(run, text_file):
-    assert "name a file, or use --demo" in run("inspect")[2]
-    assert run("inspect", text_file, "--demo")[0] == 2
-
 
 def test_inspect_a_collection(run, mq2008_dir):
     status, output, _ = run("inspect", mq2008_dir, "--format", "json")
@@ -248,12 +238,6 @@ def test_damaged_shards_are_reported(run, shard_directory):
     assert errors.startswith(f"error: {damaged}")
 
 
-def test_a_cluster_needs_shards(run, text_file):
-    status, _, errors = run("inspect", text_file, "--workers", "2")
-    assert status == 1
-    assert f"ranksieve convert {text_file} data.shards" in errors
-
-
 def test_evaluate_equals_the_library(run, text_file, tmp_path):
     scores = tmp_path / "scores.txt"
     scores.write_text("0.5\n1\n3e-1\n\n-2\n0\n")
@@ -320,59 +304,6 @@ def test_published_digits(run, mq2008_dir, tmp_path):
     assert output.splitlines()[-1].split()[-4:] == ["0.4311", "0.1920", "0.2333", "0.4454"]
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("1\n2\nx\n4\n5\n", ":3: the score is not a number: 'x'"),
-        ("1\n2\nnan\n4\n5\n", ":3: the score must be finite: 'nan'"),
-        ("1\n2\n3 4\n", ":3: expected one score per line, found 2 words"),
-        ("1\n2\n", ":2: 2 scores, but "),
-        ("", ": no scores"),
-    ],
-)
-def test_bad_scores(run, text_file, tmp_path, content, message):
-    scores = tmp_path / "scores.txt"
-    scores.write_text(content)
-    status, output, errors = run("evaluate", text_file, scores)
-    assert (status, output) == (1, "")
-    assert errors.startswith(f"error: {scores}{message}")
-
-
-BAD_FILES = {
-    "not a number": ("1 qid:1 1:x\n", r":1: the value is not a number: 'x'"),
-    "missing qid": ("0 qid:1 1:1\n1 1:1\n", r":2: expected 'qid:' after the label"),
-    "index 0": ("1 qid:1 0:1\n", r":1: index 0, but indices start at 1"),
-    "out of order": ("1 qid:1 2:1 1:1\n", r":1: index 1 comes after a larger one"),
-    "twice": ("1 qid:1 1:1 1:1\n", r":1: index 1 occurs twice"),
-    "NUL": ("1 qid:1 1:1\n\0\n", r":2: NUL byte"),
-    "empty": ("", r": no rows"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_FILES)
-def test_bad_files(run, tmp_path, case):
-    content, message = BAD_FILES[case]
-    path = tmp_path / "bad.txt"
-    path.write_text(content)
-    status, output, errors = run("inspect", path)
-    assert (status, output) == (1, "")
-    assert re.match(re.escape(f"error: {path}") + message, errors)
-
-
-def test_other_bad_input(run, text_file, tmp_path):
-    beyond = run("inspect", text_file, "--n-features", 1)
-    assert beyond[2].startswith(f"error: {text_file}:3: index 2 is beyond n_features=1")
-    cut = tmp_path / "cut.gz"
-    cut.write_bytes(b"\x1f\x8b\x08\x00")
-    assert run("inspect", cut)[2].startswith(f"error: {cut}: the compressed file is truncated")
-    assert run("inspect", tmp_path)[2].startswith(f"error: {tmp_path}: no known layout")
-    assert run("inspect", tmp_path / "none")[2].startswith(f"error: {tmp_path}/none: no such file")
-    assert "unknown measure 'ndgc'; choose" in run("inspect", text_file, "--measure", "ndgc")[2]
-    assert "unknown convention 'x'" in run("inspect", text_file, "--convention", "x")[2]
-    mixed = run("convert", text_file, tmp_path / "a.parquet", tmp_path / "b.txt")
-    assert "cannot be joined" in mixed[2]
-
-
 def test_no_traceback_from_the_program_itself(tmp_path):
     path = tmp_path / "bad.txt"
     path.write_text("x\n")
@@ -398,33 +329,6 @@ def test_version_and_help(run):
     assert status == 0
     for command in ("inspect", "select", "convert", "evaluate"):
         assert command in output
-
-
-def test_help_imports_nothing_heavy():
-    code = (
-        "import sys\n"
-        "from ranksieve.cli import main\n"
-        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
-        "heavy = {'numpy', 'scipy', 'numba', 'sklearn', 'pyarrow', 'rich', 'matplotlib'}\n"
-        "print(sorted(heavy & set(sys.modules)))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
-
-
-def test_convert_does_without_scikit_learn(tmp_path):
-    (tmp_path / "a.txt").write_text("1 qid:1 1:2\n0 qid:1 1:3\n")
-    code = (
-        "import sys\n"
-        "from ranksieve.cli import main\n"
-        "try:\n    main(['convert', 'a.txt', 'b.txt'])\nexcept SystemExit:\n    pass\n"
-        "print('sklearn' in sys.modules)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.stdout.splitlines()[-1] == "False"
-    assert (tmp_path / "b.txt").is_file()
 
 
 def test_progress_bar_only_on_a_terminal(run, tmp_path, monkeypatch):

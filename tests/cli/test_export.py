@@ -200,16 +200,6 @@ def test_reduced_models_take_their_columns_of_text(run, tmp_path):
 
 
 class TestErrors:
-    def test_what_is_missing(self, run, saved, tmp_path):
-        model, table, _ = saved
-        assert "--out DIR are required" in refused(run, "export", model, "--to", "c")
-        error = refused(run, "export", model, "--to", "d", "--out", tmp_path / "out")
-        assert "unknown target 'd'; choose from lightgbm, " in error
-        error = refused(run, "export", table, "--to", "c", "--out", tmp_path / "out")
-        assert "not JSON" in error
-        command = ["export", model, "--to", "c", "--out", tmp_path / "out", "--missing", "mean"]
-        assert "missing must be 'nan' or 'zero'" in refused(run, *command)
-
     def test_the_rule_for_missing_values(self, run, tmp_path):
         ranker = ranker_of("lambdamart", gaps=True)
         model, table = tmp_path / "model.json", tmp_path / "data.parquet"
@@ -221,9 +211,3 @@ class TestErrors:
         status, output, _ = run(*command, "--missing", "zero")
         assert status == 0
         assert "NDCG@10 with missing values as in training" in output
-
-    def test_damaged_models(self, run, saved, tmp_path):
-        path = tmp_path / "model.txt"
-        path.write_text("tree\nversion=v4\n")
-        error = refused(run, "predict", path, saved[1])
-        assert f"{path}: lightgbm cannot read this model" in error

@@ -80,24 +80,6 @@ def test_selected_features_and_scaling(run, files, tmp_path):
         assert opened.read().X.tolist() == [[1.5], [3], [1]]
 
 
-def test_errors(run, files, tmp_path):
-    log, judgments = files
-    out = tmp_path / "d.parquet"
-    needs = f"error: {log}: a feature log needs judgments: ranksieve convert {log} data.parquet"
-    for command in (("inspect", log), ("convert", log, out)):
-        status, _, errors = run(*command)
-        assert (status, errors.startswith(needs)) == (1, True)
-    status, _, errors = run("convert", log, out, "--unjudged", "zero")
-    assert status == 2
-    assert "it needs --judgments" in errors
-    status, _, errors = run("convert", log, out, "--judgments", judgments, "--label", "x")
-    assert (status, f"{log}: leave out --label: only Parquet" in errors) == (1, True)
-    log.write_text('{"a\x1b": 1}\n')
-    status, _, errors = run("convert", log, out, "--judgments", judgments)
-    assert (status, errors.startswith(f"error: {log}:1: not JSON: Invalid control")) == (1, True)
-    assert not out.exists()
-
-
 def test_open_data(files):
     log, judgments = files
     data = open_data(log, judgments=judgments, sparse=True)

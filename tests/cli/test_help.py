@@ -1,6 +1,8 @@
-"""What the help of each command says, and whether it is true of this command."""
+"""What the help of each command says, whether it is true, and what commands import."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -67,3 +69,35 @@ def test_the_number_of_features_of_a_model(help_of):
         assert "on which the model was trained" in told_of(help_of(name), "--n-features")
     assert "that of the --selection" in told_of(help_of("train"), "--n-features")
     assert "the largest index in it" in told_of(help_of("select"), "--n-features")
+
+
+# Commands in one process, one after the other, and what none of them has imported until then.
+IMPORTS = """
+import sys
+from ranksieve.cli import main
+
+def run(*command, without):
+    try:
+        main(list(command))
+    except SystemExit as end:
+        assert not end.code, end.code
+    assert not set(without) & set(sys.modules), (command, set(without) & set(sys.modules))
+
+finders = list(sys.meta_path)
+heavy = ("numpy", "scipy", "numba", "sklearn", "pyarrow", "rich", "matplotlib")
+run("--help", without=heavy)
+run("select", "--help", without=heavy)
+run("convert", "a.txt", "b.txt", without=("sklearn",))
+run("select", "--methods", without=("lightgbm", "xgboost", "matplotlib", "jinja2"))
+assert sys.modules["sklearn.feature_selection"].SelectKBest  # as it is for everybody
+added = [type(finder).__module__ for finder in sys.meta_path if finder not in finders]
+assert not [name for name in added if name.startswith("ranksieve")], added
+"""
+
+
+def test_commands_import_plainly_and_only_what_they_need(tmp_path):
+    (tmp_path / "a.txt").write_text("1 qid:1 1:2\n0 qid:1 1:3\n")
+    command = [sys.executable, "-c", IMPORTS]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "b.txt").is_file()

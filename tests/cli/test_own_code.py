@@ -173,50 +173,6 @@ class TestCompare:
             "eta = 0.25",
         ]
 
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            (["--rankers", "somebody:number"], "3 is not a ranker: expected"),
-            (["--rankers", "somebody:Colum"], "there is no 'Colum'; choose from Broken, Column"),
-            (["--rankers", "nobody:Column"], "No module named 'nobody'"),
-            (
-                ["--rankers", "somebody:Broken"],
-                "Broken on 2 features: RuntimeError: it does",
-            ),
-            (["--selectors", "somebody:Column"], "'Column' takes no number of features"),
-            (["--rankers", "lightgbm", "--param", "lightgbm.leafs=3"], "has no parameter 'leafs'"),
-            (["--rankers", "lightgbm", "--param", "lightgbm.num_leaves=1"], "Fold1, lightgbm on 2"),
-            (["--rankers", "lightgbm", "--param-file", "no.json"], "no.json: no such file"),
-            (["--rankers", "lightgbm", "--param-file", "data.txt"], "data.txt:1: neither JSON"),
-            (["--rankers", "lightgbm", "--param-file", "wrong.json"], "no parameter 'leafs'"),
-            (
-                ["--rankers", "lightgbm", "--param-file", "list.json"],
-                "expected a JSON object with",
-            ),
-            (
-                ["--rankers", "lightgbm,xgboost", "--param-file", "rate.json"],
-                "the parameters learning_rate, which 2 rankers (lightgbm, xgboost) take; ",
-            ),
-            (
-                ["--rankers", "lightgbm,xgboost", "--param-file", "wrong.json"],
-                "the parameters leafs, which no ranker takes; the rankers are lightgbm, xgboost",
-            ),
-            (
-                ["--rankers", "lightgbm", "--param-file", "other.json"],
-                "'catboost' is not among the rankers, which are lightgbm",
-            ),
-        ],
-    )
-    def test_errors(self, run, here, options, message):
-        contents = {"wrong": {"leafs": 3}, "rate": {"learning_rate": 0.1}, "list": [1]}
-        for name, content in (contents | {"other": {"catboost": {"depth": 3}}}).items():
-            (here / f"{name}.json").write_text(json.dumps(content))
-        usual = ["--selectors", "top"] if "--selectors" not in options else []
-        status, _, error = run("compare", "data.txt", *usual, *options, *FEW, "--out", "s")
-        assert status == 1
-        assert message in " ".join(error.split())
-        assert "Traceback" not in error
-
 
 class TestModels:
     """Parameters of models that somebody trained."""

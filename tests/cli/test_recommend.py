@@ -146,23 +146,6 @@ def test_columns_and_features_are_left_out(runs, files, tmp_path):
     assert record["settings"]["exclude"] == ["6"]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--margin", "much"), "1% or 0.01"),
-        (("--margin", "0"), "1% or 0.01"),
-        (("--budget", "inf"), "Invalid value for '--budget': inf is not a finite number"),
-        (("--level", "0.5"), "level must lie between 0.5 and 1, got 0.5"),
-        (("--time", "soon"), "90s, 10m or 2h"),
-        (("--group-costs", "x.csv"), "needs --costs"),
-        (("--resamples", "3"), "No such option: --resamples"),
-        (("--include", "nope"), "nope"),
-    ],
-)
-def test_bad_options(fails, files, tmp_path, options, message):
-    assert message in fails("recommend", files / "data.txt", *QUICK, *options, "--out", tmp_path)
-
-
 def test_a_model_that_cannot_be_written_fails_the_command(fails, files, tmp_path, monkeypatch):
     def fail(ranker, path, **other):
         raise DataError(f"{path}: cannot be written: No space left on device")
@@ -187,10 +170,6 @@ def test_models_of_another_run_are_refused(runs, fails, files, tmp_path):
     assert said in fails("export", model, "--to", "solr", "--out", tmp_path / "engine")
 
 
-def test_check_of_nothing(fails, files, tmp_path):
-    assert "there is no recommendation.json" in fails("check", tmp_path, files / "data.txt")
-
-
 def test_the_page_is_written_and_can_be_written_again(runs, files, tmp_path):
     out = tmp_path / "out"
     how = "--costs", files / "costs.csv", "--group-costs", files / "groups.csv", "--margin", "5%"
@@ -206,7 +185,3 @@ def test_the_page_is_written_and_can_be_written_again(runs, files, tmp_path):
     again = runs("report", out)
     assert again == text
     assert (out / "report.html").read_text() == page
-
-
-def test_reporting_what_is_neither_a_study_nor_a_recommendation(fails, tmp_path):
-    assert "study" in fails("report", tmp_path)

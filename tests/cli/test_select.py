@@ -2,8 +2,6 @@
 
 import csv
 import json
-import subprocess
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -339,49 +337,6 @@ def test_without_a_method_one_that_knows_of_costs_selects(run, small_demo, demo_
         assert json.loads(output)["method"] == method
 
 
-def test_costs_that_cannot_be_used(run, demo_cost_files, tmp_path):
-    costs, groups = demo_cost_files
-    lines = costs.read_text().splitlines()
-    short, wrong = tmp_path / "short.csv", tmp_path / "wrong.csv"
-    short.write_text("\n".join(lines[:-1]))
-    wrong.write_text("\n".join([*lines[:4], "bm25,-1,", *lines[4:]]))
-    both = ["--costs", costs, "--group-costs", groups]
-    for options, status, message in (
-        (["--method", "gas-e", *both], 1, "method 'gas-e' takes no costs: leave out --costs"),
-        (["--method", "cegb", "--budget", 3], 1, "method 'cegb' takes no budget"),
-        ([*both, "--param", "costs=x.csv"], 1, "costs is given twice"),
-        (["--group-costs", groups], 2, "--group-costs needs --costs"),
-        (["--costs", costs], 1, "has no cost: list it in the costs of groups (--group-costs)"),
-        (["--costs", tmp_path / "none.csv"], 1, "none.csv: no such file"),
-        (["--costs", wrong, "--group-costs", groups], 1, "wrong.csv:5: the cost of feature 'bm25'"),
-        (["--costs", short, "--group-costs", groups], 1, "feature 'index_tier' has no cost"),
-        ([*both, "--budget", "0.01"], 1, "within the budget of 0.01"),
-        (["--budget", -1], 2, "Invalid value for '--budget'"),
-        (["--budget", "nan"], 2, "Invalid value for '--budget'"),
-    ):
-        found, output, errors = run("select", "--demo", "--method", "greedy-rankrls", *options)
-        assert (found, output) == (status, "")
-        assert message in " ".join(errors.split())
-
-
-def test_options_that_say_what_to_choose_from(run, tmp_path):
-    groups = tmp_path / "groups.json"
-    groups.write_text('{"all": ["bm25_body", "no_such"]}')
-    for options, message in (
-        (["--include", "no_such"], "include: no feature is named 'no_such'"),
-        (["--include", "BM25-body"], "named 'BM25-body'. Did you mean bm25_body?"),
-        (["--include", "bm25_body", "--exclude", "bm25_body"], "both included and excluded"),
-        (["--include", "bm25_body", "--param", "include=bm25_body"], "include is given twice"),
-        (["--groups", groups], "groups: no feature is named 'no_such'"),
-        (["--groups", tmp_path / "none.csv"], "no such file"),
-        (["--count", "groups"], "count='groups' needs groups"),
-        (["--method", "hcas", "--groups", groups], "HCAS takes no groups: it keeps one feature"),
-    ):
-        status, _, errors = run("select", "--demo", "-k", 1, *options)
-        assert status == 1
-        assert message in errors
-
-
 def test_greedy_rankrls_validated_on_held_out_data(run, divided):
     folder, _ = divided
     train, vali = (read_letor(folder / f"{name}.txt") for name in ("train", "vali"))
@@ -491,80 +446,6 @@ def test_the_list_of_methods(run):
     assert {row["method"]: row["description"] for row in rows} == told
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--method", "gas"], "error: unknown method 'gas'; choose from fs-ed, fs-scpr, "),
-        (["--param", "d=1"], "error: method 'gas-e' has no parameter 'd'; it has "),
-        (["--param", "k=1"], "error: method 'gas-e' has no parameter 'k'; it has "),
-        (["--param", "c"], "--param needs NAME=VALUE, got 'c'"),
-        (["--param", "c=1", "--param", "c=2"], "--param c is given twice"),
-        (["--param", "c=-1"], "error: The 'c' parameter of GAS must be a float in the range [0.0"),
-        (["--param", "importance.convention=x"], "error: unknown convention 'x'; choose from "),
-        (["--param", "convention=x"], "importance, importance.measure, importance.convention, "),
-        (["--param", "importance.ties=random"], "error: importance: ties must be one of average, "),
-        (["--param", "c.ties=stable"], "error: method 'gas-e' has no parameter 'c.ties'"),
-        (["--param", "importance=mapp"], "error: unknown measure 'mapp'; choose from"),
-        (["-k", "0"], "error: The 'n_features_to_select' parameter of GAS must be an int"),
-        (["-k", "many"], "error: The 'n_features_to_select' parameter of GAS must be an int"),
-        (["-k", "44"], "error: n_features_to_select=44, but there are only 43 features"),
-        (["--method", "all", "-k", "3"], "error: method 'all' keeps all features"),
-        (["--seed", "1"], "error: method 'gas-e' draws no random numbers: leave out --seed"),
-        (
-            ["--method", "random", "--seed", "1", "--param", "random_state=1"],
-            "error: the seed is given twice, by --seed and by --param random_state",
-        ),
-        (
-            ["--vali", "vali.txt"],
-            "error: method 'gas-e' does not use validation data: leave out --vali; "
-            "methods that use it are fs-ed",
-        ),
-        (["--out", "none/selected.json"], "none/selected.json: there is no directory none"),
-        (["data.txt"], "name a file, or use --demo"),
-        (["--workers", "2"], "a cluster works on shards, not on the demo"),
-    ],
-)
-def test_errors(run, options, message):
-    method = () if "--method" in options else ("--method", "gas-e")
-    status, output, errors = run("select", "--demo", *method, *options)
-    assert status != 0
-    assert output == ""
-    assert message in errors
-
-
-def test_data_or_demo(run, stored):
-    assert "name a file, or use --demo" in run("select")[2]
-    errors = run("select", stored["txt"], "--workers", "2")[2]
-    assert f"ranksieve convert {stored['txt']} data.shards" in errors
-
-
-def test_help_of_select_imports_nothing_heavy():
-    code = (
-        "import sys\n"
-        "from ranksieve.cli import main\n"
-        "try:\n    main(['select', '--help'])\nexcept SystemExit:\n    pass\n"
-        "heavy = {'numpy', 'scipy', 'numba', 'sklearn', 'pyarrow', 'rich', 'matplotlib'}\n"
-        "print(sorted(heavy & set(sys.modules)))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
-
-
-def test_a_command_imports_plainly_and_only_what_it_needs():
-    code = (
-        "import sys\n"
-        "before = list(sys.meta_path)\n"
-        "from ranksieve.cli import main\n"
-        "try:\n    main(['select', '--methods'])\nexcept SystemExit:\n    pass\n"
-        "assert sys.modules['sklearn.feature_selection'].SelectKBest\n"
-        "added = [type(finder).__module__ for finder in sys.meta_path if finder not in before]\n"
-        "added = [name for name in added if name.startswith('ranksieve')]\n"
-        "print(added, sorted({'lightgbm', 'xgboost', 'matplotlib', 'jinja2'} & set(sys.modules)))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[] []"
-
-
 # Keeping the selected features
 
 
@@ -621,36 +502,6 @@ def test_a_collection(run, mq2008_dir, tmp_path):
     assert_identical(read(tmp_path / "kept.txt"), read(tmp_path / "kept.shards"))
 
 
-@pytest.mark.parametrize("destination", ["kept.txt", "kept.parquet", "kept.shards"])
-@pytest.mark.parametrize("source", ["txt", "parquet", "shards"])
-def test_other_features_are_refused(run, stored, planted, selection, tmp_path, source, destination):
-    target, path = tmp_path / destination, tmp_path / f"other.{source}"
-    write = {"txt": write_letor, "parquet": write_parquet, "shards": write_shards}[source]
-    write(planted.take_features(np.arange(11)), path)
-    status, output, errors = run("convert", path, target, "--selection", selection)
-    assert (status, output) == (1, "")
-    assert errors.startswith(f"error: {path}: there are 11 features, but the selection was made")
-    path = tmp_path / f"renamed.{source}"
-    write(planted.take_features(np.arange(12)[::-1]), path)
-    errors = run("convert", path, target, "--selection", selection)[2]
-    assert errors.startswith(f"error: {path}: feature ")
-    assert " in the selection" in errors
-    assert not target.exists()
-
-
-def test_a_selection_that_cannot_be_read(run, stored, tmp_path):
-    bad = tmp_path / "bad.json"
-    for content, message in (('{\n"a"', ":2: not JSON"), ("{}", ": 'method' is missing")):
-        bad.write_text(content)
-        for destination in ("kept.txt", "kept.shards"):
-            status, _, errors = run(
-                "convert", stored["txt"], tmp_path / destination, "--selection", bad
-            )
-            assert status == 1
-            assert errors.startswith(f"error: {bad}{message}")
-            assert not (tmp_path / destination).exists()
-
-
 class TestAroundARanker:
     def test_any_ranker(self, run, stored, planted):
         command = ["select", stored["txt"], "--method", "elimination", "-k", 3, "--format", "json"]
@@ -670,16 +521,6 @@ class TestAroundARanker:
         assert run(*command, "--param", f"checkpoint={path}") == first
         assert len(path.read_bytes().splitlines()) == n_lines
 
-    def test_errors(self, run, stored):
-        status, _, error = run("select", stored["txt"], "--method", "top", "--ranker", "ranksvm")
-        assert status != 0
-        assert "method 'top' takes no ranker" in error
-        assert "elimination, sequential" in error
-        status, _, error = run("select", stored["txt"], "--ranker-param", "C=1")
-        assert "--ranker-param and --ranker-param-file need --ranker" in error
-        command = ["select", stored["txt"], "--method", "sequential", "--ranker", "svm"]
-        assert "unknown ranker 'svm'" in run(*command)[2]
-
 
 def test_several_methods_together(run, planted, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -695,6 +536,3 @@ def test_several_methods_together(run, planted, tmp_path, monkeypatch):
     rows = output.splitlines()[-4:]
     assert [row.split()[1] for row in rows] == planted.feature_names[alone.selected_].tolist()
     assert "ig 1" in output
-    status, _, errors = run("select", "data.txt", "--method", "borda", "--param", "selectors=[1]")
-    assert status == 1
-    assert "1 is not a selector" in errors

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from ranksieve import (
-    RankingData,
     load_model,
     make_ranking,
     read_letor,
@@ -159,69 +158,3 @@ def test_list_of_rankers(run):
     table = output.partition("\n\n")[2].partition("\n\n")[0].splitlines()
     assert [line.split()[0] for line in table[1:]] == list(RANKERS)
     assert max(map(len, output.splitlines())) <= 80
-
-
-class TestErrors:
-    def refused(self, run, *command):
-        status, output, error = run(*command)
-        assert status != 0
-        assert output == ""
-        return error
-
-    def test_names(self, run, stored):
-        error = self.refused(run, "train", stored["txt"], "--ranker", "svm")
-        assert "unknown ranker 'svm'; choose from adarank-map, " in error
-        error = self.refused(run, "train", stored["txt"], "--param", "D=1")
-        assert "ranker 'ranksvm' has no parameter 'D'; it has C, " in error
-        error = self.refused(run, "train", stored["txt"], "--convention", "x")
-        assert "unknown convention 'x'" in error
-
-    def test_nothing_is_computed_if_it_cannot_be_written(self, run, tmp_path):
-        out = tmp_path / "nowhere" / "model.json"
-        error = self.refused(run, "train", tmp_path / "missing.txt", "--out", out)
-        assert "there is no directory" in error
-
-    def test_no_input_is_overwritten(self, run, stored, tmp_path):
-        data, model = tmp_path / "own.txt", tmp_path / "own.json"
-        data.write_bytes(stored["txt"].read_bytes())
-        (tmp_path / "link").symlink_to(data)
-        run("train", data, "--ranker", "ranksvm", "--out", model)
-        before = data.read_bytes(), model.read_bytes()
-        for command in (
-            ("train", data, "--ranker", "ranksvm", "--out", tmp_path / "link"),
-            ("predict", model, data, "--out", data),
-            ("predict", model, data, "--out", model),
-            ("select", data, "--method", "gas-e", "--out", data),
-            ("inspect", data, "--html", data),
-        ):
-            assert "is an input, which would be overwritten" in self.refused(run, *command)
-        assert before == (data.read_bytes(), model.read_bytes())
-
-    def test_names_of_files_that_cannot_be(self, run, stored, tmp_path):
-        model = tmp_path / "own.json"
-        run("train", stored["txt"], "--ranker", "ranksvm", "--out", model)
-        long = tmp_path / ("x" * 300)
-        for command in (
-            ("predict", model, long),
-            ("predict", model, stored["txt"], "--out", long),
-            ("check", long, stored["txt"]),
-            ("report", long),
-        ):
-            assert "File name too long" in self.refused(run, *command)
-
-    def test_a_damaged_model(self, run, stored, tmp_path):
-        model = tmp_path / "model.json"
-        model.write_text("{}")
-        error = self.refused(run, "predict", model, stored["other"])
-        assert f"{model}: not a model of ranksieve" in error
-
-    def test_other_features(self, run, stored, planted, tmp_path):
-        model, chosen = tmp_path / "model.json", tmp_path / "selected.json"
-        run("train", stored["txt"], "--out", model)
-        run("select", stored["txt"], "-k", 2, "--out", chosen)
-        wide = tmp_path / "wide.parquet"
-        twice = np.hstack([planted.X, planted.X])
-        write_parquet(RankingData(twice, planted.y, planted.qid), wide)
-        assert "16 features" in self.refused(run, "predict", model, wide)
-        assert "16 features" in self.refused(run, "train", wide, "--selection", chosen)
-        assert "16 features" in self.refused(run, "train", stored["txt"], "--vali", wide)

@@ -220,41 +220,6 @@ def test_options_add_to_the_columns_of_a_plan(run, table, tmp_path):
     assert errors.startswith(NOTE + "4 features: f0, f1, f2, f3; left out")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["train.parquet", "test.parquet"], "2 files are given as data"),
-        (["*.parquet"], "3 files are given as data"),
-        (["train.parquet", "--vali", "vali.parquet"], "--vali needs data to test on: add --test"),
-        (["--test", "test.parquet"], "--test needs data to train on"),
-        (["train.parquet", "--time-column", "date"], "--time-column and --test-queries-after"),
-        (["train.parquet", "--test-queries-after", "5"], "--time-column and --test-queries"),
-        (["train.parquet", "--split-column", "part"], "there is no column 'part'"),
-        (["train.parquet", "--split-column", "title"], "has 'title 0' and 'title 1' in column"),
-        (
-            ["train.parquet", "--split-column", "fold", "--time-column", "date",
-             "--test-queries-after", "2026-01-02"],
-            "use either --split-column or --time-column, not both",
-        ),
-        (["train.parquet", "--test", "test.parquet", "--split-column", "fold"], "or a split by"),
-        (["train.parquet", "--test", "train.parquet"], "is among those to train on and those to"),
-        (["train.parquet", "--test", "none.parquet"], "none.parquet: no such file"),
-        (["train.parquet", "--resamples", "3"], "resamples are of the training queries of"),
-        (["train.parquet", "--resamples", "1"], "Invalid value for '--resamples'"),
-        (
-            ["train.parquet", "--time-column", "date", "--test-queries-after", "2027-01-01"],
-            "no query is after 2027-01-01 by column 'date'",
-        ),
-    ],
-)  # fmt: skip
-def test_splits_that_cannot_be_are_told(run, parts, tmp_path, monkeypatch, arguments, message):
-    monkeypatch.chdir(tmp_path)
-    status, _, errors = run("compare", *arguments, *QUICK, "--features", "f?", "--out", "study")
-    assert status != 0
-    assert message in " ".join(errors.replace("\u2502", " ").split())
-    assert "Traceback" not in errors
-
-
 def test_files_are_pooled_if_asked_for(run, parts, tmp_path):
     told = compare(run, tmp_path / "s", tmp_path / "*.parquet", "--pool")
     assert "on test.parquet and 2 more files" in told
