@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -395,7 +396,8 @@ class Recommendation:
 
 def to_json(value: Any) -> dict[str, Any]:
     """Convert a record to JSON values; numbers that are not finite become None."""
-    record: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(value))
+    text = json.dumps(msgspec.to_builtins(value, str_keys=True))  # as ASCII: names may be no UTF-8
+    record: dict[str, Any] = json.loads(text, parse_constant=lambda _: None)
     return record
 
 
