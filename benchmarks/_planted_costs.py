@@ -14,7 +14,8 @@ from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.metrics.ranking import Ranking
 from ranksieve.rankers import RankRLS
 from ranksieve.rankers.base import Ranker
-from ranksieve.solvers.rankrls.ridge import RidgeRows, decompose
+from ranksieve.solvers.rankrls.ridge import decompose
+from ranksieve.sums.gram import centered_gram
 
 _WEIGHTS = np.array([1.0, 0.8, 0.6, 0.5, 0.4, 0.3])
 _COPIES = [(0.0, 0.3, 0.6), (0.2, 0.5), (0.0, 0.3, 0.8), (0.1, 0.3), (0.0, 0.4), (0.2,)]
@@ -95,7 +96,7 @@ class Truth:
         self._measure = parse_measure(measure).prepare(
             self.world.y, self.world.query_ptr, convention
         )
-        self._products = RidgeRows(self.data).gram() if type(ranker) is RankRLS else None
+        self._products = centered_gram(self.data) if type(ranker) is RankRLS else None
         self._known: dict[tuple[int, ...], float] = {}
         self.base = self.mean(range(self.data.n_features))
 
@@ -116,7 +117,7 @@ class Truth:
         if self._products is None:
             ranker: Any = self.ranker.fit(self.data.take_features(columns))
             return ranker.predict(self.world.take_features(columns))
-        xx, xy = self._products
+        xx, xy, _ = self._products
         lams = np.array([self.ranker.lam])  # type: ignore[attr-defined]
         return (
             self.world.X[:, columns]

@@ -229,7 +229,7 @@ def n_queries_of(kind):
     """One, which has most pairs; more where queries are left out or divided into halves."""
     if kind.__name__ == "StabilitySelector":
         return 4
-    names = ("GreedyRankRLS", "GreedyBins", "SequentialSelector", "BestOf")
+    names = ("GreedyRankRLS", "GreedyBins", "BackfittingRankRLS", "SequentialSelector", "BestOf")
     searching = ("RandomizedBoostedTrees", "GeneticBoostedTrees", "SimulatedAnnealing")
     leaves_out = (*names, *searching, "RiskPareto", "MOFSRank")
     return 2 if kind.__name__.endswith("CV") or kind.__name__ in leaves_out else 1

@@ -269,11 +269,8 @@ def _with_states():
     for method in (*SELECTORS.values(), *RANKERS.values()):
         if method.works_on_shards:
             yield method.name, {}
-    for parameters in (
-        {"fitting": "back", "kappa": 4},
-        {"memory": "low", "search": "floating"},
-        {"criterion": "map"},
-    ):
+    yield "backfitting-rankrls", {"kappa": 4}
+    for parameters in ({"memory": "low", "search": "floating"}, {"criterion": "map"}):
         yield "greedy-rankrls", parameters
 
 

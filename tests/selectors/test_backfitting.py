@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ranksieve import DataError, RankingData
 from ranksieve.engine import engine_of
-from ranksieve.selectors import GreedyRankRLS
+from ranksieve.selectors import BackfittingRankRLS
 from ranksieve.selectors._search.paths import standard_error
 from ranksieve.solvers.rankrls.backfitting import BackfittedModel, Backfitting
 from tests import oracles
@@ -35,7 +35,7 @@ def sparse_data(seed, n_queries=12, n_features=10, offset=0.0):
 
 def backfit(source, k, lam, **parameters):
     """Models of 1 to k features."""
-    return GreedyRankRLS(k, lam=lam, fitting="back", **parameters).fit(source).fits_
+    return BackfittingRankRLS(k, lam=lam, **parameters).fit(source).fits_
 
 
 def as_csr(X, y, qid):
@@ -65,8 +65,8 @@ def test_errors_of_candidates_are_those_of_training_anew(seed, lam, offset, weig
     with engine_of(as_csr(X, y, qid).with_weights(weights)).start(Backfitting) as workers:
         model = BackfittedModel(workers, lam)
         for feature in (6, 1, 3, 4):
-            own, errors = oracles.backfitting_errors(X, y, qid, model.features, lam, weights)
-            free = [i for i in range(X.shape[1]) if i not in model.features]
+            own, errors = oracles.backfitting_errors(X, y, qid, model.chosen, lam, weights)
+            free = [i for i in range(X.shape[1]) if i not in model.chosen]
             found = model.addition_errors(np.array(free))
             np.testing.assert_allclose(found, np.array(errors)[free], rtol=1e-9)
             np.testing.assert_allclose(model.error, sum(own), rtol=1e-9)
@@ -178,7 +178,7 @@ def test_included_and_excluded_features():
     X, y, qid = sparse_data(10, n_queries=30)
     data = as_csr(X, y, qid)
     free = backfit(data, 3, 1.0)[-1].features
-    path = GreedyRankRLS(5, fitting="back", include=[8, 3], exclude=[free[0]]).fit(data).fits_
+    path = BackfittingRankRLS(5, include=[8, 3], exclude=[free[0]]).fit(data).fits_
     assert path[0].features == (8,)
     assert path[1].features == (8, 3)
     assert free[0] not in path[-1].features
@@ -241,7 +241,7 @@ def test_a_hundred_thousand_features_stay_sparse():
 )
 def test_wrong_parameters(parameters, message):
     data = as_csr(*sparse_data(13))
-    selector = GreedyRankRLS(**{"n_features_to_select": 2, "fitting": "back", **parameters})
+    selector = BackfittingRankRLS(**{"n_features_to_select": 2, **parameters})
     with pytest.raises(ValueError, match=message):
         selector.fit(data)
 

@@ -199,7 +199,6 @@ def test_without_costs_there_is_no_cost():
     ("how", "message"),
     [
         ({"search": "floating"}, "costs and a budget need search='forward'"),
-        ({"fitting": "back"}, "costs and a budget need search='forward'"),
         ({"kappa": 3}, "costs and a budget need search='forward'"),
         ({"budget": 0.01}, r"within the budget of 0\.01; the cheapest feature costs 0\.1"),
         (

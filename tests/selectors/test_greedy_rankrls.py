@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.data import Block
@@ -16,10 +17,11 @@ from ranksieve.engine import engine_of
 from ranksieve.engine.dask import connect
 from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.metrics import evaluate
-from ranksieve.selectors import GreedyRankRLS
+from ranksieve.selectors import BackfittingRankRLS, GreedyRankRLS
 from ranksieve.selectors.embedded import greedy_rankrls as room
-from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel, ridge
-from ranksieve.solvers.rankrls.residuals import LeaveQueryOut, ReplayedLeaveQueryOut
+from ranksieve.solvers.rankrls.features import FeatureModel, KeptResiduals
+from ranksieve.solvers.rankrls.ridge import fit_subset
+from ranksieve.sums.gram import GramSums, centered_gram
 from tests import oracles
 from tests.processes import forked_workers
 from tests.repeating import repeat_queries
@@ -95,11 +97,13 @@ class TestEqualToBruteForce:
             variance = (weights @ (own - mean) ** 2) / (n - 1)  # as if each were there so often
             assert fit.deviation == pytest.approx(np.sqrt(n * variance), rel=1e-6)
 
-    @pytest.mark.parametrize("how", [{}, {"memory": "low"}, {"fitting": "back"}])
-    def test_weights_are_copies_that_are_left_out_together(self, how):
+    @pytest.mark.parametrize(
+        "selector", [GreedyRankRLS(4), GreedyRankRLS(4, memory="low"), BackfittingRankRLS(4)]
+    )
+    def test_weights_are_copies_that_are_left_out_together(self, selector):
         data = random_data(7, n_queries=10)
         counts = np.random.default_rng(0).integers(0, 4, data.n_queries)
-        selector = GreedyRankRLS(4, **how).fit(data, sample_weight=counts)
+        selector.fit(data, sample_weight=counts)
         twice = repeat_queries(data, counts)
         copy_of = np.repeat(np.arange(data.n_queries), counts).tolist()
         rows = twice.X, twice.y, twice.qid.tolist()
@@ -109,51 +113,31 @@ class TestEqualToBruteForce:
             expected = trained(twice, fit.features, 1.0)
             np.testing.assert_allclose(fit.coef, expected, rtol=1e-6, atol=1e-9)
         # One copy tells what the other is: leaving out one alone is too easy.
-        alone = GreedyRankRLS(4, **how).fit(twice)
+        alone = clone(selector).fit(twice)
         assert sum(fit.error for fit in alone.fits_) < sum(fit.error for fit in selector.fits_)
 
     @given(
         st.integers(0, 10**6),
         st.sampled_from([2.0**-10, 2.0**-3, 1.0, 2.0**10]),
         st.lists(st.integers(0, 5), min_size=1, max_size=8),
-        st.sampled_from(["full", "rotated", "replayed"]),
+        st.booleans(),
         st.booleans(),
     )
-    def test_any_sequence_of_additions_and_removals(self, seed, lam, changes, kind, weighted):
+    def test_any_sequence_of_additions_and_removals(self, seed, lam, changes, rotate, weighted):
         data = random_data(seed, n_queries=8, weighted=weighted)
-        statistic = ReplayedLeaveQueryOut if kind == "replayed" else LeaveQueryOut
-        parameters = () if kind == "replayed" else ("float64", kind == "rotated")
-        with engine_of(data).start(statistic, *parameters) as workers:
-            products = Products(*workers.sum(LeaveQueryOut.gram))
-            make = ReplayedModel if kind == "replayed" else Model
-            model = make(workers, products, lam)
+        with engine_of(data).start(KeptResiduals, "float64", rotate) as workers:
+            model = FeatureModel(workers, GramSums(*workers.sum(KeptResiduals.gram)), lam)
             for feature in changes:
                 model.change(feature)
-            assert model.error == pytest.approx(sum(left_out(data, model.features, lam)), rel=1e-6)
-            free = [i for i in range(6) if i not in model.features]
-            expected = [sum(left_out(data, [*model.features, i], lam)) for i in free]
-            np.testing.assert_allclose(model.errors[free], expected, rtol=1e-6)
-            if model.features:
-                fewer = [[j for j in model.features if j != i] for i in model.features]
+            chosen = model.chosen
+            assert model.error == pytest.approx(sum(left_out(data, chosen, lam)), rel=1e-6)
+            free = [i for i in range(6) if i not in chosen]
+            expected = [sum(left_out(data, [*chosen, i], lam)) for i in free]
+            np.testing.assert_allclose(model.addition_errors(free), expected, rtol=1e-6)
+            if chosen:
+                fewer = [[j for j in chosen if j != i] for i in chosen]
                 expected = [sum(left_out(data, rest, lam)) for rest in fewer]
-                np.testing.assert_allclose(
-                    model.removal_errors(model.features), expected, rtol=1e-6
-                )
-
-    @pytest.mark.parametrize("lam", LAMBDAS)
-    def test_some_features_at_a_time(self, lam):
-        data = random_data(9, weighted=lam == 1.0)
-        with engine_of(data).start(ReplayedLeaveQueryOut) as workers:
-            model = SampledModel(workers, lam)
-            for candidates in ([1, 4], [0, 3, 4], [2, 4]):
-                errors = model.addition_errors(np.array(candidates))
-                expected = [sum(left_out(data, [*model.features, i], lam)) for i in candidates]
-                np.testing.assert_allclose(errors, expected, rtol=1e-8)
-                model.change(candidates[0])
-            np.testing.assert_allclose(
-                model.coefficients, trained(data, model.features, lam), rtol=1e-6
-            )
-            assert model.addition_errors(np.array([5])) == np.inf  # constant
+                np.testing.assert_allclose(model.removal_errors(chosen), expected, rtol=1e-6)
 
     @pytest.mark.parametrize("lam", LAMBDAS)
     def test_all_features_are_rankrls(self, lam):
@@ -222,7 +206,7 @@ class TestVariants:
         lengths = [300, 1, 4, 150, 2]
         X, y = rng.normal(size=(sum(lengths), 6)), rng.integers(0, 3, sum(lengths)).astype(float)
         block = Block(X, y, np.cumsum([0, *lengths]))
-        rotated, plain = LeaveQueryOut(block), LeaveQueryOut(block, rotate=False)
+        rotated, plain = KeptResiduals(block), KeptResiduals(block, rotate=False)
         assert np.diff(rotated.query_ptr).tolist() == [7, 4, 7, 2]
         assert np.diff(plain.query_ptr).tolist() == [300, 4, 150, 2]
         for ours, theirs in zip(rotated.gram(), plain.gram(), strict=True):
@@ -255,14 +239,14 @@ class TestVariants:
         client = connect(n_workers=2)
         try:
             pid = next(iter(client.run(os.getpid).values()))
-            change = Model.change
+            change = FeatureModel.change
 
             def kill_before_the_third(model, feature):
-                if len(model.features) == 2:
+                if len(model.chosen) == 2:
                     os.kill(pid, signal.SIGKILL)
                 change(model, feature)
 
-            monkeypatch.setattr(Model, "change", kill_before_the_third)
+            monkeypatch.setattr(FeatureModel, "change", kill_before_the_third)
             with open_shards(tmp_path / "shards", client=client) as shards:
                 found = GreedyRankRLS(6).fit(shards).fits_
             assert pid not in client.run(os.getpid).values()
@@ -279,7 +263,7 @@ class TestVariants:
             return False
 
         monkeypatch.setattr(room, "fits_in_memory", no_room)
-        monkeypatch.setattr(LeaveQueryOut, "__init__", None)  # so that it cannot be made
+        monkeypatch.setattr(KeptResiduals, "__init__", None)  # so that it cannot be made
         found = GreedyRankRLS(4).fit(data)
         assert asked[0] > data.X.nbytes
         monkeypatch.undo()
@@ -299,15 +283,6 @@ class TestVariants:
         single = [GreedyRankRLS(1, kappa=1, random_state=seed).fit(data) for seed in range(9)]
         assert len({int(one.selected_[0]) for one in single}) > 5  # a candidate is a random feature
 
-    def test_back_fitting(self):
-        data = long_queries(6)
-        back = GreedyRankRLS(4, fitting="back").fit(data)
-        pre = GreedyRankRLS(4).fit(data)
-        assert back.selected_[0] == pre.selected_[0]
-        np.testing.assert_allclose(back.fits_[0].error, pre.fits_[0].error, rtol=1e-9)
-        expected = sum(left_out(data, back.selected_.tolist(), 1.0))
-        assert back.fits_[-1].error == pytest.approx(expected, rel=1e-8)
-
 
 def nesting_trap():
     """Labels are the sum of two features; a third one is the best alone, and not needed."""
@@ -321,11 +296,11 @@ def nesting_trap():
 
 class TestSearches:
     def exhaustive(self, data, k):
-        with engine_of(data).start(LeaveQueryOut) as workers:
-            products = Products(*workers.sum(LeaveQueryOut.gram))
+        with engine_of(data).start(KeptResiduals) as workers:
+            products = GramSums(*workers.sum(KeptResiduals.gram))
             found = {}
             for chosen in itertools.combinations(range(data.n_features), k):
-                model = Model(workers, products, 1.0)
+                model = FeatureModel(workers, products, 1.0)
                 for feature in chosen:
                     model.change(feature)
                 found[chosen] = model.error
@@ -419,7 +394,7 @@ class TestSelector:
             ({"criterion": "quality"}, "unknown measure"),
             ({"criterion": "map", "search": "floating"}, "a measure as criterion"),
             ({"criterion": "map", "memory": "low"}, "needs memory='full'"),
-            ({"search": "foba", "kappa": 3}, "need search='forward'"),
+            ({"search": "foba", "kappa": 3}, "needs search='forward'"),
             ({"n_features_to_select": "knee"}, "n_features_to_select"),
         ],
     )
@@ -458,10 +433,9 @@ class TestSelector:
 
     def test_weights_from_products(self):
         data = random_data(8)
-        with engine_of(data).start(LeaveQueryOut) as workers:
-            products = Products(*workers.sum(LeaveQueryOut.gram))
         expected = trained(data, [4, 1], 0.5)
-        np.testing.assert_allclose(ridge(products, [4, 1], 0.5), expected, rtol=1e-9)
+        found = fit_subset(centered_gram(data), [4, 1], 0.5)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 class TestGroups:
@@ -532,9 +506,8 @@ class TestGroups:
 
     def test_what_groups_do_without(self):
         data = random_data(5)
-        for other in ({"criterion": "map"}, {"fitting": "back"}):
-            with pytest.raises(ValueError, match="groups need"):
-                GreedyRankRLS(2, groups=self.GROUPS, **other).fit(data)
+        with pytest.raises(ValueError, match="groups need"):
+            GreedyRankRLS(2, groups=self.GROUPS, criterion="map").fit(data)
 
     def test_the_error_chooses_the_number(self):
         data = random_data(5)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from ranksieve import RankingData
 from ranksieve.engine import engine_of
-from ranksieve.solvers.rankrls.groups import GroupLeaveQueryOut, GroupModel, GroupProducts
-from ranksieve.solvers.rankrls.model import Model, Products
-from ranksieve.solvers.rankrls.residuals import LeaveQueryOut
+from ranksieve.solvers.rankrls.features import FeatureModel, KeptResiduals
+from ranksieve.solvers.rankrls.groups import GroupModel, GroupProducts, GroupResiduals
+from ranksieve.sums.gram import GramSums
 from tests import oracles
 
 N_COLUMNS = 8
@@ -53,11 +53,11 @@ class TestEqualToBruteForce:
         if weights is not None:
             data = data.with_weights([1, *weights[1:]])
         changes = draw.draw(st.lists(st.integers(0, len(groups) - 1), max_size=6))
-        with engine_of(data).start(GroupLeaveQueryOut) as workers:
+        with engine_of(data).start(GroupResiduals) as workers:
             model = GroupModel(GroupProducts(workers, groups), lam)
             for group in changes:
                 model.change(group)
-            chosen = model.features
+            chosen = model.chosen
             free = [group for group in range(len(groups)) if group not in chosen]
             fewer = [[g for g in chosen if g != group] for group in chosen]
             more = [[*chosen, group] for group in free]
@@ -71,7 +71,7 @@ class TestEqualToBruteForce:
     def test_weights_and_long_queries(self, longest):
         data = random_data(1, n_queries=5, longest=longest)
         groups = [(0, 1, 6), (3, 4), (5, CONSTANT)]
-        with engine_of(data).start(GroupLeaveQueryOut) as workers:
+        with engine_of(data).start(GroupResiduals) as workers:
             model = GroupModel(GroupProducts(workers, groups), 1.0)
             model.change(2)
             model.change(0)
@@ -87,16 +87,16 @@ class TestEqualToBruteForce:
     def test_groups_of_one_column_are_greedy_rankrls(self, seed, lam, k):
         data = random_data(seed)
         with (
-            engine_of(data).start(GroupLeaveQueryOut) as grouped,
-            engine_of(data).start(LeaveQueryOut) as single,
+            engine_of(data).start(GroupResiduals) as grouped,
+            engine_of(data).start(KeptResiduals) as single,
         ):
             groups = [(column,) for column in range(N_COLUMNS)]
             model = GroupModel(GroupProducts(grouped, groups), lam)
-            other = Model(single, Products(*single.sum(LeaveQueryOut.gram)), lam)
+            other = FeatureModel(single, GramSums(*single.sum(KeptResiduals.gram)), lam)
             for _ in range(k):
-                free = np.setdiff1d(np.arange(CONSTANT), model.features)
+                free = np.setdiff1d(np.arange(CONSTANT), model.chosen)
                 errors = model.addition_errors(free)
-                np.testing.assert_allclose(errors, other.errors[free], rtol=1e-9)
+                np.testing.assert_allclose(errors, other.addition_errors(free), rtol=1e-9)
                 best = int(free[np.argmin(errors)])
                 model.change(best)
                 other.change(best)
@@ -124,7 +124,7 @@ class TestInvariance:
 
     @staticmethod
     def _errors(source, groups, lam=1.0):
-        with engine_of(source).start(GroupLeaveQueryOut) as workers:
+        with engine_of(source).start(GroupResiduals) as workers:
             model = GroupModel(GroupProducts(workers, groups), lam)
             first = model.addition_errors(np.arange(len(groups)))
             model.change(0)
@@ -136,7 +136,7 @@ def test_everywhere_the_same(everywhere):
     groups = [(0, 1, 2), (3, 4), (5, 6, CONSTANT)]
 
     def errors(source):
-        with engine_of(source).start(GroupLeaveQueryOut) as workers:
+        with engine_of(source).start(GroupResiduals) as workers:
             model = GroupModel(GroupProducts(workers, groups), 1.0)
             model.change(1)
             return model.addition_errors(np.array([0, 2]))

@@ -17,10 +17,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ranksieve._kernels.compiling import kernel, part
-from ranksieve._kernels.ranking import longest_query
 
 # Rows of a query's sums, each with one number per feature.
 CU, UU, UA, UP = range(4)
+
+# Numbers of a query from which its sums are updated: products of u, a and p before the change.
+GAMMA, KAPPA, U_G, U_U, U_A, U_P = range(6)
+N_FACTS = 6
 
 
 class Pending(NamedTuple):
@@ -32,11 +35,12 @@ class Pending(NamedTuple):
 
 
 class ModelStep(NamedTuple):
-    """A change of the model by one feature, with the ``facts`` from :func:`change_model`."""
+    """A change of the model by one feature, with what :func:`change_model` computes of it."""
 
     u: np.ndarray
     g: np.ndarray
     facts: np.ndarray
+    residuals: np.ndarray
     d: float
     t: np.ndarray
 
@@ -46,16 +50,6 @@ class NextChanges(NamedTuple):
 
     inverse: np.ndarray
     d: np.ndarray
-
-
-class History(NamedTuple):
-    """Changes so far: u, g (changes, rows), gamma (changes, queries), t (changes, features)."""
-
-    u: np.ndarray
-    g: np.ndarray
-    gammas: np.ndarray
-    t: np.ndarray
-    lam: float
 
 
 @kernel
@@ -99,11 +93,11 @@ def all_errors(sums, residuals, inverse, d, errors):
 
 
 @kernel
-def change_model(u, g, a, p, query_ptr, inverse, d, facts):
-    """Update residuals for a change by one feature; updates ``a``, ``p`` and ``facts`` in place.
+def change_model(u, g, a, p, query_ptr, inverse, d, facts, residuals):
+    """Update residuals of the labels for a change by one feature.
 
-    ``facts`` (queries, 7) are the numbers from which a query's sums are updated: gamma, kappa, u.g,
-    u.u; u.a and u.p before the change; and p.p after it.
+    Updates ``a`` and ``p`` (rows,), ``facts`` (queries, N_FACTS) and ``residuals`` (queries,),
+    which are p.p.
     """
     for query in range(query_ptr.size - 1):
         start, end = query_ptr[query], query_ptr[query + 1]
@@ -120,13 +114,16 @@ def change_model(u, g, a, p, query_ptr, inverse, d, facts):
             a[row] -= d * g[row]
             pp += p[row] * p[row]
         own = facts[query]
-        own[0], own[1], own[2], own[3], own[4], own[5], own[6] = gamma, kappa, ug, uu, ua, up, pp
+        own[GAMMA], own[KAPPA], own[U_G] = gamma, kappa, ug
+        own[U_U], own[U_A], own[U_P] = uu, ua, up
+        residuals[query] = pp
 
 
 @part
 def _change_sums(own, fact, d, t, s, uU, r):
     """Update a query's sums ``own`` and ``r`` in place; ``uU`` are u.U_i before the change."""
-    gamma, kappa, ug, uu, ua, up = fact[0], fact[1], fact[2], fact[3], fact[4], fact[5]
+    gamma, kappa, ug = fact[GAMMA], fact[KAPPA], fact[U_G]
+    uu, ua, up = fact[U_U], fact[U_A], fact[U_P]
     cu_sums, uu_sums, ua_sums, up_sums = own[CU], own[UU], own[UA], own[UP]
     n = t.size
     # One loop for each sum: in a single loop the compiler cannot prove that the arrays do not
@@ -166,7 +163,7 @@ def pass_over(U, query_ptr, pending, settle, step, candidates, sums, errors):
     are applied to U first. Updates U, the arrays of ``pending``, ``sums`` and ``errors``.
     """
     pending_u, pending_r, n_pending = pending
-    u, g, facts, d, t = step
+    u, g, facts, residuals, d, t = step
     n_features = U.shape[1]
     s, uU = np.empty(n_features), np.empty(n_features)
     gu, uu = np.empty(pending_u.shape[1]), np.empty(pending_u.shape[1])
@@ -195,7 +192,7 @@ def pass_over(U, query_ptr, pending, settle, step, candidates, sums, errors):
                 s[i] -= gu[j] * changes[j, i]
                 uU[i] -= uu[j] * changes[j, i]
         _change_sums(sums[query], facts[query], d, t, s, uU, changes[place])
-        add_errors(sums[query], facts[query, 6], candidates.inverse, candidates.d, kappa, errors)
+        add_errors(sums[query], residuals[query], candidates.inverse, candidates.d, kappa, errors)
 
 
 @part
@@ -252,91 +249,3 @@ def column_of(U, feature, query_ptr, pending, u):
             for j in range(n_pending):
                 value -= pending_u[row, j] * pending_r[query, j, feature]
             u[row] = value
-
-
-@kernel
-def add_removal_errors(columns, p, y, query_ptr, inner, xy, errors):
-    """Add the error of each query after removing each feature; updates ``errors``.
-
-    ``columns`` (rows, features of the model), ``inner`` = X_S X_S' + lambda I and ``xy`` = X_S y
-    over all rows. For a feature of the model, rank-one updates would be small differences of large
-    numbers; therefore each query's model is solved without the feature.
-    """
-    n = inner.shape[0]
-    for query in range(query_ptr.size - 1):
-        start, end = query_ptr[query], query_ptr[query + 1]
-        own = np.ascontiguousarray(columns[start:end])
-        solved = np.linalg.inv(inner - own.T @ own)
-        weights = solved @ (xy - own.T @ y[start:end])
-        without = own @ solved
-        for i in range(n):
-            factor = weights[i] / solved[i, i]
-            for row in range(end - start):
-                left = p[start + row] + factor * without[row, i]
-                errors[i] += left * left
-
-
-@part
-def _replay_query(X, query, start, end, history, U, spare, cu):
-    """Recompute a query's U and C.U from its rows and the changes; updates the last three.
-
-    ``spare`` (2, features) is overwritten.
-    """
-    history_u, history_g, gammas, history_t, lam = history
-    s, r = spare[0], spare[1]
-    n, n_changes = X.shape[1], history_t.shape[0]
-    cu[:] = 0.0
-    for row in range(end - start):
-        for i in range(n):
-            U[row, i] = X[start + row, i]
-            cu[i] += U[row, i] * U[row, i] / lam
-    for j in range(n_changes):
-        s[:] = 0.0
-        ug = 0.0
-        for row in range(start, end):
-            own_g = history_g[j, row]
-            ug += own_g * history_u[j, row]
-            for i in range(n):
-                s[i] += own_g * U[row - start, i]
-        for i in range(n):
-            t = history_t[j, i]
-            r[i] = t + gammas[j, query] * (s[i] - ug * t)
-            cu[i] += t * r[i] * ug - (r[i] + t) * s[i]
-        for row in range(start, end):
-            own_u = history_u[j, row]
-            for i in range(n):
-                U[row - start, i] -= own_u * r[i]
-
-
-@kernel
-def replay_errors(X, query_ptr, history, a, p, candidates, errors):
-    """Add up errors of features with centered rows X by replaying the changes so far.
-
-    Nothing is stored for each feature: each query's U is recomputed. Updates ``errors``
-    (features,).
-    """
-    n = X.shape[1]
-    U, sums = np.empty((longest_query(query_ptr), n)), np.empty((4, n))
-    spare, kappa = np.empty((2, n)), np.empty(n)
-    for query in range(query_ptr.size - 1):
-        start, end = query_ptr[query], query_ptr[query + 1]
-        _replay_query(X, query, start, end, history, U, spare, sums[CU])
-        sums[UU:] = 0.0
-        pp = 0.0
-        for row in range(start, end):
-            pp += p[row] * p[row]
-            for i in range(n):
-                sums[UU, i] += U[row - start, i] * U[row - start, i]
-            for i in range(n):
-                sums[UA, i] += U[row - start, i] * a[row]
-                sums[UP, i] += U[row - start, i] * p[row]
-        add_errors(sums, pp, candidates.inverse, candidates.d, kappa, errors)
-
-
-@kernel
-def replay_columns(X, query_ptr, history, columns):
-    """Compute U of features with centered rows X by replaying changes; updates ``columns``."""
-    spare, cu = np.empty((2, X.shape[1])), np.empty(X.shape[1])
-    for query in range(query_ptr.size - 1):
-        start, end = query_ptr[query], query_ptr[query + 1]
-        _replay_query(X, query, start, end, history, columns[start:end], spare, cu)

@@ -15,7 +15,7 @@ from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Lambdas, Positive, Ties
 from ranksieve.rankers.base import LinearRanker
 from ranksieve.registry import Method
-from ranksieve.solvers.rankrls.ridge import RidgeRows, decompose, decompose_features
+from ranksieve.solvers.rankrls.ridge import RidgeRows, decompose_features
 from ranksieve.sums.held_out import measure_models
 
 LAMS = tuple(2.0**power for power in range(-10, 11))
@@ -162,8 +162,8 @@ def leave_query_out(
     in the mean. A query of weight w counts w times, and is left out as a whole.
     """
     lams = as_lams(lams)
+    ridge = decompose_features(source).models(lams)
     with engine_of(source).start(RidgeRows) as workers:
-        ridge = decompose(*workers.sum(RidgeRows.gram)).models(lams)
         if isinstance(measure, str) and measure == "squared":
             n_queries, n, sums, squares = workers.sum(RidgeRows.errors, ridge)
         else:

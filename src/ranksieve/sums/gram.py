@@ -7,42 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ranksieve._kernels.rows import center_present, center_queries
+from ranksieve._kernels.rows import center_present
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
-from ranksieve.sums.chunks import CHUNK, chunks, row_weights_of, weights_of
+from ranksieve.sums.centered_rows import CenteredRows
+from ranksieve.sums.chunks import CHUNK, chunks, weights_of
 
 _ROUNDING = 1e-12  # relative size of squares below which they count as 0
-
-
-def multiply_features(
-    block: Block, factors: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Products of features (features, features), of features and labels, and of labels."""
-    n_features = block.X.shape[1]
-    xx, xy, yy = np.zeros((n_features, n_features)), np.zeros(n_features), 0.0
-    # For few rows, adding up n_features^2 numbers would take longer than the product.
-    parts = chunks(block, most=max(CHUNK, 4 * n_features**2))
-    labels, space = np.empty((len(block.y), 1)), np.empty((0, n_features))
-    center_queries(block.y[:, None], block.query_ptr, labels)
-    roots = block.query_weights
-    if roots is not None:
-        roots = row_weights_of(block, np.sqrt(roots))
-    for part in parts:
-        if len(part.X) > len(space):
-            space = np.empty((len(part.X), n_features))
-        x, y = space[: len(part.X)], labels[part.rows, 0]
-        rows = part.X if factors is None else part.X * factors
-        center_queries(rows, part.query_ptr, x)
-        if roots is not None:
-            x *= roots[part.rows, None]
-            y *= roots[part.rows]
-        xx += x.T @ x
-        xy += x.T @ y
-        yy += float(y @ y)
-    if not np.isfinite(xx).all():
-        block.check_finite()
-    return xx, xy, yy
 
 
 class GramSums(NamedTuple):
@@ -52,15 +23,22 @@ class GramSums(NamedTuple):
     xy: np.ndarray  # (features,)
     yy: float
 
+    @property
+    def varies(self) -> np.ndarray:
+        """Mask of the features that vary within some query; centering others leaves exactly 0."""
+        return np.diag(self.xx) > 0
 
-def centered_gram(source: Source, factors: np.ndarray | None = None) -> GramSums:
+
+def centered_gram(
+    source: Source, factors: np.ndarray | None = None, queries: np.ndarray | None = None
+) -> GramSums:
     r"""Products of features and labels after subtracting each query's mean.
 
     .. math:: \hat X^T \hat X, \qquad \hat X^T \hat y, \qquad \hat y^T \hat y
 
     Rows of a query of weight w are multiplied by the root of w, so that products count w times.
-    ``xx`` has zeros in row i if and only if feature i is constant within every query, up to
-    rounding. If there are ``factors`` (features,), the features are multiplied by them first.
+    If there are ``factors`` (features,), the features are multiplied by them first; ``queries`` is
+    a mask of the queries to use, by default all.
 
     Notes
     -----
@@ -75,7 +53,14 @@ def centered_gram(source: Source, factors: np.ndarray | None = None) -> GramSums
     >>> centered_gram(data)
     GramSums(xx=array([[2.]]), xy=array([1.]), yy=1.0)
     """
-    return GramSums(*engine_of(source).sum(multiply_features, factors))
+    return GramSums(*engine_of(source).sum(multiply_features, factors, queries))
+
+
+def multiply_features(
+    block: Block, factors: np.ndarray | None, queries: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Products of centered features (features, features), with labels, and of labels."""
+    return CenteredRows(block, queries, factors).gram()
 
 
 def multiply_present(

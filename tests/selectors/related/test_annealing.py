@@ -91,13 +91,13 @@ def test_looking_ahead_does_not_change_the_walk(parts, monkeypatch, at_once):
 
 def test_no_subset_is_trained_twice(parts, monkeypatch):
     train, test = parts
-    trained, ridge = [], annealing.ridge
+    trained, fit_subset = [], annealing.fit_subset
 
     def counting(products, features, lam):
         trained.append(tuple(features))
-        return ridge(products, features, lam)
+        return fit_subset(products, features, lam)
 
-    monkeypatch.setattr(annealing, "ridge", counting)
+    monkeypatch.setattr(annealing, "fit_subset", counting)
     selector = SimulatedAnnealing(3, n_steps=500).fit(train, eval_set=test)
     *searched, last = trained  # the last one is the model of the selected features
     assert len(searched) == len(set(searched)) == selector.n_trained_ <= 84

@@ -1,25 +1,17 @@
-"""Selection by leave-query-out errors of least squares: the base class, and groups of columns."""
+"""Selection by leave-query-out errors of least squares: the bases of its selectors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices, Predictor, RankSelector
-from ranksieve.engine import Source, engine_of
-from ranksieve.selectors._search.paths import (
-    AnyFit,
-    best_fit,
-    changes_with_bars,
-    check_two_queries,
-)
-from ranksieve.solvers.rankrls.groups import GroupLeaveQueryOut, GroupProducts
-from ranksieve.threads import limit_blas_threads
+from ranksieve.selectors._search.paths import AnyFit, best_fit, changes_with_bars, path_steps
+from ranksieve.sums.held_out import linear_scores
 
 _REFERENCE = """
     T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear time algorithm for
@@ -66,18 +58,43 @@ class LeaveQueryOutSelector(Predictor, RankSelector):
         return len(path) - 1
 
 
-@contextmanager
-def group_products(
-    source: Source, groups: Sequence[Sequence[int] | np.ndarray], *rows: Any
-) -> Iterator[tuple[GroupProducts, float]]:
-    """Context manager that yields products of groups of columns, and the weight of the queries.
+class LinearPathSelector(LeaveQueryOutSelector):
+    """A selector whose path has linear models of 1, 2, ... features."""
 
-    ``rows`` are further parameters of :class:`GroupLeaveQueryOut`.
-    """
-    with (
-        limit_blas_threads(1),  # matrices between rounds are small
-        engine_of(source).start(GroupLeaveQueryOut, *rows) as workers,
-    ):
-        n_queries, weight = workers.sum(GroupLeaveQueryOut.n_queries)
-        check_two_queries(n_queries)
-        yield GroupProducts(workers, groups), weight
+    coef_: np.ndarray
+    fits_: Sequence[AnyFit]
+
+    def at(self, k: int) -> Self:
+        """Return the selector for ``k`` features, from the path, without fitting again.
+
+        With ``groups``, it is the selector for ``k`` groups.
+        """
+        check_is_fitted(self)
+        if not 1 <= k <= len(self.fits_):
+            what = "features" if self.groups is None else "groups"
+            raise ValueError(f"k={k}, but the path has models of 1 to {len(self.fits_)} {what}")
+        return self._copy_of_size(k)
+
+    def _copy_of_size(self, k: int) -> Self:
+        """Fitted copy that selects ``k`` features or groups."""
+        smaller = type(self)(**self.get_params(deep=False))
+        smaller.__dict__.update(self.__dict__)
+        smaller.selected_ = np.array(smaller._use_size(k), dtype=np.intp)
+        smaller.n_features_to_select = k if self.count == "groups" else len(smaller.selected_)
+        smaller.support_ = np.isin(np.arange(self.n_features_in_), smaller.selected_)
+        return smaller
+
+    def _use_size(self, k: int) -> list[int]:
+        """Use the model of a size, once fitted: set its attributes, and return its features."""
+        return self._use_model(k - 1, self.n_features_in_)
+
+    def _use_model(self, position: int, n_features: int) -> list[int]:
+        """Use a model of the path: set its attributes, and return its features."""
+        fit = self.fits_[position]
+        self.coef_ = np.zeros(n_features)
+        self.coef_[list(fit.features)] = fit.coef
+        self.path_ = path_steps(self.fits_, position)
+        return list(fit.features)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return linear_scores(X, self.coef_)

@@ -70,11 +70,6 @@ def standard_error(total: float, squares: float, n_queries: float) -> float:
     return float(np.sqrt(n_queries / (n_queries - 1) * spread))
 
 
-def expand_groups(path: Sequence[Fit], choices: Choices) -> list[Fit]:
-    """Replace the positions of groups in ``features`` of models by the features of the groups."""
-    return [fit._replace(features=tuple(choices.features_of(fit.features))) for fit in path]
-
-
 def path_steps(path: Sequence[AnyFit], position: int) -> list[Step]:
     """Steps to a model of a path: each feature, and the error or value once it was added.
 

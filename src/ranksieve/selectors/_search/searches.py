@@ -17,9 +17,12 @@ _BEYOND = 2  # how many more features than wanted a floating search tries
 
 
 class ForwardModel(Protocol):
-    """A model to which a search adds one feature at a time."""
+    """A model to which a search adds one group of features at a time.
 
-    features: list[int]
+    Groups are numbered as in :class:`Choices`: without groups, a number is that of a feature.
+    """
+
+    chosen: list[int]  # groups in the model, in the order in which they were added
 
     @property
     def error(self) -> float:
@@ -31,45 +34,45 @@ class ForwardModel(Protocol):
 
     @property
     def coefficients(self) -> np.ndarray:
-        """Weights of ``features``, if the model has weights."""
+        """Weights of the features of the chosen groups, if the model has weights."""
 
-    def change(self, feature: int) -> None:
-        """Add a feature."""
+    def change(self, group: int) -> None:
+        """Add a group."""
 
     def addition_errors(self, candidates: np.ndarray) -> np.ndarray:
-        """Error after adding each of some features."""
+        """Error after adding each of some groups, in ascending order."""
 
 
 class SearchModel(ForwardModel, Protocol):
-    """A model from which ``change`` also removes a feature that is in it."""
+    """A model from which ``change`` also removes a group that is in it."""
 
     def removal_errors(self, candidates: Sequence[int]) -> np.ndarray:
-        """Error after removing each of some features."""
+        """Error after removing each of some groups."""
 
 
 class Bounds(NamedTuple):
     """Limits of a search."""
 
     n_queries: float  # number of queries with an error, or their total weight
-    varies: np.ndarray  # (features,): False if constant within every query; such features come last
+    varies: np.ndarray  # (groups,): False if constant within every query; such groups come last
     choices: Choices  # number of features to choose, and included ones, which are never removed
     costs: AlignedCosts | None = None  # of the features that are not excluded
     budget: float = np.inf  # largest total cost of the selected features
     weighs_costs: bool = False  # whether additions are compared by their gain per cost
-    kappa: int | None = None  # number of random features to try in a step, instead of all
+    kappa: int | None = None  # number of random groups to try in a step, instead of all
     random: np.random.RandomState | None = None  # draws them
 
-    def free(self, features: Sequence[int]) -> np.ndarray:
-        """Features that may be added to a model; constant ones only if there are no others."""
+    def free(self, chosen: Sequence[int]) -> np.ndarray:
+        """Groups that may be added to a model; constant ones only if there are no others."""
         for eligible in (self.varies, ~self.varies):
             free = eligible.copy()
-            free[list(features)] = False
+            free[list(chosen)] = False
             if free.any():
-                return self._affordable(features, np.flatnonzero(free))
+                return self._affordable(chosen, np.flatnonzero(free))
         return np.empty(0, dtype=np.intp)
 
     def draw(self, free: np.ndarray) -> np.ndarray:
-        """Features to try in a step: all that are free, or random ones."""
+        """Groups to try in a step: all that are free, or random ones."""
         if self.kappa is None or self.random is None:
             return free
         return np.sort(self.random.choice(free, min(self.kappa, len(free)), replace=False))
@@ -83,7 +86,7 @@ class Bounds(NamedTuple):
         return candidates[total <= self.budget * (1 + ROUNDING)]
 
     def prices(self, chosen: Sequence[int], candidates: np.ndarray) -> np.ndarray:
-        """Cost that each candidate would add to the chosen features."""
+        """Cost that each candidate would add to the chosen groups."""
         assert self.costs is not None
         if self.choices.groups is None:
             return self.costs.marginal(chosen)[candidates]
@@ -96,17 +99,18 @@ class Bounds(NamedTuple):
         """Errors after additions, adjusted for their costs if costs are weighed."""
         if not self.weighs_costs:
             return errors
-        return errors_for_cost(errors, model.error, self.prices(model.features, candidates))
+        return errors_for_cost(errors, model.error, self.prices(model.chosen, candidates))
 
-    def removable(self, features: Sequence[int]) -> list[int]:
-        """Features that may be removed from a model; only constant ones if there are any."""
-        eligible = [feature for feature in features if feature not in self.choices.start]
-        return [feature for feature in eligible if not self.varies[feature]] or eligible
+    def removable(self, chosen: Sequence[int]) -> list[int]:
+        """Groups that may be removed from a model; only constant ones if there are any."""
+        eligible = [group for group in chosen if group not in self.choices.start]
+        return [group for group in eligible if not self.varies[group]] or eligible
 
     def fit(self, model: ForwardModel) -> Fit:
         """Record of the current model."""
         deviation = standard_error(model.error, model.square, self.n_queries)
-        return Fit(tuple(model.features), model.coefficients, model.error, deviation)
+        features = tuple(self.choices.features_of(model.chosen))
+        return Fit(features, model.coefficients, model.error, deviation)
 
 
 def forward(model: ForwardModel, bounds: Bounds, patience: int | None = None) -> list[Fit]:
@@ -120,9 +124,9 @@ def forward(model: ForwardModel, bounds: Bounds, patience: int | None = None) ->
     stopping = EarlyStopping(patience, rounding=0.0)
     for fit in path:
         stopping.add(-fit.error)
-    while not bounds.choices.is_full(model.features) and len(bounds.free(model.features)):
+    while not bounds.choices.is_full(model.chosen) and len(bounds.free(model.chosen)):
         added = _best_addition(model, bounds)
-        if added not in bounds.choices.take([*model.features, added]):
+        if added not in bounds.choices.take([*model.chosen, added]):
             break
         model.change(added)
         path.append(bounds.fit(model))
@@ -131,19 +135,35 @@ def forward(model: ForwardModel, bounds: Bounds, patience: int | None = None) ->
     return path
 
 
-def forward_paying(
-    make: Callable[[], ForwardModel], ways: Sequence[Bounds], *, by_last: bool
+def forward_with_costs(
+    make: Callable[[], ForwardModel],
+    bounds: Bounds,
+    costs: AlignedCosts,
+    budget: float | None,
+    *,
+    by_last: bool,
 ) -> list[Fit]:
-    """Search forward in several ways to spend, and keep the path with the smallest error.
+    """Search forward by the gain per cost, and with a budget also by the gain alone.
 
-    ``make`` makes a model without features; models made before are no longer used. The error of a
-    path is that of its last model if ``by_last``, else that of its best one.
+    The path with the smallest error is kept: the error of its last model if ``by_last``, else that
+    of its best one. If all steps cost the same, both searches are the same one. ``make`` makes a
+    model without features; models made before are no longer used. Raises a DataError if the
+    included features cost more than the budget, or if it suffices for no feature.
     """
-    paths = [forward(make(), bounds) for bounds in ways]
-    if not all(paths):
-        least = ways[0].prices([], np.arange(ways[0].choices.n_groups)).min()
+    by_gain = bounds._replace(costs=costs, budget=np.inf if budget is None else budget)
+    cost = costs.total(bounds.choices.include)
+    if cost > by_gain.budget * (1 + ROUNDING):
         raise DataError(
-            f"no feature that varies can be selected within the budget of {ways[0].budget:g}; "
+            f"the included features cost {cost:g}, which exceeds the budget of {by_gain.budget:g}"
+        )
+    ways = [by_gain._replace(weighs_costs=True), by_gain][: 1 if budget is None else 2]
+    if not (costs.vary or bounds.choices.has_several):
+        ways = [by_gain]
+    paths = [forward(make(), way) for way in ways]
+    if not all(paths):
+        least = by_gain.prices([], np.arange(bounds.choices.n_groups)).min()
+        raise DataError(
+            f"no feature that varies can be selected within the budget of {by_gain.budget:g}; "
             f"the cheapest feature costs {least:g}"
         )
     errors = [path[-1].error if by_last else min(fit.error for fit in path) for path in paths]
@@ -158,7 +178,7 @@ def backward(model: SearchModel, bounds: Bounds, *, to_the_end: bool = False) ->
     """
     path = [bounds.fit(model)]
     least = max(1, len(bounds.choices.start))
-    while len(model.features) > least and (to_the_end or not bounds.choices.fits(model.features)):
+    while len(model.chosen) > least and (to_the_end or not bounds.choices.fits(model.chosen)):
         model.change(_best_removal(model, bounds)[0])
         path.append(bounds.fit(model))
     return path[::-1]
@@ -171,28 +191,28 @@ def floating(model: SearchModel, bounds: Bounds) -> list[Fit]:
     ``_BEYOND`` more than the wanted number, and returns the best model of each size up to the
     wanted number; these need not be nested (Pudil, Novovicova and Kittler 1994).
     """
-    best = {len(fit.features): fit for fit in _begin(model, bounds)}
+    best = dict(enumerate(_begin(model, bounds), start=1))
 
     def keep_if_best() -> bool:
-        size = len(model.features)
+        size = len(model.chosen)
         if size and (size not in best or model.error < best[size].error):
             best[size] = bounds.fit(model)
             return True
         return False
 
     choices = bounds.choices
-    while not choices.is_full(model.features[:-_BEYOND]) and len(bounds.free(model.features)):
+    while not choices.is_full(model.chosen[:-_BEYOND]) and len(bounds.free(model.chosen)):
         model.change(_best_addition(model, bounds))
         keep_if_best()
-        while len(model.features) > max(2, len(bounds.choices.start)):
+        while len(model.chosen) > max(2, len(bounds.choices.start)):
             removed, error = _best_removal(model, bounds)
-            if not error < best[len(model.features) - 1].error * (1 - ROUNDING):
+            if not error < best[len(model.chosen) - 1].error * (1 - ROUNDING):
                 break
             model.change(removed)
             if not keep_if_best():  # better only by rounding
                 break
     path = [best[size] for size in sorted(best)]
-    return [fit for fit in path if choices.fits(fit.features)] or path[:1]
+    return [fit for fit in path if choices.fits(choices.groups_of(fit.features))] or path[:1]
 
 
 def foba(model: SearchModel, bounds: Bounds, epsilon: float, nu: float) -> list[Fit]:
@@ -202,46 +222,46 @@ def foba(model: SearchModel, bounds: Bounds, epsilon: float, nu: float) -> list[
     an addition, features are removed as long as that raises the error by at most ``nu`` times the
     gain of the addition that led to this size (T. Zhang, NIPS 2008).
     """
-    best = {len(fit.features): fit for fit in _begin(model, bounds)}
+    best = dict(enumerate(_begin(model, bounds), start=1))
     gains: dict[int, float] = {}
     choices = bounds.choices
-    while not choices.is_full(model.features) and len(bounds.free(model.features)):
+    while not choices.is_full(model.chosen) and len(bounds.free(model.chosen)):
         before, added = model.error, _best_addition(model, bounds)
-        if model.features and before - model.addition_errors(np.array([added]))[0] <= epsilon:
+        if model.chosen and before - model.addition_errors(np.array([added]))[0] <= epsilon:
             break
         model.change(added)
-        size = len(model.features)
+        size = len(model.chosen)
         gains[size] = before - model.error
         if size not in best or model.error < best[size].error:
             best[size] = bounds.fit(model)
-        while len(model.features) > max(1, len(bounds.choices.start)):
-            size = len(model.features)
+        while len(model.chosen) > max(1, len(bounds.choices.start)):
+            size = len(model.chosen)
             removed, error = _best_removal(model, bounds)
             if removed == added or error - model.error > nu * gains.get(size, 0.0):
                 break
             model.change(removed)
             if model.error < best[size - 1].error:
                 best[size - 1] = bounds.fit(model)
-    return [best[size] for size in sorted(best) if size <= len(model.features)]
+    return [best[size] for size in sorted(best) if size <= len(model.chosen)]
 
 
 def _begin(model: ForwardModel, bounds: Bounds) -> list[Fit]:
     path = []
-    for feature in bounds.choices.start:
-        model.change(feature)
+    for group in bounds.choices.start:
+        model.change(group)
         path.append(bounds.fit(model))
     return path
 
 
 def _best_addition(model: ForwardModel, bounds: Bounds) -> int:
-    candidates = bounds.draw(bounds.free(model.features))
+    candidates = bounds.draw(bounds.free(model.chosen))
     errors = bounds.weigh(model.addition_errors(candidates), model, candidates)
     return int(candidates[first_smallest(errors)])
 
 
 def _best_removal(model: SearchModel, bounds: Bounds) -> tuple[int, float]:
-    """Feature whose removal gives the smallest error, and that error."""
-    eligible = bounds.removable(model.features)
+    """Group whose removal gives the smallest error, and that error."""
+    eligible = bounds.removable(model.chosen)
     errors = model.removal_errors(eligible)
     position = first_smallest(errors)
     return eligible[position], float(errors[position])
@@ -250,24 +270,6 @@ def _best_removal(model: SearchModel, bounds: Bounds) -> tuple[int, float]:
 def first_smallest(errors: np.ndarray) -> int:
     """Position of the first error that equals the smallest one up to rounding."""
     return first_of_best(-errors, scale=abs(errors.min()))
-
-
-def ways_to_spend(bounds: Bounds, costs: AlignedCosts, budget: float | None) -> list[Bounds]:
-    """Ways to compare steps: by gain per cost, and, if there is a budget, also by gain alone.
-
-    Only one way if all steps cost the same. Raises a DataError if the included features cost more
-    than the budget.
-    """
-    plain = bounds._replace(costs=costs, budget=np.inf if budget is None else budget)
-    cost = costs.total(bounds.choices.include)
-    if cost > plain.budget * (1 + ROUNDING):
-        raise DataError(
-            f"the included features cost {cost:g}, which exceeds the budget of {plain.budget:g}"
-        )
-    if not (costs.vary or bounds.choices.has_several):
-        return [plain]
-    weighing = plain._replace(weighs_costs=True)
-    return [weighing] if budget is None else [weighing, plain]
 
 
 def errors_for_cost(errors: np.ndarray, error: float, prices: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from ranksieve.base.choices import feature_indices
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.fitted import SCALE_FIRST
 from ranksieve.data.inputs import default_names
-from ranksieve.engine import Source, in_memory
+from ranksieve.engine import Source, engine_of, in_memory
 from ranksieve.engine.memo import shared
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, Features, Positive, Seed
 from ranksieve.progress import track
@@ -26,14 +26,15 @@ from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
 from ranksieve.registry.foreign import row_weights
 from ranksieve.selectors._search.held_out import counted_queries
-from ranksieve.selectors._search.leave_query_out import LeaveQueryOutSelector, group_products
-from ranksieve.selectors._search.paths import Fit, expand_groups, path_steps
+from ranksieve.selectors._search.leave_query_out import LeaveQueryOutSelector
+from ranksieve.selectors._search.paths import Fit, check_two_queries, path_steps
 from ranksieve.selectors._search.searches import Bounds, forward
 from ranksieve.selectors._search.subset_values import in_parallel
 from ranksieve.solvers.rankrls.binned import BinnedRows, Bins, bins_of, make_bins
-from ranksieve.solvers.rankrls.groups import GroupModel
+from ranksieve.solvers.rankrls.groups import GroupModel, GroupProducts, GroupResiduals
 from ranksieve.splits import query_parts
 from ranksieve.sums.chunks import FeatureColumns
+from ranksieve.threads import limit_blas_threads
 
 _SEEDS = ("random_state", "estimator__random_state", "estimator__random_seed")
 
@@ -210,12 +211,18 @@ class GreedyBins(LeaveQueryOutSelector):
         self.target_ = self._target(source, choices)
         groups = [bins.columns_of(choices.features_of([g])) for g in range(choices.n_groups)]
         rows = BinnedRows, bins, self.target_
-        with group_products(source, groups, *rows) as (products, weight):
+        with (
+            limit_blas_threads(1),  # matrices between rounds are small
+            engine_of(source).start(GroupResiduals, *rows) as workers,
+        ):
+            n_queries, weight = workers.sum(GroupResiduals.n_queries)
+            check_two_queries(n_queries)
+            products = GroupProducts(workers, groups)
             model = GroupModel(products, self.lam)
-            self.scores_ = _error_reduction(model, choices)
-            path = forward(model, Bounds(weight, products.varies, choices))
-        position = self._position_on(path, choices)
-        self.fits_ = expand_groups(path, choices)
+            errors = model.addition_errors(np.arange(choices.n_groups))
+            self.scores_ = choices.spread(1.0 - errors / model.error)
+            self.fits_ = forward(model, Bounds(weight, products.varies, choices))
+        position = self._position_on(self.fits_, choices)
         self.path_ = path_steps(self.fits_, position)
         chosen = self.fits_[position]
         self.steps_ = _step_functions(bins, chosen)
@@ -242,12 +249,6 @@ class GreedyBins(LeaveQueryOutSelector):
         columns = FeatureColumns(X)
         parts = [step.values(columns[step.feature]) for step in self.steps_]
         return np.sum(parts, axis=0)
-
-
-def _error_reduction(model: GroupModel, choices: Choices) -> np.ndarray:
-    """Fraction of the empty model's error that each feature or its group removes alone."""
-    errors = model.addition_errors(np.arange(choices.n_groups))
-    return choices.spread(1.0 - errors / model.error)
 
 
 def _step_functions(bins: Bins, fit: Fit) -> list[StepFunction]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices
 from ranksieve.engine import Source, engine_of, fits_in_memory
@@ -29,33 +27,19 @@ from ranksieve.parameters import (
 from ranksieve.rankers.rankrls import LAMS
 from ranksieve.registry import Method
 from ranksieve.selectors._search import searches
-from ranksieve.selectors._search.leave_query_out import LeaveQueryOutSelector, group_products
-from ranksieve.selectors._search.paths import (
-    AnyFit,
-    Fit,
-    MeasuredFit,
-    check_two_queries,
-    expand_groups,
-    path_steps,
-)
+from ranksieve.selectors._search.leave_query_out import LinearPathSelector
+from ranksieve.selectors._search.paths import AnyFit, Fit, MeasuredFit, check_two_queries
 from ranksieve.selectors._search.searches import Bounds
-from ranksieve.solvers.rankrls.backfitting import BackfittedModel, Backfitting
-from ranksieve.solvers.rankrls.groups import GroupModel
-from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel
-from ranksieve.solvers.rankrls.residuals import (
-    LeaveQueryOut,
-    MeasuredLeaveQueryOut,
-    ReplayedLeaveQueryOut,
-    Residuals,
-)
-from ranksieve.sums.held_out import linear_scores
+from ranksieve.solvers.rankrls.features import FeatureModel, KeptResiduals, MeasuredResiduals
+from ranksieve.solvers.rankrls.groups import GroupModel, GroupProducts, GroupResiduals
+from ranksieve.sums.gram import GramSums
 from ranksieve.threads import limit_blas_threads
 
 _BLOCK = 2**22  # bytes; calling a worker costs as much as a pass over a tenth of this
 
 
 @dataclass(eq=False, repr=False)
-class GreedyRankRLS(LeaveQueryOutSelector):
+class GreedyRankRLS(LinearPathSelector):
     r"""Greedy RankRLS: repeatedly add the feature whose model best ranks left-out queries.
 
     The model is least squares on pairs of documents of a query,
@@ -81,9 +65,6 @@ class GreedyRankRLS(LeaveQueryOutSelector):
         Only add features; or also remove features if that gives the best model of its size; or
         remove features whose removal has come to cost little (FoBa, which may stop before the
         number of features is reached). The latter two need the squared criterion.
-    fitting : {"pre", "back"}
-        Fit all weights for each candidate; or only that of the candidate, to the residuals of the
-        model, and all weights once it is chosen. The latter never makes sparse data dense.
     kappa : int, optional
         Try this number of random features in each step instead of all. With 59, one of the best 5 %
         is among them with a probability of 95 %.
@@ -106,8 +87,8 @@ class GreedyRankRLS(LeaveQueryOutSelector):
         the largest decrease of the error per added cost. By default every feature costs 1.
     budget : float, optional
         Largest cost of the selected features. The search is run by the decrease per cost and by the
-        decrease alone, and the smaller error wins. Costs and a budget need the forward search,
-        ``fitting="pre"`` and no ``kappa``.
+        decrease alone, and the smaller error wins. Costs and a budget need the forward search and
+        no ``kappa``.
     random_state : int, RandomState or None
         Random seed of the candidates.
     include, exclude, groups, count, verbose
@@ -131,11 +112,10 @@ class GreedyRankRLS(LeaveQueryOutSelector):
     Notes
     -----
     Takes O(k m n) time for m documents, n features and k steps, and O(m n^2) once for products of
-    features; O(k^2 m n) with low memory. Memory bandwidth limits its speed. With back-fitting
-    (Vincent and Bengio 2002), it takes O(k^2 z + k^4 q) time for z nonzero values and q queries.
-    With groups of several features, a step takes O(m n (s + p)) time for s features in the model
-    and p in a group; memory, storage and rotation have no effect. Features constant within every
-    query come last. Leave-query-out needs two queries of two documents. A query of weight w counts
+    features. Memory bandwidth limits its speed. With low memory, ``kappa`` or groups of several
+    features, a step takes O(m c (s + p)) time for c features that are tried, s in the model and p
+    in a group; storage and rotation have no effect. Features constant within every query come
+    last. Leave-query-out needs two queries of two documents. A query of weight w counts
     w times in the model and in the error, and is left out as a whole; if its copies were left out
     one by one, the others would reveal its labels.
 
@@ -149,8 +129,6 @@ class GreedyRankRLS(LeaveQueryOutSelector):
     References
     ----------
     {rankrls_reference}
-
-    P. Vincent, Y. Bengio. Kernel matching pursuit. Machine Learning 48, 2002. (Back-fitting.)
 
     J. Leskovec, A. Krause, C. Guestrin, C. Faloutsos, J. VanBriesen, N. Glance. Cost-effective
     outbreak detection in networks. KDD 2007. (Costs.)
@@ -169,7 +147,7 @@ class GreedyRankRLS(LeaveQueryOutSelector):
 
     with_groups = (
         "Each step adds the group whose features together give the smallest error. Needs "
-        "criterion='squared' and fitting='pre'."
+        "criterion='squared'."
     )
 
     methods = (
@@ -186,7 +164,6 @@ class GreedyRankRLS(LeaveQueryOutSelector):
     lam: Positive = 1.0
     criterion: str | Measure = "squared"
     search: Literal["forward", "floating", "foba"] = "forward"
-    fitting: Literal["pre", "back"] = "pre"
     kappa: Count | None = None
     memory: Literal["auto", "full", "low"] = "auto"
     storage: Literal["float64", "float32"] = "float64"
@@ -209,45 +186,18 @@ class GreedyRankRLS(LeaveQueryOutSelector):
     @property
     def cost_(self) -> float:
         """Cost of the selected features."""
-        paid = getattr(self, "_paid", None)
-        if paid is None:
+        costs = getattr(self, "_costs", None)
+        if costs is None:
             raise AttributeError("cost_ exists only after fit with costs or a budget")
-        return float(paid.total(self.selected_))
+        return float(costs.total(self.selected_))
 
     @property
-    def _pays(self) -> bool:
+    def _has_costs(self) -> bool:
         return self.costs is not None or self.budget is not None
 
     @property
     def _greater_is_better(self) -> bool:
         return self.criterion != "squared" and parse_measure(self.criterion).greater_is_better
-
-    def at(self, k: int) -> GreedyRankRLS:
-        """Return the selector for ``k`` features, from the path, without fitting again.
-
-        With ``groups``, it is the selector for ``k`` groups.
-        """
-        check_is_fitted(self)
-        if not 1 <= k <= len(self.fits_):
-            what = "features" if self.groups is None else "groups"
-            raise ValueError(f"k={k}, but the path has models of 1 to {len(self.fits_)} {what}")
-        return self._copy_of_size(k)
-
-    def _copy_of_size(self, k: int) -> Any:
-        """Fitted copy that selects ``k`` features or groups."""
-        smaller = type(self)(**self.get_params(deep=False))
-        smaller.__dict__.update(self.__dict__)
-        smaller.selected_ = np.array(smaller._use_size(k), dtype=np.intp)
-        smaller.n_features_to_select = k if self.count == "groups" else len(smaller.selected_)
-        smaller.support_ = np.isin(np.arange(self.n_features_in_), smaller.selected_)
-        return smaller
-
-    def _use_size(self, k: int) -> list[int]:
-        """Use the model of a size, once fitted: set its attributes, and return its features."""
-        return self._use_model(k - 1, self.n_features_in_)
-
-    def _scores(self, X: Any) -> np.ndarray:
-        return linear_scores(X, self.coef_)
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         (self.fits_,) = self._paths(source, choices, [self.lam])
@@ -256,61 +206,54 @@ class GreedyRankRLS(LeaveQueryOutSelector):
     def _paths(
         self, source: Source, choices: Choices, lams: Sequence[float]
     ) -> Sequence[Sequence[AnyFit]]:
-        """Models of 1 to k features for each regularization; they share computations."""
+        """Models of 1 to k features for each regularization; they share products of features."""
         self._check(choices)
-        self._paid = self._costs_of_features() if self._pays else None
-        if self.fitting == "back":
-            return [self._backfit(source, choices, lam) for lam in lams]
-        with self._start_models(source, choices) as (make, weight, varies):
-            bounds = Bounds(weight, varies, choices)
-            paths = [self._run_search(partial(make, lam=lam), bounds) for lam in lams]
-        if self.criterion != "squared":
-            return [self._measured(path, weight) for path in paths]
-        return [expand_groups(path, choices) for path in paths]
-
-    def _measured(self, path: Sequence[Fit], weight: float) -> list[MeasuredFit]:
-        """Models with the mean of the measure instead of a sum that the search lowers."""
-        sign = -1.0 if self._greater_is_better else 1.0
-        return [
-            MeasuredFit(fit.features, fit.coef, sign * fit.error / weight, fit.deviation / weight)
-            for fit in path
-        ]
-
-    def _backfit(self, source: Source, choices: Choices, lam: float) -> list[Fit]:
-        with engine_of(source).start(Backfitting) as workers:
-            model = BackfittedModel(workers, lam, keeps_all=self.kappa is None)
-            check_two_queries(model.n_queries)
-            bounds = Bounds(model.weight, model.n_varying > 0, choices)
-            return self._run_search(lambda: model, bounds)
-
-    @contextmanager
-    def _start_models(
-        self, source: Source, choices: Choices
-    ) -> Iterator[tuple[Callable[..., Any], float, np.ndarray]]:
-        """Yield what makes a model of no features, the weight of queries, and what varies."""
-        if choices.has_several:
-            groups = [choices.features_of([group]) for group in range(choices.n_groups)]
-            with group_products(source, groups) as (of_groups, weight):
-                yield partial(GroupModel, of_groups), weight, of_groups.varies
-            return
+        self._costs = self._costs_of_features() if self._has_costs else None
+        statistic, *parameters = self._statistic(source, choices)
         with (
             limit_blas_threads(1),  # matrices between rounds are small
-            engine_of(source, _BLOCK).start(*self._statistic(source, choices.k)) as workers,
+            engine_of(source, _BLOCK).start(statistic, *parameters) as workers,
         ):
-            n_queries, weight = workers.sum(Residuals.n_queries)
+            n_queries, weight = workers.sum(statistic.n_queries)
             check_two_queries(n_queries)
-            if self.kappa is not None:
-                yield (
-                    partial(SampledModel, workers),
-                    weight,
-                    workers.sum(ReplayedLeaveQueryOut.spread) > 0,
+            make: Callable[..., Any]
+            if statistic is GroupResiduals:
+                groups = [choices.features_of([group]) for group in range(choices.n_groups)]
+                products = GroupProducts(workers, groups)
+                make, varies = partial(GroupModel, products), products.varies
+            else:
+                gram = GramSums(*workers.sum(statistic.gram))
+                make, varies = partial(FeatureModel, workers, gram), gram.varies
+            bounds = Bounds(weight, varies, choices)
+            paths = [self._run_search(partial(make, lam=lam), bounds) for lam in lams]
+        if self.criterion == "squared":
+            return paths
+        # Means of the measure instead of the sums that the search lowers.
+        sign = -1.0 if self._greater_is_better else 1.0
+        return [
+            [
+                MeasuredFit(
+                    fit.features, fit.coef, sign * fit.error / weight, fit.deviation / weight
                 )
-                return
-            products = Products(*workers.sum(LeaveQueryOut.gram))
-            kind = ReplayedModel if self._is_low else Model
-            yield partial(kind, workers, products), weight, np.diag(products.xx) > 0
+                for fit in path
+            ]
+            for path in paths
+        ]
+
+    def _statistic(self, source: Source, choices: Choices) -> tuple[Any, ...]:
+        """Statistic to start on the data, and its parameters."""
+        if self.criterion != "squared":
+            convention = get_convention(self.convention, self.ties)
+            return MeasuredResiduals, self.storage, parse_measure(self.criterion), convention
+        is_low = self.memory == "low" or self.kappa is not None or choices.has_several
+        if self.memory == "auto" and not is_low:
+            width = np.dtype(self.storage).itemsize
+            rows = 2 * width * source.n_features + 8 * choices.k  # bytes per row, a bit too many
+            is_low = not fits_in_memory(source, source.n_rows * rows)
+        return (GroupResiduals,) if is_low else (KeptResiduals, self.storage, self.rotate)
 
     def _run_search(self, make: Callable[[], Any], bounds: Bounds) -> list[Fit]:
+        """Path of one search; ``make`` makes a model without features."""
         if self.kappa is not None:
             random = check_random_state(self.random_state)
             bounds = bounds._replace(kappa=self.kappa, random=random)
@@ -318,45 +261,21 @@ class GreedyRankRLS(LeaveQueryOutSelector):
             return searches.floating(make(), bounds)
         if self.search == "foba":
             return searches.foba(make(), bounds, self.epsilon, self.nu)
-        if self._paid is None:
+        if self._costs is None:
             return searches.forward(make(), bounds)
-        paid = self._paid.take(bounds.choices.columns)
-        ways = searches.ways_to_spend(bounds, paid, self.budget)
-        by_rule = isinstance(self.n_features_to_select, str)
-        return searches.forward_paying(make, ways, by_last=not by_rule)
-
-    def _use_model(self, position: int, n_features: int) -> list[int]:
-        """Use a model of the path: set its attributes, and return its features."""
-        fit = self.fits_[position]
-        self.coef_ = np.zeros(n_features)
-        self.coef_[list(fit.features)] = fit.coef
-        self.path_ = path_steps(self.fits_, position)
-        return list(fit.features)
+        costs = self._costs.take(bounds.choices.columns)
+        by_last = not isinstance(self.n_features_to_select, str)
+        return searches.forward_with_costs(make, bounds, costs, self.budget, by_last=by_last)
 
     def _check(self, choices: Choices) -> None:
-        if choices.has_several and (self.criterion != "squared" or self.fitting == "back"):
-            raise ValueError("groups need criterion='squared' and fitting='pre'")
-        special = self.search != "forward" or self.fitting == "back" or self.kappa is not None
-        if special and (self._pays or self.criterion != "squared"):
-            what = "costs and a budget need" if self._pays else "a measure as criterion needs"
-            raise ValueError(f"{what} search='forward', fitting='pre' and no kappa")
-        if self.search != "forward" and (self.fitting == "back" or self.kappa is not None):
-            raise ValueError("fitting='back' and kappa need search='forward'")
+        """Raise a ValueError if parameters exclude each other."""
+        if choices.has_several and self.criterion != "squared":
+            raise ValueError("groups need criterion='squared'")
+        special = self.search != "forward" or self.kappa is not None
+        if special and (self._has_costs or self.criterion != "squared"):
+            what = "costs and a budget need" if self._has_costs else "a measure as criterion needs"
+            raise ValueError(f"{what} search='forward' and no kappa")
+        if self.search != "forward" and self.kappa is not None:
+            raise ValueError("kappa needs search='forward'")
         if self.memory == "low" and self.criterion != "squared":
             raise ValueError("a measure as criterion needs memory='full'")
-
-    def _statistic(self, source: Source, k: int) -> tuple[Any, ...]:
-        """Statistic to start on the data, and its parameters."""
-        if self.criterion != "squared":
-            self._is_low = False
-            measure = parse_measure(self.criterion)
-            convention = get_convention(self.convention, self.ties)
-            return MeasuredLeaveQueryOut, self.storage, measure, convention
-        self._is_low = self.memory == "low" or self.kappa is not None
-        if self.memory == "auto" and self.kappa is None:
-            width = np.dtype(self.storage).itemsize
-            rows = 2 * width * source.n_features + 8 * k  # bytes per row, slightly overestimated
-            self._is_low = not fits_in_memory(source, source.n_rows * rows)
-        if self._is_low:
-            return (ReplayedLeaveQueryOut,)
-        return LeaveQueryOut, self.storage, self.rotate

@@ -72,7 +72,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         Criterion of the paths; also V if there is no held-out data.
     convention, ties
         Those of all measures; see :func:`ranksieve.metrics.evaluate`.
-    search, fitting, kappa, memory, storage, rotate, epsilon, nu, costs, budget, random_state
+    search, kappa, memory, storage, rotate, epsilon, nu, costs, budget, random_state
         As in :class:`GreedyRankRLS`.
     include, exclude, groups, count, verbose
         As in :class:`RankSelector`.

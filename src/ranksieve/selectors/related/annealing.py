@@ -26,7 +26,8 @@ from ranksieve.selectors.related.subsets import (
     free_features,
     training_products,
 )
-from ranksieve.solvers.rankrls.model import Products, ridge
+from ranksieve.solvers.rankrls.ridge import fit_subset
+from ranksieve.sums.gram import GramSums
 from ranksieve.sums.held_out import MeasuredModels, check_any_value
 
 _MOST_AT_ONCE = 16  # most neighbors measured in one round
@@ -42,7 +43,7 @@ class Energies:
     """
 
     def __init__(
-        self, products: Products, lam: float, workers: Workers[MeasuredModels], sign: int
+        self, products: GramSums, lam: float, workers: Workers[MeasuredModels], sign: int
     ) -> None:
         self.products, self.lam, self.workers, self.sign = products, lam, workers, sign
         self.known: dict[Subset, float] = {}  # each subset is trained once
@@ -55,7 +56,7 @@ class Energies:
             coefs = np.zeros((len(features), len(new)))
             for number, subset in enumerate(new):
                 positions = np.searchsorted(features, subset)
-                coefs[positions, number] = ridge(self.products, subset, self.lam)
+                coefs[positions, number] = fit_subset(self.products, subset, self.lam)
             n_queries, values, _ = self.workers.sum(MeasuredModels.sums, features, coefs)
             check_any_value(n_queries)
             energies = -self.sign * values / n_queries
@@ -169,7 +170,7 @@ class SimulatedAnnealing(SubsetSelector):
         rng = check_random_state(self.random_state)
         train, validation = hold_out(source, held_out["eval_set"], self.validation_fraction, rng)
         products = training_products(train)
-        free = free_features(choices, np.diag(products.xx) > 0)
+        free = free_features(choices, products.varies)
         sign = 1 if parse_measure(self.measure).greater_is_better else -1
         with self._measuring_workers(MeasuredModels, validation) as workers:
             energies = Energies(products, self.lam, workers, sign)
@@ -177,7 +178,7 @@ class SimulatedAnnealing(SubsetSelector):
             self.n_trained_ = len(energies.known)
             self.value_ = -energies.sign * energies.known[best]
         self.coef_ = np.zeros(source.n_features)
-        self.coef_[list(best)] = ridge(products, best, self.lam)
+        self.coef_[list(best)] = fit_subset(products, best, self.lam)
         self.scores_ = np.abs(self.coef_) * np.sqrt(np.diag(products.xx))
         chosen = np.setdiff1d(best, choices.include).astype(np.intp)
         order = np.argsort(-self.scores_[chosen], kind="stable")

@@ -25,7 +25,8 @@ from ranksieve.metrics import parse_measure
 from ranksieve.parameters import AtLeastTwo, Count, Positive
 from ranksieve.progress import track
 from ranksieve.selectors.related.subsets import SubsetSelector
-from ranksieve.solvers.rankrls.model import Products, ridge
+from ranksieve.solvers.rankrls.ridge import fit_subset
+from ranksieve.sums.gram import GramSums
 from ranksieve.sums.held_out import MeasuredModels, check_any_value, orient
 
 DIGITS = 10  # decimals of objectives; later ones depend on the order of summation
@@ -81,7 +82,7 @@ class ParetoSelector(SubsetSelector):
 
     def _front(
         self,
-        products: Products,
+        products: GramSums,
         objectives: Callable[[np.ndarray, np.ndarray], np.ndarray],
         rng: np.random.RandomState,
         choices: Choices,
@@ -92,7 +93,7 @@ class ParetoSelector(SubsetSelector):
         features are constant within every query are in no mask, unless all features are constant;
         included groups are in every mask.
         """
-        varies = np.diag(products.xx) > 0
+        varies = products.varies
         eligible = choices.any_of(varies | (not varies.any()))
         eligible[choices.start] = False
         free = np.flatnonzero(eligible).tolist()
@@ -114,12 +115,12 @@ class ParetoSelector(SubsetSelector):
         front = evolve(judge, len(free), self.population_size, self.n_generations, rng)
         return Members(widen(front.masks), front.objectives)
 
-    def _weights(self, products: Products, masks: np.ndarray) -> np.ndarray:
+    def _weights(self, products: GramSums, masks: np.ndarray) -> np.ndarray:
         """Weights (features, masks) of RankRLS on the features of each mask."""
         coefs = np.zeros(masks.shape[::-1])
         for number, mask in enumerate(masks):
             chosen = np.flatnonzero(mask)
-            coefs[chosen, number] = ridge(products, chosen.tolist(), self.lam)
+            coefs[chosen, number] = fit_subset(products, chosen.tolist(), self.lam)
         return coefs
 
     def _means(
@@ -141,7 +142,7 @@ class ParetoSelector(SubsetSelector):
         rows = zip(features, values.tolist(), *(c.tolist() for c in others), strict=True)
         return [kind(*row) for row in rows]
 
-    def _order(self, masks: np.ndarray, products: Products) -> np.ndarray:
+    def _order(self, masks: np.ndarray, products: GramSums) -> np.ndarray:
         """Sort features by the fraction of the front that contains them, stored as ``scores_``.
 
         Ties are sorted by weight times spread in the model of all features. Features that are

@@ -20,8 +20,8 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.held_out import counted_queries, hold_out
 from ranksieve.selectors.related.nsga2 import Members, ParetoSelector
 from ranksieve.selectors.related.subsets import training_products
-from ranksieve.solvers.rankrls.model import Products
 from ranksieve.sums.densities import Part
+from ranksieve.sums.gram import GramSums
 from ranksieve.sums.held_out import MeasuredModels
 
 
@@ -145,7 +145,7 @@ class MOFSRank(ParetoSelector):
 
     def _best_samples(
         self, train: Part, workers: Workers[MeasuredModels], rng: RandomState
-    ) -> list[Products]:
+    ) -> list[GramSums]:
         """Products of the samples of training queries that rank held-out queries best."""
         queries = counted_queries(train.source)
         if train.queries is not None:
@@ -161,7 +161,7 @@ class MOFSRank(ParetoSelector):
         return [drawn[position] for position in best_first[: self.n_samples]]
 
     def _search(
-        self, sample: Products, workers: Workers[MeasuredModels], rng: RandomState, choices: Choices
+        self, sample: GramSums, workers: Workers[MeasuredModels], rng: RandomState, choices: Choices
     ) -> Members:
         spread = np.sqrt(np.diag(sample.xx))
         spread[spread == 0] = 1.0
@@ -274,7 +274,7 @@ class RiskPareto(ParetoSelector):
 
     def _search(
         self,
-        products: Products,
+        products: GramSums,
         workers: Workers[MeasuredModels],
         rng: RandomState,
         choices: Choices,

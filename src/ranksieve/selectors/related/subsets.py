@@ -14,9 +14,8 @@ from ranksieve.engine import Workers, engine_of
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, FeatureCount, Seed, Share, Ties
 from ranksieve.selectors._search.held_out import HeldOutSelector
-from ranksieve.solvers.rankrls.model import Products
-from ranksieve.solvers.rankrls.ridge import RidgeRows
 from ranksieve.sums.densities import Part
+from ranksieve.sums.gram import GramSums, centered_gram
 from ranksieve.sums.held_out import Measured
 
 Statistic = TypeVar("Statistic", bound=Measured)
@@ -87,10 +86,9 @@ def free_features(choices: Choices, varies: np.ndarray) -> FreeFeatures:
     return FreeFeatures(start, candidates, k - len(constant), constant)
 
 
-def training_products(part: Part) -> Products:
+def training_products(part: Part) -> GramSums:
     """Products of all features on some queries, from which RankRLS fits any subset."""
-    with engine_of(part.source).start(RidgeRows, part.queries) as workers:
-        xx, xy = workers.sum(RidgeRows.gram)
-    if not np.isfinite(xx).all():
+    gram = centered_gram(part.source, queries=part.queries)
+    if not np.isfinite(gram.xx).all():
         raise DataError(f"some features are too large to multiply; {SCALE_FIRST}")
-    return Products(xx, xy, 0.0)  # the squared labels are not needed
+    return gram

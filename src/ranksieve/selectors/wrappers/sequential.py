@@ -137,7 +137,7 @@ class SequentialSelector(WrapperSelector):
         total = float(held_out.weights.sum())
         bounds = Bounds(total, varying_groups(data, choices), choices)
         if self.direction == "backward":
-            model.features = list(range(choices.n_groups))
+            model.chosen = list(range(choices.n_groups))
             fits = backward(model, bounds, to_the_end=self._by_value)
             fits[0] = _by_importance(fits[0], model)
         elif self.floating:
@@ -145,7 +145,7 @@ class SequentialSelector(WrapperSelector):
         else:
             fits = forward(model, bounds, self.patience if self._by_value else None)
         self.n_trained_ = held_out.n_trained
-        smallest = len(fits[0].features)
+        smallest = len(choices.groups_of(fits[0].features))
         position = -1 if self.direction == "forward" else 0
         if self._by_value:
             least = max(1, len(choices.start)) - smallest + 1
@@ -157,31 +157,31 @@ class SequentialSelector(WrapperSelector):
         self.values_ = np.array([model.values(fit.features) for fit in fits])
         values = np.average(self.values_, axis=1, weights=model.weights).tolist()
         self.values_[:, ~model.held_out.is_defined] = np.nan
-        features_of, total = model.choices.features_of, float(model.weights.sum())
+        choices, total = model.choices, float(model.weights.sum())
         self.fits_ = [
-            MeasuredFit(tuple(features_of(fit.features)), fit.coef, value, fit.deviation / total)
+            MeasuredFit(fit.features, fit.coef, value, fit.deviation / total)
             for fit, value in zip(fits, values, strict=True)
         ]
-        sizes = [len(fit.features) for fit in fits]
+        sizes = [len(choices.groups_of(fit.features)) for fit in fits]
         means = dict(zip(sizes, values, strict=True))
         # Groups of smaller subsets come first.
         within = [fit.features for fit in fits if set(fit.features) <= set(chosen.features)]
-        order = dict.fromkeys([*model.choices.start, *chain(*within)])
+        order = dict.fromkeys([*choices.start, *choices.groups_of(chain(*within))])
         steps = [
             Step(feature, means.get(size, means[min(means)]))
-            for size, position in enumerate(model.choices.take(list(order)), start=1)
-            for feature in model.choices.features_of([position])
+            for size, group in enumerate(choices.take(list(order)), start=1)
+            for feature in choices.features_of([group])
         ]
         return self._record_path(steps)
 
 
 def _by_importance(fit: Fit, model: SubsetModel) -> Fit:
     """Smallest subset of a backward search, its most important group first."""
-    if len(fit.features) == 1:
+    groups = model.choices.groups_of(fit.features)
+    if len(groups) == 1:
         return fit
-    errors = model.removal_errors(list(fit.features))
-    order = np.argsort(-errors, kind="stable")
-    return fit._replace(features=tuple(fit.features[position] for position in order))
+    order = np.argsort(-model.removal_errors(groups), kind="stable")
+    return fit._replace(features=tuple(model.choices.features_of([groups[i] for i in order])))
 
 
 class SubsetModel:
@@ -191,39 +191,41 @@ class SubsetModel:
         self.held_out = held_out
         self.choices = choices
         self.weights = held_out.weights
-        self.features: list[int] = []  # positions of its groups, in the order of addition
+        self.chosen: list[int] = []  # positions of its groups, in the order of addition
         self.coefficients = np.empty(0)
 
-    def values(self, positions: Sequence[int]) -> np.ndarray:
-        """Value of each held-out query."""
-        return self.held_out.values([tuple(self.choices.features_of(positions))])[0]
+    def values(self, features: Sequence[int]) -> np.ndarray:
+        """Value of each held-out query with some features."""
+        return self.held_out.values([tuple(features)])[0]
 
     @property
     def error(self) -> float:
         """Sum over held-out queries of 1 minus the measure, or of the measure if it is an error."""
-        return float(self._errors([self.features])[0])
+        return float(self._errors([self.chosen])[0])
 
     @property
     def square(self) -> float:
         """Sum over held-out queries of the squares of these errors."""
-        errors = 1.0 - orient(self.values(self.features), self.held_out.measure)
+        errors = 1.0 - orient(
+            self.values(self.choices.features_of(self.chosen)), self.held_out.measure
+        )
         return float(np.sum(self.weights * errors**2))
 
-    def change(self, feature: int) -> None:
+    def change(self, group: int) -> None:
         """Add a group, or remove it if it is in the subset."""
-        if feature in self.features:
-            self.features.remove(feature)
+        if group in self.chosen:
+            self.chosen.remove(group)
         else:
-            self.features.append(feature)
+            self.chosen.append(group)
 
     def addition_errors(self, candidates: np.ndarray) -> np.ndarray:
         """Error after adding each of some groups."""
-        return self._errors([[*self.features, position] for position in candidates.tolist()])
+        return self._errors([[*self.chosen, position] for position in candidates.tolist()])
 
     def removal_errors(self, candidates: Sequence[int]) -> np.ndarray:
         """Error after removing each of some groups."""
         return self._errors(
-            [[other for other in self.features if other != position] for position in candidates]
+            [[other for other in self.chosen if other != position] for position in candidates]
         )
 
     def _errors(self, subsets: list[list[int]]) -> np.ndarray:

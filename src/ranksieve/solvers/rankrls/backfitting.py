@@ -22,7 +22,7 @@ from ranksieve._kernels.backfitting import (
 )
 from ranksieve.data import Block
 from ranksieve.engine import Workers, changes_state, starts_over
-from ranksieve.solvers.rankrls.centered_rows import error_sums
+from ranksieve.sums.centered_rows import error_sums
 from ranksieve.sums.checks import finite
 from ranksieve.sums.chunks import row_weights_of, weights_of
 
@@ -231,7 +231,7 @@ class BackfittedModel:
         self.keeps_all = keeps_all  # products of all features, instead of those of candidates
         begun = workers.sum(Backfitting.begin)
         self.n_varying, self.n_queries, self.weight, self.error, self.square = begun
-        self.features: list[int] = []  # in the order in which they were added
+        self.chosen: list[int] = []  # in the order in which they were added
         self.coefficients = np.empty(0)  # their weights
         self._inner, self._xy = np.empty((0, 0)), np.empty(0)
         self.candidates = np.empty(0, dtype=np.intp)
@@ -270,15 +270,15 @@ class BackfittedModel:
             self._ask_products(np.array([feature]))
         position = int(np.searchsorted(self.candidates, feature))
         known = np.array([row[position] for row in self._products])
-        size = len(self.features) + 1
+        size = len(self.chosen) + 1
         inner = np.empty((size, size))
         inner[:-1, :-1] = self._inner
         inner[-1, :-1] = inner[:-1, -1] = known[MODEL:]
         inner[-1, -1] = known[OWN] + self.lam
         self._inner, self._xy = inner, np.append(self._xy, known[LABELS])
         self.coefficients = cho_solve(cho_factor(finite(inner)), self._xy)
-        self.features.append(feature)
-        alone = self.n_varying[self.features] == 1
+        self.chosen.append(feature)
+        alone = self.n_varying[self.chosen] == 1
         self.error, self.square = self.workers.sum(
             Backfitting.accept, feature, alone, inner, self._xy, self.coefficients
         )

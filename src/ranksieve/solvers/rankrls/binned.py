@@ -15,7 +15,7 @@ import numpy as np
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import shared
-from ranksieve.solvers.rankrls.centered_rows import CenteredRows
+from ranksieve.sums.centered_rows import CenteredRows
 from ranksieve.sums.chunks import Chunk, FeatureColumns, row_weights_of, weights_of
 from ranksieve.sums.grades import Classes, frequency_edges, totals
 from ranksieve.text import on_one_line

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import cholesky, solve_triangular
 
 from ranksieve.data import Block
-from ranksieve.engine import Source, engine_of
+from ranksieve.engine import Source
 from ranksieve.engine.memo import shared
 from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.ranking import ColumnSums
-from ranksieve.solvers.rankrls.centered_rows import CenteredRows
+from ranksieve.sums.centered_rows import CenteredRows
+from ranksieve.sums.checks import finite
+from ranksieve.sums.gram import GramSums, centered_gram
 
 _BATCH = 2**16  # numbers at a time when queries are left out: 0.5 MB, which fit into the cache
 
@@ -39,6 +42,17 @@ class Decomposition(NamedTuple):
         return Ridge(self.vectors, self.values, np.asarray(lams, dtype=float), coefs)
 
 
+def fit_subset(gram: GramSums, features: Sequence[int], lam: float) -> np.ndarray:
+    """Weights of some features by regularized least squares."""
+    chosen = list(features)
+    if not chosen:
+        return np.empty(0)
+    inner = gram.xx[np.ix_(chosen, chosen)] + lam * np.eye(len(chosen))
+    factor = cholesky(finite(inner), lower=True)
+    half = solve_triangular(factor, gram.xy[chosen], lower=True)
+    return solve_triangular(factor, half, trans="T", lower=True)
+
+
 def decompose(xx: np.ndarray, xy: np.ndarray) -> Decomposition:
     """Decompose products of features, of which xy are those with the labels."""
     values, vectors = np.linalg.eigh(xx)
@@ -48,25 +62,17 @@ def decompose(xx: np.ndarray, xy: np.ndarray) -> Decomposition:
 @shared
 def decompose_features(source: Source) -> Decomposition:
     """Decompose the products of centered features of a source."""
-    with engine_of(source).start(RidgeRows) as workers:
-        return decompose(*workers.sum(RidgeRows.gram))
+    gram = centered_gram(source)
+    return decompose(gram.xx, gram.xy)
 
 
 class RidgeRows:
-    """Statistic: products of centered rows, and residuals of queries that are left out.
-
-    ``queries`` is a mask over the queries of all blocks; by default all are used.
-    """
+    """Statistic: residuals of queries that are left out."""
 
     title = "RankRLS"
 
-    def __init__(self, block: Block, queries: np.ndarray | None = None) -> None:
-        self.block = block
-        self.rows = CenteredRows(block, queries)
-
-    def gram(self) -> tuple[np.ndarray, np.ndarray]:
-        """Products of features (features, features), and with labels."""
-        return self.rows.gram()
+    def __init__(self, block: Block) -> None:
+        self.block, self.rows = block, CenteredRows(block)
 
     def errors(self, ridge: Ridge) -> tuple[int, float, np.ndarray, np.ndarray]:
         """Number and weight of queries of two documents or more; sums of errors and of squares."""

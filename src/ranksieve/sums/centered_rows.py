@@ -1,4 +1,4 @@
-"""Rows of a block for squared loss: centered within queries, and reduced to as few as possible.
+"""Rows of a block for squared loss: centered within queries, and weighted.
 
 Rows of a query of weight w are multiplied by the root of w, so that sums of squares over them count
 w times.
@@ -15,27 +15,21 @@ from ranksieve._kernels.rows import center_queries
 from ranksieve.data import Block
 from ranksieve.sums.chunks import CHUNK, Chunk, chunks, weights_of
 
-# A query is rotated if that leaves at most this fraction of its rows: then rotation pays off within
-# about ten rounds.
-_WORTH = 0.7
-
-
-def centered_rows(block: Block, *, rotate: bool) -> CenteredRows | RotatedRows:
-    """Weighted rows of the queries with two documents or more, minus each query's mean."""
-    lengths, width = np.diff(block.query_ptr), block.X.shape[1] + 1
-    if rotate and np.any(lengths * _WORTH > width):
-        return RotatedRows(block, width)
-    return CenteredRows(block)
-
 
 class CenteredRows:
     """Rows of a block, centered and weighted on demand, in queries of two documents or more.
 
-    ``queries`` is a mask over the queries of all blocks; those not to be used have weight 0.
+    ``queries`` is a mask over the queries of all blocks; those not to be used have weight 0. If
+    there are ``factors`` (features,), the features are multiplied by them first.
     """
 
-    def __init__(self, block: Block, queries: np.ndarray | None = None) -> None:
-        self.block = block
+    def __init__(
+        self,
+        block: Block,
+        queries: np.ndarray | None = None,
+        factors: np.ndarray | None = None,
+    ) -> None:
+        self.block, self.factors = block, factors
         self.n_features = block.X.shape[1]
         lengths = np.diff(block.query_ptr)
         several = lengths > 1
@@ -56,13 +50,17 @@ class CenteredRows:
         """Number and weight of the queries with two documents or more and a weight above 0."""
         return int(np.count_nonzero(self.weights)), float(self.weights.sum())
 
-    def gram(self) -> tuple[np.ndarray, np.ndarray]:
-        """Products of features (features, features), and with labels."""
-        xx, xy = np.zeros((self.n_features, self.n_features)), np.zeros(self.n_features)
-        for piece in self.pieces():
+    def gram(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """Products of features (features, features), of features and labels, and of labels."""
+        n = self.n_features
+        xx, xy, yy = np.zeros((n, n)), np.zeros(n), 0.0
+        # For few rows, adding up n^2 numbers would take longer than the product.
+        for piece in self.pieces(most=max(CHUNK, 4 * n**2)):
+            y = self.y[piece.rows]
             xx += piece.X.T @ piece.X
-            xy += piece.X.T @ self.y[piece.rows]
-        return xx, xy
+            xy += piece.X.T @ y
+            yy += float(y @ y)
+        return xx, xy, yy
 
     def matrix(self, dtype: Any) -> np.ndarray:
         """All rows as a new array."""
@@ -75,27 +73,33 @@ class CenteredRows:
         for piece in self.pieces():
             X[piece.rows] = piece.X
 
-    def pieces(self, features: np.ndarray | None = None) -> Iterator[Chunk]:
-        """All rows of all or of some features, a few queries at a time, centered and weighted."""
+    def pieces(self, features: np.ndarray | None = None, most: int = CHUNK) -> Iterator[Chunk]:
+        """All rows of all or of some features, centered and weighted.
+
+        About ``most`` numbers at a time, of whole queries with two documents or more.
+        """
         end, n_seen = 0, 0
         # The number of values from which rows are made, not of the values that are made.
-        most = CHUNK * self.block.X.shape[1] // max(1, self.n_features)
+        most = most * self.block.X.shape[1] // max(1, self.n_features)
         for chunk in chunks(self.block, most=most):
             X = self._columns(chunk, features)
             part = np.empty(X.shape)
             center_queries(X, chunk.query_ptr, part)
             if not np.isfinite(part.sum()):
                 self.block.check_finite()
-            kept, n_kept = part[self.kept[chunk.rows]], int(np.sum(np.diff(chunk.query_ptr) > 1))
+            is_kept, n_kept = self.kept[chunk.rows], int(np.sum(np.diff(chunk.query_ptr) > 1))
+            kept = part if is_kept.all() else part[is_kept]
             rows, queries = slice(end, end + len(kept)), slice(n_seen, n_seen + n_kept)
             self._weigh(kept, rows)
             query_ptr = self.query_ptr[n_seen : n_seen + n_kept + 1] - end
-            yield Chunk(kept, query_ptr, rows, queries)
+            if len(kept):
+                yield Chunk(kept, query_ptr, rows, queries)
             end, n_seen = end + len(kept), n_seen + n_kept
 
     def _columns(self, chunk: Chunk, features: np.ndarray | None) -> np.ndarray:
         """Rows of a chunk before centering, with all or some columns."""
-        return np.ascontiguousarray(chunk.X if features is None else chunk.X[:, features])
+        X = chunk.X if self.factors is None else chunk.X * self.factors
+        return np.ascontiguousarray(X) if features is None else np.take(X, features, axis=1)
 
     def column(self, feature: int) -> np.ndarray:
         """One centered feature."""
@@ -109,34 +113,6 @@ class CenteredRows:
         kept = centered[self.kept, 0]
         self._weigh(kept, slice(None))
         return kept
-
-
-class RotatedRows(CenteredRows):
-    r"""Rows of a block whose long queries are rotated.
-
-    Squared loss of a query's rows :math:`[X_Q, y_Q] = Q R` equals that of the rows of R, as Q is
-    orthogonal; R has as many rows as there are features and labels.
-    """
-
-    def __init__(self, block: Block, width: int) -> None:
-        super().__init__(block)
-        parts: list[np.ndarray] = []
-        for piece in super().pieces():
-            joined = np.column_stack([piece.X, self.y[piece.rows]])
-            for query in np.split(joined, piece.query_ptr[1:-1]):
-                is_long = len(query) * _WORTH > width
-                parts.append(np.asarray(np.linalg.qr(query, mode="r")) if is_long else query)
-        self.query_ptr = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
-        joined = np.concatenate(parts)
-        self.X, self.y = joined[:, :-1], joined[:, -1].copy()
-
-    def fill(self, X: np.ndarray) -> None:
-        """Write all rows into an array."""
-        X[:] = self.X
-
-    def column(self, feature: int) -> np.ndarray:
-        """One feature."""
-        return self.X[:, feature].copy()
 
 
 def error_sums(errors: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
