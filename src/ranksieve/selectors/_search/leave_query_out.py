@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,19 +13,12 @@ from ranksieve.base import Choices, Predictor, RankSelector
 from ranksieve.selectors._search.paths import AnyFit, best_fit, changes_with_bars, path_steps
 from ranksieve.sums.held_out import linear_scores
 
-_REFERENCE = """
-    T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear time algorithm for
-    learning sparse ranking models. SIGIR 2010 workshop on feature generation and selection.
-"""
-
 
 class LeaveQueryOutSelector(Predictor, RankSelector):
     """A selector whose search makes a path of models, each with a leave-query-out error.
 
     Or with the value of a measure, of which larger values may be better.
     """
-
-    _shared_docs: ClassVar[dict[str, str]] = {"rankrls_reference": _REFERENCE}
 
     with_include = "The search starts with them, and never removes them."
     _is_nested = True

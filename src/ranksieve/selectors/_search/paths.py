@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ranksieve.base import Choices
 from ranksieve.choosing import first_nearly_best
 from ranksieve.data import DataError
 

@@ -34,26 +34,32 @@ class BackfittingRankRLS(LinearPathSelector):
 
     Parameters
     ----------
-    {path_number}
+    n_features_to_select : int, float, "best" or "one-se"
+        Number of features, or a fraction of them if below 1; or the number with the smallest
+        leave-query-out error; or the smallest number within one standard error of that.
     lam : float
         Regularization :math:`\lambda > 0`.
     kappa : int, optional
         Try this number of random features in each step instead of all. With 59, one of the best 5 %
         is among them with a probability of 95 %.
-    {max_features}
+    max_features : int, optional
+        Largest size on the path if the error chooses the number of features; by default all.
     random_state : int, RandomState or None
         Random seed of the candidates.
-    {common}
+    include, exclude, groups, count, verbose
+        As in :class:`RankSelector`.
 
     Attributes
     ----------
     selected_ : int array
         Features in the order of selection.
-    {coef}
+    coef_ : array of shape (features,)
+        Weights; 0 for features that are not selected.
     fits_ : list of Fit
         Models of 1, 2, ... features: ``features``, ``coef``, the leave-query-out ``error`` and its
         standard error ``deviation``. :meth:`at` gives any smaller selection.
-    {path_of_errors}
+    path_ : list of (feature, score)
+        Each selected feature, and the leave-query-out error of the model of that size.
 
     Notes
     -----
@@ -69,7 +75,8 @@ class BackfittingRankRLS(LinearPathSelector):
     ----------
     P. Vincent, Y. Bengio. Kernel matching pursuit. Machine Learning 48, 2002.
 
-    {rankrls_reference}
+    T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear time algorithm for
+    learning sparse ranking models. SIGIR 2010 workshop on feature generation and selection.
 
     Examples
     --------

@@ -115,9 +115,9 @@ class GreedyRankRLS(LinearPathSelector):
     features. Memory bandwidth limits its speed. With low memory, ``kappa`` or groups of several
     features, a step takes O(m c (s + p)) time for c features that are tried, s in the model and p
     in a group; storage and rotation have no effect. Features constant within every query come
-    last. Leave-query-out needs two queries of two documents. A query of weight w counts
-    w times in the model and in the error, and is left out as a whole; if its copies were left out
-    one by one, the others would reveal its labels.
+    last. Leave-query-out needs two queries of two documents. A query of weight w counts w times in
+    the model and in the error, and is left out as a whole; if its copies were left out one by one,
+    the others would reveal its labels.
 
     The better of the two searches within a budget has a guarantee if gains are submodular (Leskovec
     et al. 2007); these are not, so it is a heuristic. With equal costs, costs change nothing.
@@ -128,7 +128,8 @@ class GreedyRankRLS(LinearPathSelector):
 
     References
     ----------
-    {rankrls_reference}
+    T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear time algorithm for
+    learning sparse ranking models. SIGIR 2010 workshop on feature generation and selection.
 
     J. Leskovec, A. Krause, C. Guestrin, C. Faloutsos, J. VanBriesen, N. Glance. Cost-effective
     outbreak detection in networks. KDD 2007. (Costs.)

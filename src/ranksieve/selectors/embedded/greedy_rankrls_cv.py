@@ -107,7 +107,8 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
 
     References
     ----------
-    {rankrls_reference}
+    T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear time algorithm for
+    learning sparse ranking models. SIGIR 2010 workshop on feature generation and selection.
 
     Examples
     --------
