@@ -79,43 +79,28 @@ class _BlasLimits:
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._numbers = count()
-        self._open: dict[int, int] = {}  # number of the block -> limit, in the order of entry
-        self._before: list[int] = []  # threads of each library when no block was open
-        self._now: list[int] = []  # threads of each library, as set last
-
-    def enter(self, limit: int) -> int:
-        with self._lock:
-            if not self._open:
-                libraries = _libraries("blas").lib_controllers
-                self._before = self._now = [library.get_num_threads() for library in libraries]
-            number = next(self._numbers)
-            self._open[number] = limit
-            self._apply()
-            return number
-
-    def leave(self, number: int) -> None:
-        with self._lock:
-            if self._open.pop(number, None) is not None:  # else entered before a fork
-                self._apply()
+        self.lock = Lock()
+        self.numbers = count()
+        self.open: dict[int, int] = {}  # number of the block -> limit, in the order of entry
+        self.before: list[int] = []  # threads of each library when no block was open
+        self.now: list[int] = []  # threads of each library, as set last
 
     def start_afresh(self) -> None:
         """Reset in a forked child, which has none of the parent's other threads."""
-        self._lock = Lock()
-        if self._open:
-            self._open.clear()
-            self._apply()
+        self.lock = Lock()
+        if self.open:
+            self.open.clear()
+            self.apply()
 
-    def _apply(self) -> None:
+    def apply(self) -> None:
         """Set the numbers of threads, if they change: most blocks are as short as that takes."""
-        last = list(self._open.values())[-1:]
-        numbers = last * len(self._before) or self._before
-        if numbers != self._now:
+        last = list(self.open.values())[-1:]
+        numbers = last * len(self.before) or self.before
+        if numbers != self.now:
             for library, n in zip(_libraries("blas").lib_controllers, numbers, strict=True):
                 # In threadpoolctl 3.8, concurrent limits of several threads restore wrong numbers.
                 getattr(library, "_real_set_num_threads", library.set_num_threads)(n)
-            self._now = numbers
+            self.now = numbers
 
 
 _blas = _BlasLimits()
@@ -131,11 +116,19 @@ def limit_blas_threads(n: int) -> Iterator[None]:
     among concurrent blocks, the last one entered applies. When none is open, the original number is
     restored.
     """
-    number = _blas.enter(n)
+    with _blas.lock:
+        if not _blas.open:
+            libraries = _libraries("blas").lib_controllers
+            _blas.before = _blas.now = [library.get_num_threads() for library in libraries]
+        number = next(_blas.numbers)
+        _blas.open[number] = n
+        _blas.apply()
     try:
         yield
     finally:
-        _blas.leave(number)
+        with _blas.lock:
+            if _blas.open.pop(number, None) is not None:  # else entered before a fork
+                _blas.apply()
 
 
 _openmp_processes: set[int] = set()  # this process and its parents, if they used OpenMP

@@ -155,7 +155,7 @@ class TestPenalties:
                 np.testing.assert_allclose(penalty.curvatures(w)[feature], bend, atol=1e-4)
         np.testing.assert_allclose(penalty.slopes(np.zeros(3)), lam * scales)
         assert penalty.value(-w) == penalty.value(w)
-        only = penalty.of(np.array([2]))
+        only = penalty.take(np.array([2]))
         assert only.value(w[2:]) == pytest.approx(penalty.value(w * [0, 0, 1]))
 
     def test_limits_are_l1(self):

@@ -79,7 +79,7 @@ class Stored(NamedTuple):
     given_weights: tuple[np.ndarray | None] | None
 
     @classmethod
-    def of(cls, shards: Shards) -> Stored:
+    def from_shards(cls, shards: Shards) -> Stored:
         """Description of opened shards."""
         path, checksums = str(shards.path.resolve()), shards.checks.checksums
         missing = shards.missing, shards.keeps_missing
@@ -177,7 +177,7 @@ class DaskWorkers(Workers[S]):
     def _assign(self, shards: range, worker: str) -> _Assignment:
         """Start to open shards on a worker."""
         n_threads = self._threads_of_workers().get(worker, 1)
-        arguments = (Stored.of(self._shards), shards, n_threads, self._recipe)
+        arguments = (Stored.from_shards(self._shards), shards, n_threads, self._recipe)
         creation = self._client.submit(_Host, *arguments, actor=True, workers=[worker], pure=False)
         return _Assignment(shards, worker, creation)
 

@@ -208,7 +208,7 @@ class GradientRanker(Ranker):
             rows, total, terms = workers.sum(TrainingLoss.totals)
             standard = Standard(np.zeros(source.n_features), np.ones(source.n_features))
             if self.standardize:
-                standard = Standard.of(rows, total, workers)
+                standard = Standard.from_sums(rows, total, workers)
             solve = self._step if by_steps else self._minimize
             solve(workers, standard, terms, log)
         self._keep(standard, log)

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.data import Block, DataError, NonFiniteError, RankingData
+from ranksieve.data import Block, DataError, NonFiniteError
 from ranksieve.data.fitted import SCALE_FIRST
-from ranksieve.engine import Source, engine_of, whole_block
+from ranksieve.engine import Source, engine_of
 from ranksieve.sums.chunks import weights_of
 from ranksieve.sums.varying import vary_within_queries
 
@@ -47,10 +47,7 @@ def weight_of_rows(source: Source) -> float:
 
 def check_labels_differ(source: Source) -> None:
     """Raise a DataError unless some query has documents with different labels."""
-    if isinstance(source, RankingData):  # check the labels without the engine
-        several, differ, counted = count_queries(whole_block(source))
-    else:
-        several, differ, counted = engine_of(source).sum(count_queries)
+    several, differ, counted = engine_of(source).sum(count_queries)
     if several == 0:
         raise DataError(
             "no query has two documents, so there is nothing to rank; check that qid has the "

@@ -116,7 +116,7 @@ class Quality:
     directions: np.ndarray  # 1 if large values of the feature are good, -1 if small ones are
     varies: np.ndarray  # False for features that are constant within every query: they cannot rank
 
-    def of(self, features: np.ndarray) -> Quality:
+    def take(self, features: np.ndarray) -> Quality:
         """Quality of some features."""
         parts = self.values, self.variance, self.directions, self.varies
         return Quality(*(part[features] for part in parts))

@@ -57,7 +57,13 @@ def train_on_workers(shards: Shards, parameters: dict[str, Any], n_trees: int) -
         parts = []
         for rank, (worker, run) in enumerate(zip(workers, runs, strict=True)):
             own = parameters | {"num_threads": threads[worker]}
-            what = Stored.of(shards), run.tolist(), own, n_trees, (machines, rank, ports[rank])
+            what = (
+                Stored.from_shards(shards),
+                run.tolist(),
+                own,
+                n_trees,
+                (machines, rank, ports[rank]),
+            )
             parts.append(client.submit(_train_part, *what, workers=[worker], pure=False))
         text, *_ = _gather(client, workers, parts)
     return lightgbm.Booster(model_str=text)

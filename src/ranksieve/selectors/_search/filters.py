@@ -121,7 +121,7 @@ class SimilarityFilter(ImportanceFilter):
 
     def _group_quality(self, quality: Quality, choices: Choices) -> Quality:
         """Quality of each group, which is that of its best feature."""
-        return quality.of(choices.leaders(quality.values, quality.varies))
+        return quality.take(choices.leaders(quality.values, quality.varies))
 
     def reasons(self) -> list[str]:
         """For each selected feature, the most similar one that was selected before it."""

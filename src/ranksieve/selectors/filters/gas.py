@@ -129,15 +129,6 @@ class GAS(SimilarityFilter):
     def _choose_groups(
         self, quality: Quality, similarity: np.ndarray, choices: Choices
     ) -> list[Step]:
-        if self.solver == "exact":
-            steps = _solve_exactly(quality.values, similarity, self.c, choices)
-        else:
-            steps = self._search(quality, similarity, choices)
-        chosen = [step.feature for step in steps]
-        self.objective_ = objective(quality.values, similarity, self.c, chosen)
-        return steps
-
-    def _search(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
         weights = quality.values.copy()
 
         def lower_weights(chosen: list[int]) -> np.ndarray:
@@ -145,7 +136,13 @@ class GAS(SimilarityFilter):
                 weights[:] -= 2 * self.c * similarity[chosen[-1]]
             return weights
 
-        return choose_in_turn(choices, quality.varies, lower_weights)
+        if self.solver == "exact":
+            steps = _solve_exactly(quality.values, similarity, self.c, choices)
+        else:
+            steps = choose_in_turn(choices, quality.varies, lower_weights)
+        chosen = [step.feature for step in steps]
+        self.objective_ = objective(quality.values, similarity, self.c, chosen)
+        return steps
 
 
 def objective(w: np.ndarray, e: np.ndarray, c: float, chosen: list[int]) -> float:

@@ -48,4 +48,4 @@ def standardized_loss(
     with engine_of(source).start(TrainingLoss, loss, activation) as workers:
         rows, total, terms = workers.sum(TrainingLoss.totals)
         varies = workers.sum(TrainingLoss.count_varying) > 0
-        yield StandardizedLoss(workers, Standard.of(rows, total, workers), terms, varies)
+        yield StandardizedLoss(workers, Standard.from_sums(rows, total, workers), terms, varies)

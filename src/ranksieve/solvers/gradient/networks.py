@@ -54,7 +54,7 @@ class Standard(NamedTuple):
     scale: np.ndarray
 
     @classmethod
-    def of(cls, rows: float, total: np.ndarray, workers: Workers[TrainingLoss]) -> Standard:
+    def from_sums(cls, rows: float, total: np.ndarray, workers: Workers[TrainingLoss]) -> Standard:
         """Moments of the features, from :meth:`TrainingLoss.totals`; constants are not scaled."""
         mean = total / rows
         deviation = np.sqrt(workers.sum(TrainingLoss.squares, mean) / rows)

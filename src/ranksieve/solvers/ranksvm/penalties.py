@@ -37,7 +37,7 @@ class Penalty(ABC):
         )
 
     @abstractmethod
-    def of(self, columns: np.ndarray) -> Penalty:
+    def take(self, columns: np.ndarray) -> Penalty:
         """Penalty of the weights of some features, if all others are 0."""
 
 
@@ -63,7 +63,7 @@ class Weighted(Penalty):
         """Zeros."""
         return np.zeros(len(w))
 
-    def of(self, columns: np.ndarray) -> Penalty:
+    def take(self, columns: np.ndarray) -> Penalty:
         """Penalty of the weights of some features, if all others are 0."""
         similarity = self.similarity
         inside = None if similarity is None else similarity[np.ix_(columns, columns)]
@@ -93,7 +93,7 @@ class MCP(Penalty):
         is_curved = np.abs(w) * self.scales < self.gamma * self.lam
         return np.where(is_curved, -(self.scales**2) / self.gamma, 0.0)
 
-    def of(self, columns: np.ndarray) -> Penalty:
+    def take(self, columns: np.ndarray) -> Penalty:
         """Penalty of the weights of some features, if all others are 0."""
         return MCP(self.lam, self.gamma, self.scales[columns])
 
@@ -117,6 +117,6 @@ class Log(Penalty):
         """Second derivative by absolute weights."""
         return -self.slopes(w) * self.scales / (self.epsilon + np.abs(w) * self.scales)
 
-    def of(self, columns: np.ndarray) -> Penalty:
+    def take(self, columns: np.ndarray) -> Penalty:
         """Penalty of the weights of some features, if all others are 0."""
         return Log(self.lam, self.epsilon, self.scales[columns])

@@ -84,7 +84,7 @@ class SparseNewton:
         working = self._promising(penalty)
         while True:
             part, objective, steps = self._descend(
-                working, coef[working], penalty.of(working), limits[working], max_iter - n_iter
+                working, coef[working], penalty.take(working), limits[working], max_iter - n_iter
             )
             coef = np.zeros(len(coef))
             coef[working] = part
