@@ -75,7 +75,7 @@ def check_finite(X: Any, place: Callable[[int, int], str], *, allow_missing: boo
 
     NaN is such a value unless missing values are allowed.
     """
-    is_bad = np.isinf if allow_missing else _is_not_finite
+    is_bad = np.isinf if allow_missing else lambda values: ~np.isfinite(values)
     step = max(1, 2**20 // max(1, X.shape[1]))
     for start in range(0, X.shape[0], step):
         part = X[start : start + step]
@@ -86,7 +86,3 @@ def check_finite(X: Any, place: Callable[[int, int], str], *, allow_missing: boo
             if np.isnan(part[row, column]):
                 raise NonFiniteError(f"X has NaN in {where}; {_HOW_TO_DECLARE}")
             raise NonFiniteError(f"X has infinity in {where}; replace or drop infinite values")
-
-
-def _is_not_finite(values: np.ndarray) -> np.ndarray:
-    return ~np.isfinite(values)

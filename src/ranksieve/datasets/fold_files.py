@@ -72,23 +72,24 @@ def _read_tables(
 
 
 def _read_texts(parts: list[Sequence[Path]], read_options: dict[str, Any]) -> list[RankingData]:
-    aligned = iter(_read_aligned([path for part in parts for path in part], read_options))
+    """Read each text file once and give all of them the same features, those of the widest."""
+    paths = [path for part in parts for path in part]
+    read = _read_each(paths, read_options)
+    names = max(read, key=lambda data: data.n_features).feature_names.copy()
+    for data in read:
+        if data.has_feature_names:  # a header; other files may have none
+            names[: data.n_features] = data.feature_names
+    for data, path in zip(read, paths, strict=True):
+        if data.has_feature_names and np.any(data.feature_names != names[: data.n_features]):
+            raise DataError(f"{path}: its feature names differ from those of the other files")
+    # Columns of zeros stand for features that a file leaves out.
+    aligned = (d._replace(X=widened(d.X, len(names)), feature_names=names) for d in read)
     return [join_parts([next(aligned) for _ in part]) for part in parts]
 
 
 def join_parts(parts: list[RankingData]) -> RankingData:
     """Join parts with distinct queries."""
     return parts[0] if len(parts) == 1 else concatenate(parts)
-
-
-def _read_aligned(paths: Sequence[Path], read_options: dict[str, Any]) -> list[RankingData]:
-    """Read each text file once and give all of them the same features, those of the widest."""
-    parts = _read_each(paths, read_options)
-    names = max(parts, key=lambda part: part.n_features).feature_names.copy()
-    for part in parts:
-        if part.has_feature_names:  # a header; other files may have none
-            names[: part.n_features] = part.feature_names
-    return [_align(part, names, path) for part, path in zip(parts, paths, strict=True)]
 
 
 def _read_each(paths: Sequence[Path], read_options: dict[str, Any]) -> list[RankingData]:
@@ -106,10 +107,3 @@ def _read_each(paths: Sequence[Path], read_options: dict[str, Any]) -> list[Rank
         with listen(forward):
             parts.append(read_letor(path, **read_options))
     return parts
-
-
-def _align(data: RankingData, names: np.ndarray, path: Path) -> RankingData:
-    """Give data the named features: columns of zeros for those that its file leaves out."""
-    if data.has_feature_names and np.any(data.feature_names != names[: data.n_features]):
-        raise DataError(f"{path}: its feature names differ from those of the other files")
-    return data._replace(X=widened(data.X, len(names)), feature_names=names)
