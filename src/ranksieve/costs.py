@@ -105,13 +105,13 @@ class FeatureCosts:
 
     def __post_init__(self) -> None:
         for part in _PARTS:
-            if not isinstance(given := getattr(self, part), Mapping):
-                raise DataError(f"costs: {part} must be a mapping by name, got {given!r:.60}")
+            if not isinstance(part_value := getattr(self, part), Mapping):
+                raise DataError(f"costs: {part} must be a mapping by name, got {part_value!r:.60}")
         groups = {str(name): str(group) for name, group in self.groups.items()}
         object.__setattr__(self, "groups", groups)
         for part, what in (("features", "feature"), ("group_costs", "group")):
-            given = getattr(self, part)
-            costs = {str(n): _cost(c, what, n, self._place(what, n)) for n, c in given.items()}
+            part_value = getattr(self, part)
+            costs = {str(n): _cost(c, what, n, self._place(what, n)) for n, c in part_value.items()}
             object.__setattr__(self, part, costs)
         self._check_sum()
         self._check_groups()
@@ -143,25 +143,25 @@ class FeatureCosts:
         return cls._of_rows(entries, of_groups)
 
     @classmethod
-    def make(cls, given: Any, names: Sequence[str] | np.ndarray) -> FeatureCosts:
+    def make(cls, costs: Any, names: Sequence[str] | np.ndarray) -> FeatureCosts:
         """Make costs of all features with these names from any accepted form.
 
         A mapping has the cost of each feature by name, or the fields of :meth:`to_record`; an array
         one cost for each feature, in order. Frames and paths are read; None is 1 for every feature.
         Raises a DataError if a feature has no cost, or a cost belongs to an unknown feature.
         """
-        if given is None:
+        if costs is None:
             return cls(dict.fromkeys(map(str, names), 1.0))
-        if isinstance(given, (str, os.PathLike)):
-            given = cls.read(given)
-        elif is_frame(given):
-            given = cls.from_frame(given)
-        elif isinstance(given, Mapping):
-            given = cls(**given) if _is_record(given) else cls(given)
-        elif not isinstance(given, FeatureCosts):
-            given = cls(dict(zip(map(str, names), _as_column(given, len(names)), strict=True)))
-        given._check_names(names)
-        return given
+        if isinstance(costs, (str, os.PathLike)):
+            costs = cls.read(costs)
+        elif is_frame(costs):
+            costs = cls.from_frame(costs)
+        elif isinstance(costs, Mapping):
+            costs = cls(**costs) if _is_record(costs) else cls(costs)
+        elif not isinstance(costs, FeatureCosts):
+            costs = cls(dict(zip(map(str, names), _as_column(costs, len(names)), strict=True)))
+        costs._check_names(names)
+        return costs
 
     def aligned(self, names: Sequence[str] | np.ndarray) -> AlignedCosts:
         """Costs as arrays in the order of the features of some data, checked as in :meth:`make`."""
@@ -270,41 +270,41 @@ def _by_name(
     return found
 
 
-def _cost(given: Any, what: str, name: Any, place: str) -> float:
+def _cost(value: Any, what: str, name: Any, place: str) -> float:
     """Cost as a number, from a number or text."""
     subject = f"{place}: the cost of {what} {str(name)!r}"
-    if given is None or (isinstance(given, str) and not given.strip()):
+    if value is None or (isinstance(value, str) and not value.strip()):
         raise DataError(f"{subject} is missing")
-    cost = _number(given)
+    cost = _number(value)
     if cost is None or math.isnan(cost):
-        raise DataError(f"{subject} is not a number: {str(given)!r:.60}")
+        raise DataError(f"{subject} is not a number: {str(value)!r:.60}")
     if not 0 <= cost < math.inf:
-        raise DataError(f"{subject} is {given!s:.60}, but must be finite and not negative")
+        raise DataError(f"{subject} is {value!s:.60}, but must be finite and not negative")
     if 0 < cost < _SMALLEST:
         raise DataError(
-            f"{subject} is {given!s:.60}, but must be 0 or at least {_SMALLEST:g}: use a smaller "
+            f"{subject} is {value!s:.60}, but must be 0 or at least {_SMALLEST:g}: use a smaller "
             "unit"
         )
     return cost
 
 
-def _number(given: Any) -> float | None:
-    if isinstance(given, str):
-        return parse_number(given)
-    is_number = isinstance(given, (Real, Decimal)) and not isinstance(given, bool)
+def _number(value: Any) -> float | None:
+    if isinstance(value, str):
+        return parse_number(value)
+    is_number = isinstance(value, (Real, Decimal)) and not isinstance(value, bool)
     try:
-        return float(given) if is_number else None
+        return float(value) if is_number else None
     except OverflowError:  # an integer beyond the range of floats
         return math.inf
 
 
-def _is_record(given: Mapping[Any, Any]) -> bool:
+def _is_record(costs: Mapping[Any, Any]) -> bool:
     """Whether a mapping has the fields of :meth:`FeatureCosts.to_record`, not costs by name."""
-    return set(given) <= set(_PARTS) and any(isinstance(v, Mapping) for v in given.values())
+    return set(costs) <= set(_PARTS) and any(isinstance(v, Mapping) for v in costs.values())
 
 
-def _as_column(given: Any, n_features: int) -> list[Any]:
-    column = np.asarray(given, dtype=object)
+def _as_column(costs: Any, n_features: int) -> list[Any]:
+    column = np.asarray(costs, dtype=object)
     if column.ndim != 1 or len(column) != n_features:
         raise DataError(
             f"costs must have one number for each of {n_features} features, but the shape is "

@@ -124,14 +124,14 @@ class ParameterValue:
         return [part.name for part in fields(cls)]
 
     @classmethod
-    def make(cls, given: Any, default: Any = None) -> Self:
+    def make(cls, value: Any, default: Any = None) -> Self:
         """Make a value from what a user gives: a value, a mapping of some parts, or the first part.
 
         ``default``, a value or its first part, provides the parts that are not given.
         """
-        if isinstance(given, cls):
-            return given
-        parts = given if isinstance(given, Mapping) else {cls.parts()[0]: given}
+        if isinstance(value, cls):
+            return value
+        parts = value if isinstance(value, Mapping) else {cls.parts()[0]: value}
         if default is None:
             return cls(**parts)
         return cls.make(default).replace(**parts)

@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
 
     ``--debug`` before the command, or RANKSIEVE_DEBUG=1, shows the traceback of each error.
     """
-    given = sys.argv[1:] if arguments is None else arguments
+    words = sys.argv[1:] if arguments is None else arguments
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  it may be closed
     if isinstance(sys.stdout, TextIOWrapper):  # escape characters that its encoding lacks
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -59,13 +59,13 @@ def main(arguments: list[str] | None = None) -> None:
             # Methods check their results; NumPy's warnings would show lines of source code.
             warnings.filterwarnings("ignore", ".* encountered in ", RuntimeWarning)
             try:
-                _program()(given, prog_name="ranksieve", obj=["ranksieve", *given])
+                _program()(words, prog_name="ranksieve", obj=["ranksieve", *words])
             finally:
                 sys.stdout.flush()  # report errors here, not when the interpreter ends
     except ValueError as error:  # bad data, or an unknown measure, convention or method
-        _fail(str(error), given)
+        _fail(str(error), words)
     except MemoryError as error:
-        _fail(f"not enough memory: {error}", given)
+        _fail(f"not enough memory: {error}", words)
     except BrokenPipeError:  # the reader of the output has closed it
         _discard_output()
         sys.exit(1)
@@ -74,8 +74,8 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         if error.filename is None:
             _discard_output()
-            _fail(error.strerror, given)
-        _fail(f"{os.fsdecode(error.filename)}: {error.strerror}", given)
+            _fail(error.strerror, words)
+        _fail(f"{os.fsdecode(error.filename)}: {error.strerror}", words)
 
 
 class _Notes(logging.Handler):
@@ -123,10 +123,10 @@ def _discard_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _fail(message: str, given: list[str]) -> NoReturn:
+def _fail(message: str, words: list[str]) -> NoReturn:
     """Print the error that is handled and exit; further lines of the message are indented."""
     is_set = os.environ.get("RANKSIEVE_DEBUG", "") not in ("", "0")
-    if is_set or "--debug" in takewhile(lambda word: word.startswith("-"), given):
+    if is_set or "--debug" in takewhile(lambda word: word.startswith("-"), words):
         _show_traceback(sys.exception())
     sys.exit("error: " + printable(message).replace("\n", "\n  "))
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def method_parameters(
-    registry: Registry, method: Method, given: list[str], seed: int | None
+    registry: Registry, method: Method, texts: list[str], seed: int | None
 ) -> dict[str, Any]:
     """Parameters of a method from texts NAME=VALUE, checked to exist; ``seed`` is random_state."""
-    parameters = _parse_parameters(given)
+    parameters = _parse_parameters(texts)
     registry.check_parameters(method, parameters)
     if seed is not None:
         if not method.accepts("random_state"):
@@ -47,9 +47,9 @@ def constraint_parameters(
     """
     from ranksieve.io.small_tables import read_groups
 
-    given: dict[str, Any] = {"include": _names(include), "exclude": _names(exclude)}
-    given |= {"groups": None if groups is None else read_groups(groups), "count": count}
-    return {name: value for name, value in given.items() if value}
+    constraints: dict[str, Any] = {"include": _names(include), "exclude": _names(exclude)}
+    constraints |= {"groups": None if groups is None else read_groups(groups), "count": count}
+    return {name: value for name, value in constraints.items() if value}
 
 
 def read_costs(costs: Path | None, group_costs: Path | None) -> FeatureCosts | None:
@@ -87,22 +87,22 @@ def explain_errors(method: Method) -> Iterator[None]:
 
 
 def ranker_parameters(
-    method: Method, given: list[str], seed: int | None, file: Path | None
+    method: Method, texts: list[str], seed: int | None, file: Path | None
 ) -> dict[str, Any]:
     """Parameters of a ranker from a file and from texts NAME=VALUE, which take precedence."""
     from ranksieve.rankers.parameter_files import parameters_from
     from ranksieve.rankers.registry import RANKERS
 
-    own = method_parameters(RANKERS, method, given, seed)
+    own = method_parameters(RANKERS, method, texts, seed)
     if file is None:
         return own
     return parameters_from(file, {method.name: method})[method.name] | method.translate(own)
 
 
-def _parse_parameters(given: list[str]) -> dict[str, Any]:
+def _parse_parameters(texts: list[str]) -> dict[str, Any]:
     """Parameter -> value, from texts NAME=VALUE."""
     parameters: dict[str, Any] = {}
-    for text in given:
+    for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals):
             raise typer.BadParameter(f"--param needs NAME=VALUE, got {text!r}")

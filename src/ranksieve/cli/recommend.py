@@ -120,7 +120,7 @@ def recommend(
     if source is None and ranker == "lambdamart" and not ranker_param and ranker_param_file is None:
         ranker_param = ["n_estimators=50", "num_leaves=10"]  # keep the demo fast
     wanted |= _parameters(ranker, ranker_param or [], ranker_param_file)
-    given = {
+    settings = {
         "scale": scale,
         "folds": folds,
         "missing": reading.missing,
@@ -130,7 +130,7 @@ def recommend(
         "selectors": selectors and [name.strip() for name in selectors.split(",")],
         "time": time and _seconds(time),
     }
-    wanted |= {name: value for name, value in given.items() if value is not None}
+    wanted |= {name: value for name, value in settings.items() if value is not None}
     with resumable(out, cluster) as client:
         answer = run(
             source,

@@ -69,9 +69,9 @@ def reproduce(
         "--reading": reading,
         "--seeds": seeds,
     }
-    given = {name: value for name, value in options.items() if value is not None}
-    _check_options(papers, what, given)
-    chosen = {_arguments_of(papers[what])[name]: value for name, value in given.items()}
+    chosen_options = {name: value for name, value in options.items() if value is not None}
+    _check_options(papers, what, chosen_options)
+    chosen = {_arguments_of(papers[what])[name]: value for name, value in chosen_options.items()}
     if out is not None:  # a run that was killed has left its studies or its ledger
         check_place(out, ["results.json", METHODS, "study"])
     with progress_bar():
@@ -97,8 +97,8 @@ def _arguments_of(paper: Paper) -> dict[str, str]:
     return arguments
 
 
-def _check_options(papers: dict[str, Paper], what: str, given: dict[str, Any]) -> None:
-    for name in given:
+def _check_options(papers: dict[str, Paper], what: str, options: dict[str, Any]) -> None:
+    for name in options:
         owners = [paper.name for paper in papers.values() if name in _arguments_of(paper)]
         if what not in owners:
             raise ValueError(f"{name} works only with reproduce {' or '.join(owners)}")

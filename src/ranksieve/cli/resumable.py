@@ -39,15 +39,15 @@ def take_source(
         raise typer.BadParameter("--test needs data to train on")
     if vali and not test:
         raise typer.BadParameter("--vali needs data to test on: add --test")
-    given = {
+    settings = {
         "split": splitting.rule,
         "pool": splitting.pool or None,
         "columns": reading.columns or None,
     }
     if reading.columns and "columns" in wanted:
         columns_given = wanted["columns"].as_dict() | reading.columns.as_dict()
-        given["columns"] = Columns.from_dict(columns_given)
-    wanted |= {name: value for name, value in given.items() if value is not None}
+        settings["columns"] = Columns.from_dict(columns_given)
+    wanted |= {name: value for name, value in settings.items() if value is not None}
     wanted["read_options"] = {"n_features": reading.n_features, "zero_based": reading.zero_based}
     return (data, vali, test) if test else data
 

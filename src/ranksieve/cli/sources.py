@@ -141,14 +141,14 @@ def check_output(out: Path | None, data: list[Path] | None, *others: Path | None
         check_replaceable(out, [*paths_of(data or []), *others])
 
 
-def missing_policy(given: str | None, selection: Selection | None) -> Missing | None:
+def missing_policy(policy: str | None, selection: Selection | None) -> Missing | None:
     """Treatment of missing values: as given, or else that of the data of the selection.
 
     If both are the same, the indicators are those of the selection.
     """
     from ranksieve.data.missing import Missing
 
-    declared = Missing.make(given)
+    declared = Missing.make(policy)
     recorded = None if selection is None else selection.missing
     if recorded is not None and (declared is None or declared.name == recorded.name):
         return recorded

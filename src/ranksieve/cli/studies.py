@@ -48,8 +48,8 @@ class Comparing:
             "baselines": False if self.no_baselines else None,
         }
         names = ("tune", "convention", "protocol", "scale", "choose", "seeds", "seed", "resamples")
-        given = lists | {name: getattr(self, name) for name in names}
-        return {name: value for name, value in given.items() if value is not None}
+        settings = lists | {name: getattr(self, name) for name in names}
+        return {name: value for name, value in settings.items() if value is not None}
 
 
 @command(
@@ -220,10 +220,10 @@ def _add_from_files(wanted: dict[str, Any], files: list[Path]) -> None:
     from ranksieve.study.plan import Plan, find_methods
 
     rankers = find_methods(wanted.get("rankers", Plan.rankers), RANKERS, wanted.get("own", {}))
-    given = wanted.setdefault("parameters", {})
+    parameters = wanted.setdefault("parameters", {})
     for file in files:
         for name, found in parameters_from(file, rankers).items():
-            given[name] = given.get(name, {}) | found
+            parameters[name] = parameters.get(name, {}) | found
 
 
 def _split(text: str) -> list[str]:

@@ -105,8 +105,8 @@ class Columns:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the settings that are given, as values for TOML and JSON."""
-        given = {name: value for name, value in asdict(self).items() if value}
-        return {n: list(v) if isinstance(v, tuple) else v for n, v in given.items()}
+        settings = {name: value for name, value in asdict(self).items() if value}
+        return {n: list(v) if isinstance(v, tuple) else v for n, v in settings.items()}
 
     def __bool__(self) -> bool:
         """Whether anything is specified."""
@@ -185,7 +185,7 @@ class _Resolution:
     def __post_init__(self) -> None:
         for name in self.aside:
             self._check_exists(name)
-        self.given = {role: name for role in _WORDS if (name := getattr(self.columns, role))}
+        self.named = {role: name for role in _WORDS if (name := getattr(self.columns, role))}
         self.ignored = self._matching("ignore")
 
     def roles(self) -> ColumnRoles:
@@ -199,17 +199,17 @@ class _Resolution:
 
     def _given_roles(self) -> dict[str, str]:
         role_of: dict[str, str] = {}
-        for role, name in self.given.items():
+        for role, name in self.named.items():
             self._check_exists(name)
             taken = role_of.setdefault(name, role)
             if taken != role:
                 self._fail(f"column {name!r} cannot be both {_WORDS[taken]} and {_WORDS[role]}")
             if name in self.ignored or name in self.columns.features or name in self.aside:
                 self._fail(f"column {name!r} cannot be both {_WORDS[role]} and something else")
-        return self.given
+        return self.named
 
     def _guesses(self) -> dict[str, str]:
-        taken = {*self.given.values(), *self.ignored, *self.columns.features, *self.aside}
+        taken = {*self.named.values(), *self.ignored, *self.columns.features, *self.aside}
         if self.known is not None:
             free = {role: name for role, name in self.known.items() if name not in taken}
             guessed = {role: [name] for role, name in free.items()}
@@ -221,7 +221,7 @@ class _Resolution:
         return {
             role: name
             for role in _WORDS
-            if role not in self.given
+            if role not in self.named
             and (name := self._choose_one(role, guessed.get(role, []))) is not None
         }
 

@@ -81,9 +81,9 @@ class Missing:
         object.__setattr__(self, "indicators", indicators)
 
     @classmethod
-    def make(cls, given: Any) -> Missing | None:
+    def make(cls, value: Any) -> Missing | None:
         """Make a value from a string or another value; None stays None."""
-        return given if given is None or isinstance(given, Missing) else cls(given)
+        return value if value is None or isinstance(value, Missing) else cls(value)
 
     @property
     def name(self) -> str:
@@ -154,12 +154,12 @@ class Missing:
         return np.array(known, dtype=object)
 
 
-def _as_indices(given: Any) -> tuple[int, ...]:
+def _as_indices(features: Any) -> tuple[int, ...]:
     try:
-        found = sorted({int(feature) for feature in given})
+        found = sorted({int(feature) for feature in features})
     except (TypeError, ValueError):
         raise ValueError(
-            f"indicators must be True, False or a list of 0-based features, got {given!r:.60}"
+            f"indicators must be True, False or a list of 0-based features, got {features!r:.60}"
         ) from None
     if found and found[0] < 0:
         raise ValueError(f"indicators must be 0-based indices of features, got {found[0]}")

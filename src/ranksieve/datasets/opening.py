@@ -175,26 +175,26 @@ def _open_parts(parts: tuple[Any, ...], options: dict[str, Any]) -> DividedData:
         )
     train, vali, test = parts if len(parts) == 3 else (parts[0], None, parts[1])
     roles = {"training": train, "validation": vali, "test": test}
-    given = {role: part for role, part in roles.items() if part is not None}
+    parts_by_role = {role: part for role, part in roles.items() if part is not None}
     if train is None or test is None:
         raise DataError("a split needs training and test data, but one of them is None")
-    paths = {role: paths_of(part) for role, part in given.items()}
+    paths = {role: paths_of(part) for role, part in parts_by_role.items()}
     if all(own and not any(path.is_dir() for path in own) for own in paths.values()):
         files = FoldFiles("Split", *(tuple(paths.get(role, ())) for role in roles))
         reader = fold_reader(files, **options)
     else:
-        fold = _read_parts(given, options)
+        fold = _read_parts(parts_by_role, options)
         reader = lambda: fold  # noqa: E731
     return DividedData("one split, as given", ["Split"], [reader], vali is not None)
 
 
-def _read_parts(given: dict[str, Any], options: dict[str, Any]) -> Fold:
-    own = {role: options_for(part, options) for role, part in given.items()}
+def _read_parts(parts_by_role: dict[str, Any], options: dict[str, Any]) -> Fold:
+    own = {role: options_for(part, options) for role, part in parts_by_role.items()}
     used = {name for names in own.values() for name in names}
     # An option that applies to no part is refused when the training data is opened.
     own["training"] |= {name: value for name, value in options.items() if name not in used}
     opened: dict[str, RankingData] = {}
-    for role, part in given.items():
+    for role, part in parts_by_role.items():
         data = open_in_memory(part, **own[role])
         if isinstance(data, Collection):
             raise DataError(
@@ -212,8 +212,8 @@ def _like_training(data: RankingData, train: RankingData, place: str) -> Ranking
     """Data with the features of the training data, including indicators of missing values."""
     if data.missing is None and train.missing is not None and train.missing.indicated:
         n_given = train.n_features - len(train.missing.indicated)
-        given = train.take_queries([0]).take_features(np.arange(n_given))
-        data = with_features_of(data, given, place).with_missing(train.missing)
+        originals = train.take_queries([0]).take_features(np.arange(n_given))
+        data = with_features_of(data, originals, place).with_missing(train.missing)
     return with_features_of(data, train, place)
 
 

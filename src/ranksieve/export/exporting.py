@@ -204,18 +204,18 @@ def _make_job(
 
 
 def _missing_rule(
-    given: MissingRule | None, target: Target, trained: Trained, rows: Rows | None
+    wanted: MissingRule | None, target: Target, trained: Trained, rows: Rows | None
 ) -> MissingRule:
     """Return the rule for missing values; raises DataError if it is required but not given."""
     model = trained.model
     if isinstance(model, LinearModel):
-        if given == "nan":
+        if wanted == "nan":
             raise DataError("a linear model cannot use missing values: use missing 'zero'")
-        if target.is_engine and given is None and trained.fills_by_query:
+        if target.is_engine and wanted is None and trained.fills_by_query:
             raise DataError(_explain_missing_rule(target, trained, rows))
         return "zero"
-    if given is not None:
-        return given
+    if wanted is not None:
+        return wanted
     if not target.is_engine:
         return "nan"
     learned = trained.saw_missing is not False and model.tells_missing_from_zero
@@ -279,10 +279,10 @@ def _check_inputs_stay(artifact: Artifact, directory: Path, inputs: list[Path]) 
             )
 
 
-def _as_costs(given: Any) -> FeatureCosts:
-    if given is None or isinstance(given, FeatureCosts):
-        return given or FeatureCosts({})
-    return FeatureCosts(given) if isinstance(given, Mapping) else FeatureCosts.read(given)
+def _as_costs(costs: Any) -> FeatureCosts:
+    if costs is None or isinstance(costs, FeatureCosts):
+        return costs or FeatureCosts({})
+    return FeatureCosts(costs) if isinstance(costs, Mapping) else FeatureCosts.read(costs)
 
 
 def _find_switched_off(

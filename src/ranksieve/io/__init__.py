@@ -130,9 +130,9 @@ def check_no_options(
         )
     options = text_options or {}
     found = {name: options.get(name) for name in TEXT_OPTIONS}
-    given = [name for name, value in found.items() if value is not None and value is not False]
-    if given:
-        raise DataError(f"{place}: leave out {_flags(given)}: only for LETOR text, not for {what}")
+    unfit = [name for name, value in found.items() if value is not None and value is not False]
+    if unfit:
+        raise DataError(f"{place}: leave out {_flags(unfit)}: only for LETOR text, not for {what}")
 
 
 def _flags(names: Iterable[str]) -> str:

@@ -187,9 +187,9 @@ def _join_query_ids(batches: Sequence[TableBatch]) -> np.ndarray:
     ids = [batch.special["qid"] for batch in batches]
     texts = [n for n, batch in enumerate(batches) if batch.file.ids_are_text]
     if texts:
-        given = np.concatenate([ids[n] for n in texts])
-        settled = settle_text_ids(given)
-        _tell_type(set(given.tolist()))
+        text = np.concatenate([ids[n] for n in texts])
+        settled = settle_text_ids(text)
+        _tell_type(set(text.tolist()))
         ends = np.cumsum([len(ids[n]) for n in texts])[:-1]
         for number, part in zip(texts, np.split(settled, ends), strict=True):
             ids[number] = part
