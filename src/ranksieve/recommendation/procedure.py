@@ -227,7 +227,9 @@ def recommend(
                 check_replaceable(directory / name)
         ledger = Ledger(directory / LEDGER, task.head(division))
         run = stack.enter_context(Runner(ledger, client, limit))
-        choices, facts = run.finish(_work(task, stages, run, time, pairs if details else None))
+        n_models = 0 if out is None else 2
+        work = _work(task, stages, run, time, pairs if details else None, n_models)
+        choices, facts = run.finish(work)
     chosen = choices[-1] or _choose_all(task)
     claim = _claim(task, stages, choices)
     confirmed = None if others is None else _confirm(task, chosen.features, others)
@@ -271,16 +273,21 @@ def recommend(
 
 
 async def _work(
-    task: Task, stages: Sequence[Stage], run: Runner, seconds: float | None, n_pairs: int | None
+    task: Task,
+    stages: Sequence[Stage],
+    run: Runner,
+    seconds: float | None,
+    n_pairs: int | None,
+    n_models: int,
 ) -> tuple[list[Choice | None], FeatureFacts]:
     """Choose features, let the queries judge, and examine the features unless ``n_pairs`` is None.
 
-    Within a limit of so many ``seconds``, work that would take longer is left out.
+    Within a limit of so many ``seconds``, work that would take longer is left out, and time is set
+    aside to train ``n_models`` to write.
     """
-    choices, facts, limit = await _run_stages(task, stages, run, seconds), FeatureFacts(), run.limit
-    # Set time aside to train the two models to write.
-    deployed = task.queries.to_deploy
-    limit.reserve(2 * limit.expected(task.training(task.allowed).key(deployed.name)))
+    choices, facts = await _run_stages(task, stages, run, seconds), FeatureFacts()
+    model = task.training(task.allowed).key(task.queries.to_deploy.name)
+    run.limit.reserve(n_models * run.limit.expected(model))
     if n_pairs is not None and choices[-1] is not None:
         try:
             facts = await examine_features(task, choices[-1], n_pairs, run)
