@@ -20,6 +20,11 @@ def write_collection(directory, n_queries=9, n_noise=3):
     return directory
 
 
+def folds_of(directory):
+    """Data of the folds of a collection."""
+    return [trial.open() for trial in open_at_hand(directory).trials]
+
+
 def write_like_ohsumed(directory, last=0.5, n_features=45):
     """Write random features and grades as many as OHSUMED has, which is how it is recognized.
 
@@ -138,7 +143,7 @@ class TestUnknown:
         assert (facts.title, facts.known_as) == ("MQ2008", None)
 
     def test_all_queries_are_tested_once(self, tmp_path):
-        folds = list(open_at_hand(write_collection(tmp_path)).folds())
+        folds = folds_of(write_collection(tmp_path))
         tested = [query for fold in folds for query in fold.test.query_ids.tolist()]
         assert len(tested) == len(set(tested)) == 45
         for fold in folds:
@@ -150,7 +155,7 @@ class TestUnknown:
         for role, first in (("train", 0), ("test", 9)):
             write_letor(data.take_queries(range(first, first + 9)), tmp_path / f"{role}.txt")
         at_hand = open_at_hand(tmp_path)
-        (fold,) = at_hand.folds()
+        (fold,) = (trial.open() for trial in at_hand.trials)
         assert fold.vali.n_queries + fold.train.n_queries == 9  # a part of those to train on
 
     def test_a_known_one_with_other_folds_is_not_known(self, mq2008_dir, tmp_path):
@@ -173,4 +178,4 @@ def test_folds_that_cannot_be_learned_from(tmp_path):
         text = f"1 qid:{number} 1:0.5\n1 qid:{number} 1:1\n"
         (tmp_path / f"S{number}.txt").write_text(text)
     with pytest.raises(DataError, match="no query to train on has documents of different"):
-        list(open_at_hand(tmp_path).folds())
+        folds_of(tmp_path)[0].check()

@@ -10,14 +10,14 @@ from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankBoost
 from ranksieve.report.sheets.reproduction_numbers import pairs_sheet
 from ranksieve.reproduction import PAPERS, MethodOutcome, Reproduction, reproduce
-from ranksieve.reproduction.collections import CollectionFacts, open_at_hand
+from ranksieve.reproduction.collections import CollectionFacts
 from ranksieve.reproduction.outcomes import validation_mean
 from ranksieve.reproduction.papers.fs_ed import GRIDS, MEASURE
 from ranksieve.selectors import FSBFS, FSED
 from ranksieve.significance import holm, paired_t_test
 from ranksieve.study import results  # Outcomes is no class of tests
 from tests.reproduction.printing import shown
-from tests.reproduction.test_collections import write_collection
+from tests.reproduction.test_collections import folds_of, write_collection
 
 PAPER = PAPERS["fs-ed"]
 RANKERS = PAPER.rankers
@@ -208,7 +208,7 @@ class TestOtherCollections:
         monkeypatch.setitem(PAPER.study, "ks", (3,))
         found = reproduce("fs-ed", directory, methods=["fs-ed"], rankers=["rankboost"]).study
         outcomes = found.run("fs-ed", "rankboost").by_k[3].outcomes[0]
-        for fold, outcome in zip(open_at_hand(directory).folds(), outcomes, strict=True):
+        for fold, outcome in zip(folds_of(directory), outcomes, strict=True):
             chosen = FSED(3).fit(fold.train, eval_set=fold.vali).selected_
             assert outcome.features == tuple(chosen.tolist())
             train, vali, test = (
@@ -235,7 +235,7 @@ class TestOtherCollections:
         assert found.selectors == ["fs-bfs", "all"]
         run = found.run("fs-bfs", "ranksvm-struct")
         assert list(run.by_k) == [1, 2]
-        for place, fold in enumerate(open_at_hand(directory).folds()):
+        for place, fold in enumerate(folds_of(directory)):
             new = FSBFS(None, output="constructed").fit(fold.train)
             # The subset that ranks the training queries best alone; it has several features.
             best = int(np.argmax([subset.score for subset in new.subsets_]))

@@ -22,7 +22,7 @@ from ranksieve.selectors import FSMRank
 from ranksieve.selectors.registry import SELECTORS as REGISTERED
 from ranksieve.study.results import BASE
 from tests.reproduction.printing import shown
-from tests.reproduction.test_collections import write_collection
+from tests.reproduction.test_collections import folds_of, write_collection
 
 PAPER = PAPERS["fs-scpr"]
 MQ2008 = CollectionFacts("MQ2008", "MQ2008", "letor4", 784, 46)
@@ -335,7 +335,7 @@ class TestOtherCollections:
 
 class TestFSMRank:
     def test_penalties_by_hand(self, directory):
-        fold = next(open_at_hand(directory).folds())
+        fold = folds_of(directory)[0]
 
         def value(coef, data):
             scores = data.X @ coef
@@ -349,7 +349,7 @@ class TestFSMRank:
         assert value(best_weights(fold, "letor4"), fold.vali) == pytest.approx(best, abs=1e-3)
 
     def test_nothing_of_the_test_queries_is_chosen_by(self, directory):
-        fold = next(open_at_hand(directory).folds())
+        fold = folds_of(directory)[0]
         blind = type(fold)(fold.name, fold.train, fold.vali, None)
         np.testing.assert_array_equal(best_weights(blind, "letor4"), best_weights(fold, "letor4"))
 
@@ -357,7 +357,7 @@ class TestFSMRank:
         at_hand = open_at_hand(directory)
         found = reproduce("fs-scpr", directory, methods=["fsmrank"]).outcomes["fsmrank"]
         kept = []
-        for place, fold in enumerate(at_hand.folds()):
+        for place, fold in enumerate(trial.open() for trial in at_hand.trials):
             coef = best_weights(fold, "letor4")
             scores = fold.test.X @ coef
             expected = evaluate(fold.test.y, scores, fold.test.qid, "map", "letor4").mean["MAP"]

@@ -58,7 +58,7 @@ def reproduce(
     from ranksieve.progress import progress_bar
     from ranksieve.report.place import check_place
     from ranksieve.report.sheets.reproduction import reproduction_sheets
-    from ranksieve.reproduction.ledger import METHODS
+    from ranksieve.reproduction.running import METHODS
 
     papers = reproduction.PAPERS
     if what not in papers:

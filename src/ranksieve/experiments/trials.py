@@ -128,8 +128,8 @@ class TrialData:
         """Raise a DataError if some queries cannot be used for what they are there for."""
         parts = _by_role(self)
         check_distinct(self.name, parts)
-        for role in parts.keys() & {"train on", "tune by"}:
-            if not _can_rank(parts[role]):
+        for role in ("train on", "tune by"):
+            if role in parts and not _can_rank(parts[role]):
                 raise DataError(
                     f"{self.name}: no query to {role} has documents of different relevance; use "
                     "another protocol or seed"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ranksieve.data import RankingData
 from ranksieve.datasets import Collection, open_collection
-from ranksieve.experiments import Trial, TrialData
+from ranksieve.experiments import Trial
 from ranksieve.metrics import get_convention
 from ranksieve.study import Protocol
 
@@ -84,13 +83,6 @@ class AtHand:
     collection: Collection
     trials: list[Trial]  # folds of the collection; files that they share are read once
     facts: CollectionFacts
-
-    def folds(self) -> Iterator[TrialData]:
-        """Load the folds one after the other."""
-        for trial in self.trials:
-            fold = trial.open()
-            fold.check()
-            yield fold
 
 
 def open_at_hand(directory: str | os.PathLike[str], convention: str | None = None) -> AtHand:

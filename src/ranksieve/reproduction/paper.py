@@ -12,15 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.reproduction.collections import CollectionFacts
 from ranksieve.significance import unified_rank
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ranksieve.experiments import TrialData
     from ranksieve.reproduction.statements import Finding
-    from ranksieve.reproduction.training import FoldPaths
+    from ranksieve.reproduction.training import Learned, TrainMethod
     from ranksieve.selectors import FSBFS
 
 
@@ -43,33 +40,14 @@ class Tolerance(NamedTuple):
     measures: tuple[str, ...] = ("MAP",)
 
 
-class FoldAtHand(NamedTuple):
-    """A fold that methods are trained on."""
-
-    position: int  # 0-based index of the fold
-    data: TrialData
-    facts: CollectionFacts
-    settings: Mapping[str, Mapping[str, Sequence[Any]]]  # method -> parameter -> value by fold
-    shared: dict[str, Any]  # cache of results that several methods use on the same fold
-
-
-class TrainedMethod(NamedTuple):
-    """A method trained on a fold: its test scores, and the parameters that were chosen."""
-
-    scores: np.ndarray
-    n_features: int
-    chosen: Mapping[str, Any]  # JSON values
-    paths: FoldPaths | None = None  # for figures, if there are any
-
-
 @dataclass(frozen=True)
 class PaperMethod:
     """A method that a paper compares, and how it is run."""
 
     note: str = ""  # settings and tuned parameters, for readers
-    # Trains the method, given its name, this value and a fold. None for a selector of the paper's
-    # study; if the paper has no study, only the published numbers are shown.
-    train: Callable[[str, PaperMethod, FoldAtHand], TrainedMethod] | None = None
+    # Trains the method on a fold. None for a selector of the paper's study; if the paper has no
+    # study, only the published numbers are shown.
+    train: Callable[[TrainMethod, TrialData], Learned] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)  # parameters on all folds
     # Attribute of the trained ranker with the value that was chosen on validation queries.
     chosen_attribute: str = ""

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve._version import __version__
-from ranksieve.experiments import query_values
+from ranksieve.experiments import Head, Ledger, Runner, gather
 from ranksieve.io.files import PathLike, make_directory
-from ranksieve.progress import listen, track
 from ranksieve.reproduction.collections import AtHand, CollectionFacts, open_at_hand
 from ranksieve.reproduction.constructing import (
     BEST_FIRST,
@@ -21,12 +19,15 @@ from ranksieve.reproduction.constructing import (
     constructed_trials,
     restore_run,
 )
-from ranksieve.reproduction.ledger import METHODS, MethodLedger
 from ranksieve.reproduction.outcomes import MethodOutcome
-from ranksieve.reproduction.paper import FoldAtHand, Paper, PaperMethod, check_known
+from ranksieve.reproduction.paper import Paper, PaperMethod, check_known
 from ranksieve.reproduction.papers import PAPERS
 from ranksieve.reproduction.results import Reproduction
+from ranksieve.reproduction.training import MethodKey, TrainedMethod, TrainMethod
 from ranksieve.study import FoldSummary, Run, Study, StudyResult
+
+METHODS = "methods.jsonl"
+"""Name of the ledger of methods that are not part of a study."""
 
 
 def reproduce(
@@ -123,7 +124,7 @@ def reproduce(
             outcomes[name] = _of_study(study, name, paper.measures)
     with TemporaryDirectory() as temporary:
         kept = Path(temporary if out is None else out)
-        outcomes |= _run_on_folds(paper, at_hand, trained, kept)
+        outcomes |= _train_methods(paper, at_hand, trained, kept)
     ordered = {name: outcomes[name] for name in names if name in outcomes}
     return Reproduction(paper, at_hand.facts, ordered, study, planned)
 
@@ -217,69 +218,47 @@ def _of_study(study: StudyResult, name: str, measures: Sequence[str]) -> MethodO
     )
 
 
-def _run_on_folds(
+def _train_methods(
     paper: Paper, at_hand: AtHand, names: Sequence[str], out: Path
 ) -> dict[str, MethodOutcome]:
-    """Train the methods that are not selectors of a study, one fold after the other.
-
-    Results that are in the ledger already are not computed again.
-    """
+    """Train the methods that are not selectors of a study on every fold."""
     if not names:
         return {}
-    facts = at_hand.facts
+    trials, facts = at_hand.trials, at_hand.facts
+    head = Head(
+        purpose=f"reproduction of {paper.name}",
+        protocol="letor",
+        measures=list(paper.measures),
+        tune="MAP",
+        convention=facts.convention,
+        trials=[trial.name for trial in trials],
+    )
     settings = paper.settings.get(facts.known_as or "", {})
-    head = {
-        "ranksieve": __version__,
-        "paper": paper.name,
-        "convention": facts.convention,
-        "measures": list(paper.measures),
-        "folds": [trial.name for trial in at_hand.trials],
-    }
-    ledger = MethodLedger(make_directory(out) / METHODS, head)
-    advance = track("Methods", len(at_hand.trials) * len(names))
-    results: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-    for position, fold in enumerate(at_hand.folds()):
-        ledger.add_fold(fold)
-        at = FoldAtHand(position, fold, facts, settings, {})
-        for name in names:
-            candidate = paper.candidates[name]
-            cell = {"fold": fold.name, "method": name, "settings": dict(candidate.settings)}
-            if cell not in ledger:
-                ledger.add(cell, _train(name, candidate, at, paper.measures))
-            results[name].append(ledger.get(cell))
-            advance(1)
-    return {name: _of_folds(folds, paper.measures) for name, folds in results.items()}
+
+    def cell(name: str, fold: int) -> TrainMethod:
+        published = {own: values[fold] for own, values in settings.get(name, {}).items()}
+        measures, convention = list(paper.measures), facts.convention
+        return TrainMethod(name, paper.candidates[name], published, measures, convention)
+
+    with Runner(Ledger(make_directory(out) / METHODS, head, MethodKey)) as run:
+        every = (run(cell(name, n), trial) for name in names for n, trial in enumerate(trials))
+        results: list[TrainedMethod] = run.finish(gather(*every), "Methods")
+    n = len(trials)
+    return {name: _of_folds(results[n * at : n * at + n]) for at, name in enumerate(names)}
 
 
-def _train(
-    name: str, candidate: PaperMethod, at: FoldAtHand, measures: Sequence[str]
-) -> dict[str, Any]:
-    """Train a method on a fold; return its results as JSON values."""
-    assert candidate.train is not None
-    with listen(None):  # nested progress bars would only flicker
-        trained = candidate.train(name, candidate, at)
-    values = query_values(at.data.test, trained.scores, measures, at.facts.convention)
-    return {
-        "values": {measure: values[measure].tolist() for measure in measures},
-        "n_features": trained.n_features,
-        "chosen": dict(trained.chosen),
-        "paths": None if trained.paths is None else trained.paths.as_dict(),
-    }
-
-
-def _of_folds(folds: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> MethodOutcome:
-    """Make the outcome of a method from its results on the folds, as the ledger has them."""
-    per_query = {
-        measure: [np.array(fold["values"][measure]) for fold in folds] for measure in measures
-    }
+def _of_folds(folds: Sequence[TrainedMethod]) -> MethodOutcome:
+    """Make the outcome of a method from its results on the folds."""
+    values = [next(iter(fold.values.values())) for fold in folds]  # of the test queries
+    per_query = {measure: [np.array(own[measure]) for own in values] for measure in values[0]}
     chosen = [
         {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
-        for own in (fold["chosen"] for fold in folds)
+        for own in (fold.parameters for fold in folds)
     ]
     return MethodOutcome(
-        {name: [[float(own.mean()) for own in values]] for name, values in per_query.items()},
-        [float(np.mean([fold["n_features"] for fold in folds]))],
+        {name: [[float(own.mean()) for own in folds]] for name, folds in per_query.items()},
+        [float(np.mean([fold.n_features for fold in folds]))],
         chosen,
-        [fold["paths"] for fold in folds if fold["paths"] is not None],
+        [fold.paths for fold in folds if fold.paths is not None],
         per_query,
     )
