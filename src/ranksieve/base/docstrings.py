@@ -18,9 +18,7 @@ from typing import Any
 
 _NAMES = r"\w+(?:,\s+\w+)*"
 _LISTED = re.compile(rf"^    ({_NAMES})\n        As in :class:`[~\w.]*?(\w+)`\.$", re.MULTILINE)
-_SECTION = re.compile(
-    r"^    (?:Parameters|Attributes)\n    -+\n((?:\n*    .*\n?(?!    -))+)", re.MULTILINE
-)
+_HEADING = re.compile(r"\n\n    (\w+)\n    -+\n")
 _ENTRY = re.compile(rf"^    ({_NAMES})(?: : .*)?(?:\n+        .*)*", re.MULTILINE)
 _SENTENCES = {"with_include": "no_include", "with_groups": "no_groups"}
 
@@ -51,9 +49,11 @@ def complete_docstring(kind: type[Any]) -> str:
 
 def _entries(text: str) -> dict[str, str]:
     """Entry of each parameter and attribute of a docstring."""
+    _, *parts = _HEADING.split(text)
     return {
         name: entry[0]
-        for section in _SECTION.finditer(text)
-        for entry in _ENTRY.finditer(section[1])
+        for heading, section in zip(parts[::2], parts[1::2], strict=True)
+        if heading in ("Parameters", "Attributes")
+        for entry in _ENTRY.finditer(section)
         for name in re.findall(r"\w+", entry[1])
     }
