@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 
-from ranksieve import RankingData, make_ranking
-from ranksieve.data import NonFiniteError
+from ranksieve import RankingData
 from ranksieve.datasets import open_collection
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import AdaRank
 from tests import oracles
+from tests.repeating import repeat_queries
 
 
 def average_precision(labels, scores):
@@ -143,39 +142,18 @@ def test_the_model_is_that_of_the_best_round(seed):
     assert ranker.coef_.sum() == pytest.approx(total)
 
 
-@pytest.mark.parametrize("reweighting", ["model", "multiply"])
-def test_weight_two_is_a_query_twice(reweighting):
+def test_weight_two_is_a_query_twice():
+    """Also if the weights of the queries that the method has itself are multiplied."""
     data = random_data(2)
     weights = np.random.default_rng(0).integers(0, 3, data.n_queries)
     weights[0] = 2
-    rows = np.concatenate(
-        [np.flatnonzero(data.qid == q) for q, n in enumerate(weights) for _ in range(n)]
-    )
-    lengths = np.repeat(data.group_counts, weights)
-    repeated = RankingData.from_group_counts(data.X[rows], data.y[rows], lengths)
-    weighted = AdaRank(n_rounds=8, reweighting=reweighting).fit(data, sample_weight=weights)
-    expected = AdaRank(n_rounds=8, reweighting=reweighting).fit(repeated)
+    how = dict(n_rounds=8, reweighting="multiply")
+    weighted = AdaRank(**how).fit(data, sample_weight=weights)
+    expected = AdaRank(**how).fit(repeat_queries(data, weights))
     assert [step.feature for step in weighted.rounds_] == [
         step.feature for step in expected.rounds_
     ]
     np.testing.assert_allclose(weighted.coef_, expected.coef_, atol=1e-10)
-
-
-def test_the_same_everywhere(everywhere):
-    data, _ = make_ranking(150, n_informative=4, n_noise=6, noise=0.5, random_state=3)
-    held_out, _ = make_ranking(40, n_informative=4, n_noise=6, noise=0.5, random_state=4)
-    expected = AdaRank(n_rounds=12, reweighting="multiply").fit(data, eval_set=held_out)
-    ours = AdaRank(n_rounds=12, reweighting="multiply")
-    ours.fit(everywhere(data, shard_bytes=50_000), eval_set=everywhere(held_out))
-    assert [step.feature for step in ours.rounds_] == [step.feature for step in expected.rounds_]
-    np.testing.assert_allclose(ours.coef_, expected.coef_, rtol=1e-10)
-    np.testing.assert_allclose(ours.validation_, expected.validation_, rtol=1e-10)
-    csr = RankingData(sparse.csr_matrix(data.X), data.y, data.qid)
-    np.testing.assert_allclose(
-        AdaRank(n_rounds=12, reweighting="multiply").fit(everywhere(csr), eval_set=held_out).coef_,
-        expected.coef_,
-        rtol=1e-10,
-    )
 
 
 def test_an_eval_set_stops():
@@ -215,15 +193,6 @@ class TestDegenerateData:
         assert ranker.predict(X).argmax() == 1
         nothing = AdaRank(n_rounds=5).fit(X[:, :2], [0, 1, 0], qid=[0, 0, 0])
         assert np.ptp(nothing.predict(X[:, :2])) == 0
-
-    def test_nan_is_refused(self):
-        data = random_data(0)
-        X = data.X.copy()
-        X[3, 2] = np.nan
-        with pytest.raises(NonFiniteError, match="row 3"):
-            AdaRank().fit(RankingData(X, data.y, data.qid))
-        with pytest.raises(NonFiniteError, match="row 3"):
-            AdaRank(reweighting="multiply").fit(data, eval_set=RankingData(X, data.y, data.qid))
 
 
 def test_mq2008_as_published_is_one_feature(mq2008_dir):

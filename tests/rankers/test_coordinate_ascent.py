@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 
-from ranksieve import RankingData, make_ranking
-from ranksieve.data import Block, NonFiniteError
+from ranksieve import RankingData
+from ranksieve.data import Block
 from ranksieve.datasets import open_collection
 from ranksieve.metrics import evaluate, get_convention, parse_measure
 from ranksieve.rankers import CoordinateAscent
@@ -116,31 +115,6 @@ def test_the_eval_set_chooses_the_restart():
     assert by_training.best_restart_ == np.argmax([r.measure for r in ranker.restarts_])
 
 
-def test_weight_two_is_a_query_twice():
-    data = random_data(2)
-    weights = np.random.default_rng(0).integers(0, 3, data.n_queries)
-    rows = np.concatenate(
-        [np.flatnonzero(data.qid == q) for q, n in enumerate(weights) for _ in range(n)]
-    )
-    lengths = np.repeat(data.group_counts, weights)
-    repeated = RankingData.from_group_counts(data.X[rows], data.y[rows], lengths)
-    weighted = CoordinateAscent(n_restarts=1).fit(data, sample_weight=weights)
-    expected = CoordinateAscent(n_restarts=1).fit(repeated)
-    assert [m.feature for m in weighted.rounds_] == [m.feature for m in expected.rounds_]
-    np.testing.assert_allclose(weighted.coef_, expected.coef_, atol=1e-9)
-
-
-def test_the_same_everywhere(everywhere):
-    data, _ = make_ranking(100, n_informative=4, n_noise=3, noise=0.5, random_state=3)
-    options = dict(n_restarts=1, n_steps=8, max_passes=2)
-    expected = CoordinateAscent(**options).fit(data)
-    csr = RankingData(sparse.csr_matrix(data.X), data.y, data.qid)
-    for form in (data, csr):
-        ours = CoordinateAscent(**options).fit(everywhere(form, shard_bytes=20_000), eval_set=data)
-        assert [m.feature for m in ours.rounds_] == [m.feature for m in expected.rounds_]
-        np.testing.assert_allclose(ours.coef_, expected.coef_, rtol=1e-9)
-
-
 def test_weights_that_grow_without_end_are_made_smaller(monkeypatch):
     data = random_data(4)
     expected = CoordinateAscent(n_restarts=1).fit(data)
@@ -161,13 +135,6 @@ class TestDegenerateData:
         nothing = CoordinateAscent().fit(X[:, :2], [0, 1, 0], qid=[0, 0, 0])
         assert nothing.rounds_ == []
         assert np.ptp(nothing.predict(X[:, :2])) == 0
-
-    def test_nan_is_refused(self):
-        data = random_data(0)
-        X = data.X.copy()
-        X[3, 2] = np.nan
-        with pytest.raises(NonFiniteError, match="row 3"):
-            CoordinateAscent().fit(RankingData(X, data.y, data.qid))
 
 
 def test_mq2008(mq2008_dir):

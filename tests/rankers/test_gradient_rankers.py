@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from ranksieve import DataError, RankingData, concatenate, make_ranking
+from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.data import Block
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import LambdaRank, ListMLE, ListNet, RankNet
@@ -70,27 +70,6 @@ class TestLinear:
         # The certificate: at the optimum of a convex function the gradient is 0.
         slopes = oracles.slopes(objective, ranker.coef_ * scale, 1e-4)
         np.testing.assert_allclose(slopes, 0, atol=1e-6)
-
-    def test_runs_everywhere(self, kind, data, everywhere):
-        here = kind().fit(data)
-        there = kind().fit(everywhere(data, shard_bytes=3000))
-        np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-4, atol=1e-6)
-        np.testing.assert_allclose(there.scale_, here.scale_, rtol=1e-10)
-
-    def test_weight_two_is_the_query_twice(self, kind, data):
-        twice = np.arange(data.n_queries) % 3 == 0
-        again = data.take_queries(twice)
-        again = RankingData(again.X, again.y, again.qid + 1000)
-        weighted = kind(tol=1e-8).fit(data, sample_weight=1.0 + twice)
-        repeated = kind(tol=1e-8).fit(concatenate([data, again]))
-        np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-4, atol=1e-6)
-        np.testing.assert_allclose(weighted.scale_, repeated.scale_)
-
-    def test_weight_zero_is_no_query(self, kind, data):
-        kept = np.arange(data.n_queries) % 3 > 0
-        weighted = kind(tol=1e-8).fit(data, sample_weight=kept.astype(float))
-        fewer = kind(tol=1e-8).fit(data.take_queries(kept))
-        np.testing.assert_allclose(weighted.coef_, fewer.coef_, rtol=1e-4, atol=1e-6)
 
     def test_early_stopping(self, kind, data):
         train, held_out = data.take_queries(range(20)), data.take_queries(range(20, 40))
@@ -221,14 +200,6 @@ class TestNetworks:
         near = kind(hidden=3, **SMALL).fit(single).predict(single)
         np.testing.assert_allclose(near, expected, rtol=1e-3, atol=1e-3)
 
-    def test_queries_that_tell_nothing_change_nothing(self, kind, data):
-        X = np.concatenate([data.X, 9 * np.ones((4, data.n_features))])
-        y, qid = np.append(data.y, [1, 2, 2, 2]), np.append(data.qid, [-1, -2, -2, -2])
-        for hidden in (0, 3):
-            told = kind(hidden=hidden, **SMALL).fit(data).predict(data.X)
-            more = kind(hidden=hidden, **SMALL).fit(X, y, qid=qid).predict(data.X)
-            np.testing.assert_allclose(more, told, rtol=1e-6, atol=1e-8)
-
     def test_refitting_with_another_shape(self, kind, data):
         ranker = kind(hidden=3, **SMALL).fit(data)
         assert not hasattr(ranker, "coef_")
@@ -237,18 +208,6 @@ class TestNetworks:
         ranker.set_params(hidden=0).fit(data)
         assert not hasattr(ranker, "weights_")
         np.testing.assert_array_equal(ranker.feature_importances_, abs(ranker.coef_))
-
-    def test_not_a_number(self, kind, data):
-        X = data.X.copy()
-        X[5, 1] = np.nan
-        for hidden in (0, 2):
-            with pytest.raises(DataError, match="NaN in row 5"):
-                kind(hidden=hidden, **SMALL).fit(X, data.y, qid=data.qid)
-
-    def test_weights_that_leave_nothing(self, kind):
-        X, y, qid = np.arange(4.0)[:, None], [0, 1, 2, 2], [1, 1, 2, 2]
-        with pytest.raises(DataError, match="different labels have weight 0"):
-            kind().fit(X, y, qid=qid, sample_weight=[0, 1])
 
 
 def test_lambdarank_cannot_search_lines(data):

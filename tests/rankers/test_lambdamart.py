@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from lightgbm import LGBMRanker
 
-from ranksieve import DataError, RankingData, limit_threads, make_ranking
+from ranksieve import limit_threads, make_ranking
 from ranksieve.io.shards import Shards, open_shards, write_shards
 from ranksieve.rankers import LambdaMART
 
@@ -32,13 +32,6 @@ def test_equal_to_lightgbm_itself(parts):
     np.testing.assert_allclose(ours.feature_importances_, gain)
 
 
-def test_rows_of_a_query_need_not_be_adjacent(parts):
-    train, test = parts
-    order = np.argsort(np.arange(train.n_rows) % 15, kind="stable")  # one row of each query a time
-    ours = LambdaMART(5).fit(train.X[order], train.y[order], qid=train.qid[order])
-    np.testing.assert_allclose(ours.predict(test), LambdaMART(5).fit(train).predict(test))
-
-
 def test_stops_early_and_keeps_the_best(parts):
     train, test = parts
     ranker = LambdaMART(300, early_stopping_rounds=5, min_child_samples=2)
@@ -58,38 +51,11 @@ def test_threads_do_not_matter(parts):
     np.testing.assert_array_equal(*scores)
 
 
-def test_missing_values(parts):
-    train, test = parts
-    X = np.where(np.random.default_rng(0).random(train.X.shape) < 0.2, np.nan, train.X)
-    ranker = LambdaMART(10).fit(RankingData(X, train.y, train.qid))
-    assert np.isfinite(ranker.predict(X)).all()
-    assert np.isfinite(ranker.predict(RankingData(X, train.y, train.qid))).all()
-    assert ranker.score(test) > 0.5
-
-
-def test_query_weights(parts):
-    train, test = parts
-    weights = np.ones(train.n_queries)
-    plain = LambdaMART(5).fit(train).predict(test)
-    np.testing.assert_allclose(LambdaMART(5).fit(train, sample_weight=weights).predict(test), plain)
-    weights[:30] = 0.1
-    assert not np.allclose(LambdaMART(5).fit(train, sample_weight=weights).predict(test), plain)
-
-
 def test_the_same_wherever_the_data_lives(parts, everywhere):
     train, test = parts  # of one shard: several workers would find other bins
     found = LambdaMART(5).fit(everywhere(train), eval_set=everywhere(test))
     expected = LambdaMART(5).fit(train, eval_set=test)
     np.testing.assert_array_equal(found.predict(test), expected.predict(test))
-
-
-@pytest.mark.parametrize("label", [0.5, -1.0, 31.0])
-def test_labels_that_lightgbm_cannot_take(parts, label):
-    train, _ = parts
-    y = train.y.copy()
-    y[7] = label
-    with pytest.raises(DataError, match=rf"whole labels from 0 to 30, but row 7 has {label:g}"):
-        LambdaMART().fit(train.X, y, qid=train.qid)
 
 
 def test_the_defaults_are_those_of_lightgbm():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ranksieve import DataError, RankingData, make_ranking
-from ranksieve.data import Block, NonFiniteError
+from ranksieve import RankingData, make_ranking
+from ranksieve.data import Block
 from ranksieve.datasets import open_collection
 from ranksieve.engine import engine_of
 from ranksieve.metrics import evaluate
@@ -137,11 +137,10 @@ def test_scores_are_sums_of_steps():
 
 
 @pytest.mark.parametrize("binning", ["frequency", "width"])
-@pytest.mark.parametrize("n_thresholds", [7, 255])
-def test_weight_two_is_a_query_twice(n_thresholds, binning):
+def test_weight_two_is_a_query_twice(binning):
     data = random_data(2)
     weights = np.random.default_rng(0).integers(0, 3, data.n_queries)
-    how = dict(n_rounds=15, n_thresholds=n_thresholds, binning=binning)
+    how = dict(n_rounds=15, n_thresholds=7, binning=binning)
     weighted = RankBoost(**how).fit(data, sample_weight=weights)
     expected = RankBoost(**how).fit(repeat_queries(data, weights))
     for ours, theirs in zip(weighted.thresholds_, expected.thresholds_, strict=True):
@@ -199,24 +198,10 @@ class TestDegenerateData:
         np.testing.assert_array_equal(ranker.predict(X), 0)
         np.testing.assert_array_equal(ranker.feature_importances_, 0)
 
-    def test_only_queries_that_tell_nothing_have_weight(self):
-        data = random_data(0)
-        nothing = [float(np.ptp(data.y[data.qid == q]) == 0) for q in data.query_ids]
-        with pytest.raises(DataError, match="different labels have weight 0"):
-            RankBoost().fit(data, sample_weight=nothing)
-
     def test_nothing_helps_in_one_direction(self):
         X = np.array([[1.0], [0.0]])
         assert RankBoost(directions="descending").fit(X, [0, 1], qid=[0, 0]).rounds_ == []
         assert RankBoost().fit(X, [0, 1], qid=[0, 0]).rounds_[0].alpha < 0
-
-    def test_nan_is_refused(self):
-        data = random_data(0)
-        X = data.X.copy()
-        row = int(TestThresholds().told(data)[0])
-        X[row, 2] = np.nan
-        with pytest.raises(NonFiniteError, match=f"row {row}"):
-            RankBoost().fit(RankingData(X, data.y, data.qid))
 
 
 LETOR_ROUNDS = [220, 11, 56, 58, 34]

@@ -9,7 +9,6 @@ from ranksieve.rankers import RankRLS, RankRLSCV
 from ranksieve.rankers.rankrls import LAMS, leave_query_out
 from ranksieve.solvers.rankrls import ridge
 from tests import oracles
-from tests.repeating import repeat_queries
 from tests.selectors.test_greedy_rankrls import random_data, trained
 
 LAMBDAS = [2.0**-10, 0.5, 2.0**10]
@@ -91,31 +90,6 @@ def test_left_out_measures_equal_refitting(weights):
         weights = data.query_weights
         expected = evaluate(data.y, scores, data.qid, "map", query_weights=weights).mean["MAP"]
         assert found.mean[place] == pytest.approx(expected, rel=1e-9)
-
-
-def test_the_same_wherever_the_data_lives(everywhere):
-    data = mixed_data()
-    source = everywhere(data, shard_bytes=3000)
-    np.testing.assert_allclose(RankRLS().fit(source).coef_, RankRLS().fit(data).coef_, rtol=1e-9)
-    for measure in ("squared", "ndcg@5"):
-        ours, theirs = (RankRLSCV(measure=measure).fit(place) for place in (source, data))
-        np.testing.assert_allclose(ours.values_, theirs.values_, rtol=1e-9)
-        assert ours.lam_ == theirs.lam_
-
-
-def test_a_weight_of_two_is_the_query_twice():
-    data = mixed_data()
-    weights = np.ones(data.n_queries)
-    weights[[2, 5]] = 2
-    weighted = RankRLS().fit(data, sample_weight=weights)
-    twice = RankRLS().fit(repeat_queries(data, weights))
-    np.testing.assert_allclose(weighted.coef_, twice.coef_, rtol=1e-9)
-    by_row = np.repeat(weights, data.group_counts)
-    arrays = RankRLS().fit(data.X, data.y, qid=data.qid, sample_weight=by_row)
-    np.testing.assert_allclose(arrays.coef_, weighted.coef_)
-    for wrong in (weights[:-1], -weights, by_row + np.arange(data.n_rows)):
-        with pytest.raises(DataError, match="sample_weight"):
-            RankRLS().fit(data, sample_weight=wrong)
 
 
 def test_choice_of_lambda():

@@ -220,23 +220,6 @@ class TestOptimum:
         assert ranker.gap_ <= 1e-8 * ranker.objective_
 
     @pytest.mark.parametrize("loss", LOSSES)
-    @pytest.mark.parametrize("scale", SCALES)
-    def test_weight_2_is_the_query_twice(self, loss, scale):
-        data = random_data(6)
-        weights = np.where(np.arange(data.n_queries) % 3, 1.0, 2.0)
-        weights[4] = 0.0
-        rows = [np.flatnonzero(data.qid == q) for q in range(data.n_queries)]
-        copies = [(q, c) for q in range(data.n_queries) for c in range(int(weights[q]))]
-        order = np.concatenate([rows[q] for q, _ in copies])
-        qid = np.concatenate([[f"{q}-{c}"] * len(rows[q]) for q, c in copies])
-        options = dict(C=3.0, loss=loss, scale=scale, tol=1e-9)
-        expected = RankSVM(**options).fit(data.X[order], data.y[order], qid=qid)
-        weighted = RankSVM(**options).fit(data, sample_weight=weights)
-        np.testing.assert_allclose(weighted.objective_, expected.objective_, rtol=1e-7)
-        np.testing.assert_allclose(weighted.C_per_pair_, expected.C_per_pair_, rtol=1e-12)
-        np.testing.assert_allclose(weighted.coef_, expected.coef_, rtol=1e-2, atol=1e-3)
-
-    @pytest.mark.parametrize("loss", LOSSES)
     def test_forms_of_the_matrix(self, loss):
         data = random_data(7, n_queries=30)
         X = np.where(data.X > 3, data.X, 0.0).astype(np.float32)
@@ -362,13 +345,6 @@ class TestEverywhere:
         np.testing.assert_allclose(ranker.objective_, expected.objective_, rtol=2e-6)
         np.testing.assert_allclose(ranker.coef_, expected.coef_, rtol=1e-2, atol=1e-3)
 
-    def test_not_finite(self, everywhere):
-        data = random_data(10, n_queries=40)
-        X = data.X.copy()
-        X[17, 2] = np.nan
-        with pytest.raises(DataError, match="NaN in row 17"):
-            RankSVM().fit(everywhere(RankingData(X, data.y, data.qid), 2_000))
-
 
 @pytest.mark.parametrize("loss", LOSSES)
 class TestDegenerate:
@@ -391,16 +367,6 @@ class TestDegenerate:
             alone = RankSVM(2.0, loss=loss, scale=scale, tol=1e-8).fit(data)
             more = RankSVM(2.0 * factor, loss=loss, scale=scale, tol=1e-8).fit(X, y, qid=qid)
             np.testing.assert_allclose(more.objective_, alone.objective_, rtol=1e-7)
-
-    def test_weights_that_leave_no_pairs(self, loss):
-        X, y, qid = np.arange(4.0)[:, None], [0, 1, 1, 1], [1, 1, 2, 2]
-        with pytest.raises(DataError, match="different labels have weight 0"):
-            RankSVM(loss=loss).fit(RankingData(X, y, qid), sample_weight=[0.0, 1.0])
-
-    def test_not_finite_in_a_sparse_matrix(self, loss):
-        X = sparse.csr_matrix(np.array([[0.0, 1.0], [np.inf, 0.0]]))
-        with pytest.raises(DataError, match="infinity in row 1"):
-            RankSVM(loss=loss).fit(RankingData(X, [0, 1], [1, 1]))
 
 
 def test_mq2008_to_the_last_digit(mq2008_dir):

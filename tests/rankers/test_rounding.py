@@ -74,14 +74,6 @@ class TestTooSmall:
         with pytest.raises(DataError, match="feature 'b'"):
             recommend(data, ranker="lambdamart")
 
-    def test_in_memory_shards_and_dask(self, planted, everywhere):
-        data = with_b(planted, planted.X[:, 1] * 1e-50)
-        trees = LambdaMART(3, params=QUICK_TREES)
-        with pytest.raises(DataError, match="feature 'b'") as error:
-            trees.fit(everywhere(data))
-        trees.fit(everywhere(multiplied(data, error)))
-        assert trees.feature_importances_.argmax() == 1
-
     @pytest.mark.parametrize("name", sorted(RANKERS))
     def test_rankers_of_libraries(self, planted, name):
         data = with_b(planted, planted.X[:, 1] * 1e-50)

@@ -22,122 +22,77 @@ from ranksieve.selectors.record import record_selection
 from ranksieve.selectors.registry import SELECTORS, make_selector
 from tests.every_method import make_quick
 
+REGISTRY = dict.fromkeys(SELECTORS, SELECTORS) | dict.fromkeys(RANKERS, RANKERS)
 
-@pytest.mark.parametrize("name", SELECTORS)
-class TestEveryMethod:
+
+@pytest.mark.parametrize("name", REGISTRY)
+class TestEveryName:
     def test_the_class_is_public(self, name):
-        kind = SELECTORS[name].kind
-        assert issubclass(kind, RankSelector)
-        assert getattr(selectors, kind.__name__) is kind
+        kind, is_selector = REGISTRY[name][name].kind, name in SELECTORS
+        assert issubclass(kind, RankSelector if is_selector else Ranker)
+        assert getattr(selectors if is_selector else rankers, kind.__name__) is kind
 
-    def test_defaults_are_those_of_the_selector(self, name):
-        method = SELECTORS[name]
-        given = make_selector(name).get_params(deep=False)
-        assert given == method.defaults
-        assert method.changed(make_selector(name, **method.preset)) == {}
-
-    def test_the_grid_can_be_searched(self, name):
-        method = SELECTORS[name]
-        assert "n_features_to_select" not in method.grid
-        k = 2 if "n_features_to_select" in method.defaults else None
-        for point in ParameterGrid(dict(method.grid)):
-            make_selector(name, k, **point)._validate_params()
-
-    def test_the_description_fits_a_line(self, name):
-        description = SELECTORS[name].description
-        assert 0 < len(description) <= 80 - max(map(len, SELECTORS)) - 2
-        assert "\n" not in description
-
-    def test_unknown_parameters_are_refused(self, name):
-        with pytest.raises(ValueError, match=f"method '{name}' has no parameter 'sigmma'; it has "):
-            make_selector(name, sigmma=1)
-
-
-@pytest.mark.parametrize("name", [*SELECTORS, *RANKERS])
-def test_docstrings_list_all_parameters(name):
-    """In the source, for editors; with what base classes say of them, for ``help``."""
-    kind = (SELECTORS if name in SELECTORS else RANKERS)[name].kind
-    for text in (kind._source_doc, kind.__doc__):
-        section = text.partition("    Parameters\n    -----")[2]
-        section = re.split(r"\n\n    \w+\n    ---", section)[0]
-        listed = re.findall(r"^    (\w+(?:,\s+\w+)*)(?: : .*)?$", section, re.MULTILINE)
-        names = [one for entry in listed for one in re.findall(r"\w+", entry)]
-        assert sorted(names) == sorted(signature(kind).parameters)
-    bases = "|".join(base.__name__ for base in kind.__mro__)
-    assert not re.search(rf"^    [\w, ]+\n        As in :class:`({bases})`\.$", kind.__doc__, re.M)
-
-
-@pytest.mark.parametrize("name", RANKERS)
-class TestEveryRanker:
-    def test_the_class_is_public(self, name):
-        kind = RANKERS[name].kind
-        assert issubclass(kind, Ranker)
-        assert getattr(rankers, kind.__name__) is kind
-
-    def test_defaults_are_those_of_the_ranker(self, name):
-        method, made = RANKERS[name], make_ranker(name)
-        own = getattr(made, "estimator", made)  # of another library
+    def test_defaults_are_those_of_what_it_makes(self, name):
+        method, made = REGISTRY[name][name], REGISTRY[name].make(name)
+        own = made._adapted  # of another library
         found, usual = own.get_params(deep=False), method.defaults
         assert repr(sorted(found.items())) == repr(sorted(usual.items()))  # XGBoost has NaN
         assert method.changed(made) == {}
-        assert method.defaults.items() >= method.preset.items()
 
     def test_the_grid_can_be_searched(self, name):
-        for point in ParameterGrid(dict(RANKERS[name].grid)):
-            made = make_ranker(name, **point)
+        method = REGISTRY[name][name]
+        assert "n_features_to_select" not in method.grid
+        k = {"n_features_to_select": 2} if "n_features_to_select" in method.defaults else {}
+        for point in ParameterGrid(dict(method.grid)):
+            made = method.make(**k, **point)
             made._validate_params()
-            assert RANKERS[name].changed(made).items() <= point.items()
+            assert method.changed(made).items() <= (k | point).items()
 
     def test_the_description_fits_a_line(self, name):
-        description = RANKERS[name].description
-        assert 0 < len(description) <= 80 - max(map(len, RANKERS)) - 2
+        description = REGISTRY[name][name].description
+        assert 0 < len(description) <= 80 - max(map(len, REGISTRY[name])) - 2
+        assert "\n" not in description
 
     def test_unknown_parameters_are_refused(self, name):
-        with pytest.raises(ValueError, match=f"ranker '{name}' has no parameter 'sigmma'; it has "):
-            make_ranker(name, sigmma=1)
+        what = REGISTRY[name].what
+        with pytest.raises(ValueError, match=f"{what} '{name}' has no parameter 'sigmma'; it has "):
+            REGISTRY[name].make(name, sigmma=1)
+
+    def test_a_name_means_the_same_everywhere(self, name):
+        """A preset tells which variant of its class a name is; it tunes nothing."""
+        method, registry = REGISTRY[name][name], REGISTRY[name]
+        assert all(isinstance(value, str) for value in method.preset.values())
+        same = [other.name for other in registry.values() if other.kind is method.kind]
+        if len(same) == 1 or method.is_adapted:
+            assert method.preset == {}
+        else:  # the class as it is has one of the names
+            usual = method.kind().get_params()
+            assert sum(registry.make(other).get_params() == usual for other in same)
+
+    def test_docstrings_list_all_parameters(self, name):
+        """In the source, for editors; with what base classes say of them, for ``help``."""
+        kind = REGISTRY[name][name].kind
+        for text in (kind._source_doc, kind.__doc__):
+            section = text.partition("    Parameters\n    -----")[2]
+            section = re.split(r"\n\n    \w+\n    ---", section)[0]
+            listed = re.findall(r"^    (\w+(?:,\s+\w+)*)(?: : .*)?$", section, re.MULTILINE)
+            names = [one for entry in listed for one in re.findall(r"\w+", entry)]
+            assert sorted(names) == sorted(signature(kind).parameters)
+        bases = "|".join(base.__name__ for base in kind.__mro__)
+        assert not re.search(
+            rf"^    [\w, ]+\n        As in :class:`({bases})`\.$", kind.__doc__, re.M
+        )
 
 
-def test_every_ranker_has_a_name():
-    named = {method.kind for method in RANKERS.values()}
-    public = [getattr(rankers, name) for name in rankers.__all__]
-    public = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Ranker)}
-    assert named == public
-
-
-def test_published_grids_of_rankers():
-    lams = RANKERS["rankrls"].grid["lam"]
-    assert (lams[0], lams[-1], len(lams)) == (2.0**-10, 2.0**10, 21)
-    assert list(RANKERS["ranksvm"].grid["C"]) == [0.01, 0.1, 1, 10, 100]
-    struct = RANKERS["ranksvm-struct"].grid["C"]
-    assert (len(struct), min(struct), max(struct)) == (19, 1e-5, 10)
-
-
-@pytest.mark.parametrize("name", [*SELECTORS, *RANKERS])
-def test_a_name_means_the_same_everywhere(name):
-    """A preset tells which variant of its class a name is; it tunes nothing."""
-    registry = SELECTORS if name in SELECTORS else RANKERS
-    method = registry[name]
-    assert all(isinstance(value, str) for value in method.preset.values())
-    same = [other for other in registry.values() if other.kind is method.kind]
-    if len(same) == 1 or method.is_adapted:
-        assert method.preset == {}
-    else:  # the class as it is has one of the names
-        usual = method.kind()
-        assert sum(make_by_name(other.name).get_params() == usual.get_params() for other in same)
-
-
-def make_by_name(name):
-    return make_selector(name) if name in SELECTORS else make_ranker(name)
-
-
-def test_every_selector_has_a_name():
-    named = {method.kind.__name__ for method in SELECTORS.values()}
-    public = {name: getattr(selectors, name) for name in selectors.__all__}
-    assert named == {
-        name
-        for name, kind in public.items()
-        if isinstance(kind, type) and issubclass(kind, RankSelector)
-    } - {"SelectorAdapter"}  # which needs an object of the user
+@pytest.mark.parametrize(
+    ("package", "registry", "base"),
+    [(selectors, SELECTORS, RankSelector), (rankers, RANKERS, Ranker)],
+)
+def test_every_class_has_a_name(package, registry, base):
+    public = [getattr(package, name) for name in package.__all__]
+    classes = {kind for kind in public if isinstance(kind, type) and issubclass(kind, base)}
+    # An adapter of selectors needs an object of the user.
+    assert {method.kind for method in registry.values()} == classes - {selectors.SelectorAdapter}
 
 
 def test_what_a_name_makes():
@@ -165,6 +120,11 @@ def test_published_grids():
     assert SELECTORS["gas-l"].grid == SELECTORS["gas-e"].grid
     for name in ("mmr", "msd", "mpt", "mrmr"):
         assert list(SELECTORS[name].grid["trade_off"]) == [n / 10 for n in range(1, 10)]
+    lams = RANKERS["rankrls"].grid["lam"]
+    assert (lams[0], lams[-1], len(lams)) == (2.0**-10, 2.0**10, 21)
+    assert list(RANKERS["ranksvm"].grid["C"]) == [0.01, 0.1, 1, 10, 100]
+    struct = RANKERS["ranksvm-struct"].grid["C"]
+    assert (len(struct), min(struct), max(struct)) == (19, 1e-5, 10)
 
 
 def test_unknown_names_list_the_known_ones():
