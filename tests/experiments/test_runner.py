@@ -1,9 +1,7 @@
 """The runner: what runs, how often, at the same time, and what an end leaves behind."""
 
 import threading
-from dataclasses import dataclass, field
 from threading import Barrier, BrokenBarrierError
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -11,51 +9,20 @@ import pytest
 from ranksieve import limit_threads, make_ranking
 from ranksieve.data import DataError
 from ranksieve.experiments import (
-    Head,
-    Key,
-    Ledger,
     OutOfTimeError,
     QuerySets,
-    Record,
     Runner,
     Source,
     TimeLimit,
     Trial,
     gather,
 )
+from ranksieve.progress import listen
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.selectors.registry import SELECTORS
+from tests.experiments.notes import Note, NoteKey, add_up, nap, open_ledger
 
-HEAD = Head(purpose="test", protocol="none", measures=["MAP"], tune="MAP", convention="standard")
 METHODS = {**RANKERS, **SELECTORS}
-
-
-class Noted(Record):
-    value: float
-    seconds: float = 0.0
-
-
-class NoteKey(Key, tag="note"):
-    number: int
-    Result: ClassVar[type] = Noted
-
-
-@dataclass
-class Note:
-    """A cell that does what a function does."""
-
-    number: int
-    do: object = None
-    method: object = None
-    runs: list = field(default_factory=list)
-
-    def key(self, trial):
-        return NoteKey(trial, self.number)
-
-    def run(self, trial):
-        self.runs.append(trial.name)
-        value = self.do(trial) if self.do else self.number / 2
-        return Noted(float(value), 0.5)
 
 
 @pytest.fixture(scope="module")
@@ -73,10 +40,6 @@ def trials(data):
 def run(tmp_path):
     with Runner(open_ledger(tmp_path)) as runner:
         yield runner
-
-
-def open_ledger(directory):
-    return Ledger(directory / "ledger.jsonl", HEAD, NoteKey)
 
 
 def test_equal_cells_run_once_and_are_found_in_the_ledger(run, trials, tmp_path):
@@ -114,26 +77,62 @@ def test_procedures_wait_side_by_side(run, trials):
         assert run.finish(both()) == [2.0, [2.0, []]]
 
 
-def test_results_are_those_of_any_number_of_threads(data, tmp_path):
-    source = Source.of(data)
-    trials = [Trial(str(n), source, QuerySets(np.arange(n))) for n in range(2, 12)]
-
-    async def add_up(run, trial):
-        total = 0.0
-        for number in range(3):
-            cell = Note(number, lambda opened, own=total: opened.train.X.sum() * own)
-            total += 1 + (await run(cell, trial)).value
-        return total
-
-    async def procedure(run):
-        return await gather(*(add_up(run, trial) for trial in trials))
-
+def test_results_are_those_of_any_number_of_threads(tmp_path):
     found = []
     for n in (1, 3):
         (tmp_path / str(n)).mkdir()
         with limit_threads(n), Runner(open_ledger(tmp_path / str(n))) as run:
-            found.append(run.finish(procedure(run)))
+            found.append(run.finish(add_up(run, n_trials=3)))
     assert found[0] == found[1]
+
+
+def test_one_source_is_in_memory_at_a_time(data, tmp_path):
+    reads = []
+
+    def source_of(name):
+        return Source(lambda: reads.append(name) or [data])
+
+    sources = [source_of(name) for name in "AB"]
+    trials = [Trial(str(n), sources[n // 2], QuerySets(np.arange(4 + n))) for n in range(4)]
+    are_open = []
+
+    def look(trial):
+        are_open.append([source._parts is not None for source in sources])
+        return 1.0
+
+    async def on(run, trial):
+        for number in range(3):
+            await gather(*(run(Note(10 * number + n, look), trial) for n in range(4)))
+
+    async def procedure(run):
+        await gather(*(on(run, trial) for trial in trials))
+
+    with limit_threads(2), Runner(open_ledger(tmp_path)) as run:
+        run.finish(procedure(run))
+    assert reads == ["A", "B"]
+    assert are_open == [[True, False]] * 24 + [[False, True]] * 24
+    with Runner(open_ledger(tmp_path)) as run:  # only to compare the data
+        run.finish(procedure(run))
+    assert reads == ["A", "B", "A"]  # B is still there
+
+
+def test_progress_is_of_the_time_that_is_left(run, trials):
+    told = []
+
+    async def procedure():
+        run.expect(8)
+        for number in range(8):
+            await run(Note(number % 4, nap), trials[0])
+
+    with listen(lambda *report: told.append(report)):
+        run.finish(procedure(), "Naps")
+    assert {what for what, _, _ in told} == {"Naps"}
+    done, total = zip(*((done, total) for _, done, total in told), strict=True)
+    assert sorted(done) == list(done)
+    assert len(done) == 4  # cells that are known take no time
+    assert done[-1] >= 4 * 0.01 * 1e6
+    assert 1.2 * done[0] < total[0] < 9 * done[0]  # seven more are announced
+    assert total[-1] >= done[-1]
 
 
 def test_without_time_procedures_end_and_others_go_on(tmp_path, trials):

@@ -4,7 +4,7 @@ import json
 import random
 import signal
 import time
-from contextlib import contextmanager, redirect_stdout
+from contextlib import redirect_stdout
 from io import StringIO
 from itertools import product
 from pathlib import Path
@@ -287,16 +287,6 @@ def wait_for_lines(path, n, program):
         time.sleep(0.01)
 
 
-def test_killed_at_several_moments_it_ends_with_the_same_bits(start, finish, tmp_path, undisturbed):
-    out = tmp_path / "killed"
-    for n_lines in (3, 25, 50):
-        program = start(out)
-        wait_for_lines(out / "ledger.jsonl", n_lines, program)
-        program.kill()
-        assert program.wait()[0] == -signal.SIGKILL
-    assert finish(out) == undisturbed
-
-
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 128 + signal.SIGTERM)]
 )
@@ -311,59 +301,6 @@ def test_interrupted_it_says_how_to_go_on(start, finish, tmp_path, undisturbed, 
     assert "run the same command again to resume it" in told
     assert "Traceback" not in told
     assert {path.name for path in out.iterdir()} <= {"ledger.jsonl", "study.toml"}
-    assert finish(out) == undisturbed
-
-
-def test_two_processes_work_on_one_study(start, tmp_path, undisturbed):
-    out = tmp_path / "shared"
-    programs = [start(out) for _ in range(2)]
-    assert [program.wait()[0] for program in programs] == [0, 0]
-    assert without_times(load_study(out)) == undisturbed
-    lines = (out / "ledger.jsonl").read_text().splitlines()
-    cells = [json.dumps(json.loads(line)["cell"]) for line in lines[1:]]
-    assert len(cells) == len(set(cells))
-
-
-@contextmanager
-def cluster_of_processes(directory, start_program):
-    """A Dask scheduler and a worker, as processes; gives its address and both."""
-    told = directory / "scheduler.json"
-    told.unlink(missing_ok=True)
-    own = {
-        "scheduler": ["--port", "0", "--host", "127.0.0.1"],
-        "worker": ["--nthreads", "1", "--no-nanny", "--local-directory", str(directory)],
-    }
-    processes = {}
-    for role, arguments in own.items():
-        code = f"from distributed.cli.dask_{role} import main; main(arguments)"
-        arguments += ["--scheduler-file", str(told), "--no-dashboard"]
-        processes[role] = start_program(exec, code, {"arguments": arguments})
-    try:
-        until = time.monotonic() + 120
-        while not told.exists() or not told.read_text().endswith("}"):
-            assert time.monotonic() < until
-            time.sleep(0.05)
-        yield json.loads(told.read_text())["address"], processes
-    finally:
-        for process in processes.values():
-            process.kill()
-            process.wait()
-
-
-def test_a_lost_cluster_is_told_and_the_study_goes_on(
-    start, finish, start_program, tmp_path, undisturbed
-):
-    out = tmp_path / "lost"
-    for lost, n_lines in (("worker", 10), ("scheduler", 35)):
-        with cluster_of_processes(tmp_path, start_program) as (address, processes):
-            program = start(out, "--dask", address)
-            wait_for_lines(out / "ledger.jsonl", n_lines, program)
-            processes[lost].kill()
-            status, _, told = program.wait(120)
-        assert status == 1
-        assert "error: the Dask cluster was lost" in told
-        assert "run the same command again to resume it" in told
-        assert "Traceback" not in told
     assert finish(out) == undisturbed
 
 
@@ -388,22 +325,6 @@ def test_cells_run_on_a_cluster(data, client):
     plan = dict(selectors=["gas-e", "fs-scpr"], ks=[2, 4], protocol="kfold:3", **QUICK)
     result = Study(data, **plan).run(client)
     assert without_times(result) == without_times(Study(data, **plan).run())
-
-
-def test_a_full_disk_loses_nothing(letor_file, finish, start_program, tmp_path, undisturbed):
-    out = tmp_path / "full"
-    limited = (
-        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)); "
-        "from ranksieve.cli import main; main(arguments)"
-    )
-    program = start_program(exec, limited, {"arguments": options(letor_file, out)})
-    status, _, told = program.wait()
-    assert status == 1
-    assert "error: " in told
-    assert "cannot be written" in told
-    assert "Traceback" not in told
-    assert finish(out) == undisturbed
 
 
 # Nothing leaks from the test queries.

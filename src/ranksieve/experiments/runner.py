@@ -16,19 +16,19 @@ notebook and an interruption arrives where the user waits.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Awaitable, Generator, Iterator
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from math import inf
-from time import monotonic
+from time import monotonic, perf_counter
 from typing import Any, TypeVar
 
 from ranksieve.data import DataError
 from ranksieve.experiments.cells import Cell, Key
 from ranksieve.experiments.ledger import Ledger, key_of
-from ranksieve.experiments.trials import QuerySets, Source, Trial
+from ranksieve.experiments.trials import QuerySets, Source, Trial, TrialData
 from ranksieve.io.files import hold_directory
 from ranksieve.progress import listen, track
 from ranksieve.threads import are_few_rows, limit_blas_threads, limit_threads, thread_count
@@ -108,6 +108,7 @@ class _Request:
     cell: Cell
     trial: Trial
     key: Key
+    text: str  # of the key
     waiting: list[_Task] = field(default_factory=list)
 
     def __await__(self) -> Generator[Any, Any, Any]:
@@ -130,6 +131,34 @@ class _Task:
             child.give_up()
         self.is_over = True
         self.steps.close()
+
+
+class _Progress:
+    """One progress bar of the work that is done and expected, in microseconds of one worker.
+
+    A cell is expected to take as long as others of its method; a request that is only announced,
+    as long as the mean request so far.
+    """
+
+    def __init__(self, what: str) -> None:
+        self.n_expected = self.n_awaited = 0  # requests of cells, also of those that are known
+        self.open: Counter[str] = Counter()  # cells without a result, by method
+        self._advance = track(what, 0)
+        self._total = 0
+        self._times: dict[str, tuple[int, float]] = {}  # by method: number and sum
+
+    def add(self, method: str, seconds: float) -> None:
+        """Count a cell that has been run."""
+        n, before = self._times.get(method, (0, 0.0))
+        self._times[method] = n + 1, before + seconds
+        n_done, done = map(sum, zip(*self._times.values(), strict=True))
+        means = {name: own / n for name, (n, own) in self._times.items()}
+        left = sum(n * means.get(name, done / n_done) for name, n in self.open.items())
+        n_answered = max(1, self.n_awaited - self.open.total())
+        left += max(0, self.n_expected - self.n_awaited) * done / n_answered
+        total = round(1e6 * (done + left))
+        self._advance(round(1e6 * seconds), more=total - self._total)
+        self._total = total
 
 
 class Runner:
@@ -161,7 +190,7 @@ class Runner:
         self._running: dict[Any, _Request] = {}  # by future
         self._source: Source | None = None  # one at a time is in memory
         self._declared: set[str] = set()  # trials whose data is that of the ledger
-        self._n_asked = self._n_expected = self._n_shown = 0
+        self._progress = _Progress("")
 
     def __enter__(self) -> Runner:
         self._is_first = self._stack.enter_context(hold_directory(self.ledger.path.parent))
@@ -175,23 +204,24 @@ class Runner:
 
     def __call__(self, cell: Cell, trial: Trial) -> Awaitable[Any]:
         """Awaitable result of a cell on a trial."""
-        return _Request(cell, trial, cell.key(trial.name))
+        key = cell.key(trial.name)
+        return _Request(cell, trial, key, key_of(key))
 
     def expect(self, n_cells: int) -> None:
-        """Tell for the progress bar that procedures will ask for so many more cells."""
-        self._n_expected += n_cells
+        """Announce for the progress bar that procedures will await cells so many times."""
+        self._progress.n_expected += n_cells
 
     def finish(self, procedure: Awaitable[T], what: str = "Selections and trainings") -> T:
         """Run a procedure to its end, and return its result."""
         main = _Task(procedure.__await__())
         self._ready.append((main, None, None))
-        self._advance = track(what, 0)
+        self._progress = _Progress(what)
         try:
             while not main.is_over:
                 while self._ready:
                     self._step(*self._ready.popleft())
                 self._start()
-                if not self._ready and self._running:
+                if not self._ready and not main.is_over:
                     self._collect()
         except BaseException:
             self._stop(main)
@@ -233,11 +263,11 @@ class Runner:
             return
         if not isinstance(wanted, _Request):
             raise TypeError(f"procedures can await cells and gather, not {wanted!r:.60}")
-        request = self._requests.setdefault(key_of(wanted.key), wanted)
+        request = self._requests.setdefault(wanted.text, wanted)
         request.waiting.append(task)
+        self._progress.n_awaited += 1
         if request is wanted:
-            self._n_asked += 1
-            self._show(0)
+            self._progress.open[_method_and_size(wanted.key)[0]] += 1
             self._queues.setdefault(wanted.trial.name, deque()).append(wanted)
 
     def _start(self) -> None:
@@ -246,13 +276,15 @@ class Runner:
             request = self._next()
             if request is None:
                 return
-            if not any(not task.is_over for task in request.waiting):  # all were given up
-                del self._requests[key_of(request.key)]
+            if all(task.is_over for task in request.waiting):  # given up
+                self._resume(request, None, None)
                 continue
-            if request.key not in self.ledger:
+            found = self.ledger.find(request.key)
+            if found is None:
                 self.ledger.refresh()  # another process may have added results
-            if request.key in self.ledger:
-                self._answer(request)
+                found = self.ledger.find(request.key)
+            if found is not None:
+                self._answer(request, found)
             elif self.limit.left < self.limit.expected(request.key):
                 self._resume(request, None, OutOfTimeError())
             else:
@@ -280,36 +312,33 @@ class Runner:
 
     def _collect(self) -> None:
         """Wait until cells finish, and record their results."""
+        assert self._running  # else nothing could end a wait
         done = self._workers.wait(list(self._running))
         for future in [future for future in self._running if future in done]:
             request = self._running[future]
-            result = self._workers.result(future, request)
+            result, seconds = self._workers.result(future, request)
             del self._running[future]
-            self._record(request, result)
-            self._answer(request)
+            self._answer(request, self._record(request, result))
+            self._progress.add(_method_and_size(request.key)[0], seconds)
 
-    def _record(self, request: _Request, result: Any) -> None:
+    def _record(self, request: _Request, result: Any) -> Any:
+        """Add a result to the ledger; return that of the ledger, which may have been there."""
         self.ledger.add(request.key, result)
         self.limit.learn(request.key, result)
         self.n_computed += 1
+        return self.ledger.find(request.key)
 
-    def _answer(self, request: _Request) -> None:
-        """Resume the tasks that wait for a cell with its result, as the ledger has it."""
-        result, method = self.ledger[request.key], request.cell.method
+    def _answer(self, request: _Request, result: Any) -> None:
+        """Resume the tasks that wait for a cell with its result."""
+        method = request.cell.method
         if method is not None:
-            self.used[key_of(request.key)] = method.name, result.seconds
+            self.used[request.text] = method.name, result.seconds
         self._resume(request, result, None)
-        self._show(1)
 
     def _resume(self, request: _Request, result: Any, error: BaseException | None) -> None:
-        del self._requests[key_of(request.key)]
+        del self._requests[request.text]
+        self._progress.open[_method_and_size(request.key)[0]] -= 1
         self._ready.extend((task, result, error) for task in request.waiting)
-
-    def _show(self, amount: int) -> None:
-        """Show progress: cells that are done, of those that are known or expected."""
-        total = max(self._n_asked, self._n_expected)
-        self._advance(amount, more=total - self._n_shown)
-        self._n_shown = total
 
     def _stop(self, main: _Task) -> None:
         """Give up all work, but record what has been finished."""
@@ -317,7 +346,7 @@ class Runner:
         self._workers.stop()
         for future, request in self._running.items():
             if future.done() and not future.cancelled() and future.exception() is None:
-                self._record(request, future.result())
+                self._record(request, future.result()[0])
         for own in (self._ready, self._requests, self._queues, self._running):
             own.clear()
 
@@ -349,7 +378,7 @@ class _Threads:
 
     def _run(self, cell: Cell, trial: Trial) -> Any:
         with limit_threads(1), listen(self._end_if_over):
-            return cell.run(trial.open())
+            return _run_timed(cell, trial.open)
 
     def _end_if_over(self, what: str, done: int, total: int) -> None:
         """End a cell that reports its progress after all work was given up."""
@@ -437,4 +466,10 @@ class _Cluster:
 
 def _run_on_worker(source: Source, name: str, sets: QuerySets, cell: Cell) -> Any:
     with limit_blas_threads(1), limit_threads(1), listen(None):
-        return cell.run(source.open(name, sets))
+        return _run_timed(cell, lambda: source.open(name, sets))
+
+
+def _run_timed(cell: Cell, open_trial: Callable[[], TrialData]) -> tuple[Any, float]:
+    """Result of a cell, and the seconds that it takes with the opening of its trial."""
+    start = perf_counter()
+    return cell.run(open_trial()), perf_counter() - start

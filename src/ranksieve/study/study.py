@@ -170,6 +170,8 @@ class Study:
         # The plan of an earlier study stays until all results of this one are there.
         if not (self.directory / PLAN).exists():
             self._write_plan()
+        # Of each attempt a selection and a training.
+        runner.expect(sum(2 * len(list(procedure.attempts())) for procedure in procedures))
         await gather(*(procedure.run(runner, trial) for procedure, trial in each))
         self._write_plan()
 
