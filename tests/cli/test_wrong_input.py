@@ -382,7 +382,7 @@ def test_errors_are_told_and_nothing_is_overwritten(run, folder, command, messag
 def test_errors_of_code_of_the_user_name_the_cell(run, folder):
     for ranker, told in (
         ("somebody:Broken", "Broken on 2 features: RuntimeError: it does"),
-        ("lightgbm --param lightgbm.num_leaves=1", "Fold1, lightgbm on 2"),
+        ("lightgbm --param lightgbm.num_leaves=1", ", lightgbm on 2 features: "),
     ):
         status, _, errors = run(*shlex.split(f"{OWN} top --rankers {ranker} --out s"))
         assert status == 1
