@@ -115,34 +115,6 @@ def test_shift_and_unit_of_a_feature_do_not_matter(scaler_class, problem, shift,
     )
 
 
-@given(problems(any_size))
-def test_min_max_fills_the_unit_interval_and_is_idempotent(problem):
-    X, qid = problem
-
-    once = scaled(QueryMinMaxScaler, X, qid)
-
-    for query in np.unique(qid):
-        rows = qid == query
-        varies = np.ptp(once[rows], axis=0) > 0
-        assert np.all(once[rows].min(axis=0) == 0.0)
-        assert np.all(once[rows].max(axis=0) == varies)
-        np.testing.assert_array_equal(varies, np.any(X[rows] != X[rows][0], axis=0))
-    np.testing.assert_array_equal(scaled(QueryMinMaxScaler, once, qid), once)
-
-
-@given(problems(any_size))
-def test_standard_scaling_has_mean_zero_and_variance_one(problem):
-    X, qid = problem
-
-    result = scaled(QueryStandardScaler, X, qid)
-
-    for query in np.unique(qid):
-        rows = qid == query
-        varies = np.any(X[rows] != X[rows][0], axis=0)
-        np.testing.assert_allclose(result[rows].mean(axis=0), 0.0, atol=1e-12)
-        np.testing.assert_allclose(result[rows].std(axis=0), varies, atol=1e-12)
-
-
 @each_scaler
 def test_constant_features_and_single_documents_become_zero(scaler_class):
     X = np.array([[7.0, 1.0], [7.0, 2.0], [-3.0, 5.0], [1e308, -1e308]])
@@ -250,19 +222,6 @@ def test_integers_become_float64(scaler_class):
 
 @each_scaler
 @pytest.mark.parametrize("as_container", [np.asarray, sparse.csr_matrix])
-def test_input_is_not_changed(scaler_class, as_container):
-    X, qid = example()
-    data = RankingData(as_container(X), np.zeros(len(X)), np.sort(qid))
-    before = data.X.copy()
-
-    scaler_class().fit_transform(data.X, qid=data.qid)
-    scaler_class().fit_transform(data)
-
-    assert abs(data.X - before).max() == 0.0
-
-
-@each_scaler
-@pytest.mark.parametrize("as_container", [np.asarray, sparse.csr_matrix])
 def test_ranking_data_in_ranking_data_out(scaler_class, as_container):
     X, qid = example()
     documents = [f"d{row}" for row in range(len(X))]
@@ -335,24 +294,6 @@ def test_refitting_forgets_old_names(scaler_class):
 
 
 @each_scaler
-def test_set_output_wraps_arrays_but_not_ranking_data(scaler_class):
-    X, qid = example()
-    frame = pd.DataFrame(X, columns=list("abcde"), index=np.arange(100, 140))
-    data = RankingData(X, np.zeros(len(X)), qid)
-
-    table = scaler_class().set_output(transform="pandas").fit_transform(frame, qid=qid)
-    with sklearn.config_context(transform_output="polars"):
-        other = scaler_class().fit_transform(X, qid=qid)
-        plain = scaler_class().fit_transform(data)
-
-    assert table.columns.tolist() == list("abcde")
-    assert table.index.tolist() == frame.index.tolist()
-    np.testing.assert_array_equal(table.to_numpy(), scaled(scaler_class, X, qid))
-    assert isinstance(other, pl.DataFrame)
-    assert isinstance(plain, RankingData)
-
-
-@each_scaler
 def test_pipeline_routes_qid(scaler_class):
     X, qid = example()
     y = X[:, 0] - X[:, 1]
@@ -365,17 +306,6 @@ def test_pipeline_routes_qid(scaler_class):
     expected = scaled(scaler_class, X, qid)
     np.testing.assert_array_equal(again, expected)
     np.testing.assert_array_equal(predicted, Ridge().fit(expected, y).predict(expected))
-
-
-@each_scaler
-def test_pipeline_without_routing(scaler_class):
-    X, qid = example()
-    y = X[:, 0]
-
-    pipe = Pipeline([("scale", scaler_class()), ("rank", Ridge())]).fit(X, y, scale__qid=qid)
-
-    expected = Ridge().fit(scaled(scaler_class, X, qid), y)
-    np.testing.assert_array_equal(pipe["rank"].coef_, expected.coef_)
 
 
 @each_scaler

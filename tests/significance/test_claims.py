@@ -18,15 +18,11 @@ from ranksieve.significance import (
     queries_needed,
     showable_margin,
 )
-from tests.significance.test_significance import binomial_band, pairs, two_methods
+from tests.significance.test_significance import binomial_band, pairs, some_weights, two_methods
 
 LEVEL = 0.9
 levels = st.sampled_from([0.8, 0.95])
 margins = st.sampled_from([0.01, 0.05, 0.3])
-
-
-def some_weights(n_queries, seed=1):
-    return np.random.default_rng(seed).lognormal(size=n_queries)
 
 
 @given(pairs, margins, levels, st.booleans())

@@ -72,6 +72,10 @@ def two_methods(n_queries, gain=0.05, seed=0):
     return b + gain * rng.gamma(1.0, size=n_queries) - 0.03, b
 
 
+def some_weights(n_queries, seed=1):
+    return np.random.default_rng(seed).lognormal(size=n_queries)
+
+
 # Grades of a measure: coarse, so that ties and zeros are common, and not exact in binary.
 grades = st.integers(0, 20).map(lambda value: value / 20)
 pairs = st.lists(st.tuples(grades, grades), min_size=2, max_size=30).map(
@@ -224,9 +228,14 @@ def test_the_order_of_queries_does_not_matter(rows, random):
     shuffled = bootstrap_interval(a[order], b[order], n_resamples=100)
     assert shuffled == bootstrap_interval(a, b, n_resamples=100)
     assert effect_size(a[order], b[order]) == effect_size(a, b)
-    if b.sum() > 0:
-        shuffled, given_order = non_inferiority(a[order], b[order]), non_inferiority(a, b)
-        assert shuffled == pytest.approx(given_order, rel=1e-6, abs=1e-9)
+    b = b + 0.1
+    weights = np.array([random.choice([0.5, 1.0, 2.0]) for _ in a])
+    shuffled, in_order = non_inferiority(a[order], b[order]), non_inferiority(a, b)
+    assert shuffled == pytest.approx(in_order, rel=1e-6, abs=1e-9)
+    for compare in (*TESTS, bootstrap_interval, effect_size, non_inferiority):
+        shuffled = compare(a[order], b[order], weights=weights[order])
+        in_order = compare(a, b, weights=weights)
+        assert shuffled == pytest.approx(in_order, nan_ok=True), compare.__name__
 
 
 @given(pairs)
@@ -264,13 +273,19 @@ def binomial_band(rate, n_trials, n_deviations=4):
     return n_deviations * np.sqrt(rate * (1 - rate) / n_trials)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("test", TESTS)
-def test_tests_keep_their_level(test):
+def test_tests_keep_their_level(test, weighted):
     rng = np.random.default_rng(3)
-    n_trials = 600
+    n_trials, n_queries = 600, 40 if weighted else 25
     options = {"n_permutations": 400} if test is randomization_test else {}
 
-    p_values = [test(*rng.normal(size=(2, 25)), **options).p_value for _ in range(n_trials)]
+    def p_value():
+        a, b = rng.normal(size=(2, n_queries))
+        weights = rng.uniform(0.2, 3, n_queries) if weighted else None
+        return test(a, b, weights=weights, **options).p_value
+
+    p_values = [p_value() for _ in range(n_trials)]
 
     for level in (0.05, 0.2, 0.5):
         rejected = np.mean(np.array(p_values) <= level)
@@ -310,13 +325,17 @@ def test_effect_size_is_t_over_root_n():
     assert effect_size(a, b) == pytest.approx(stats.ttest_rel(a, b).statistic / np.sqrt(50))
 
 
-@given(pairs, st.sampled_from([0.0, 0.01, 0.2]), st.booleans(), st.sampled_from([0.8, 0.95]))
-def test_verdict_p_value_and_bound_agree(rows, margin, relative, level):
+@given(
+    *(pairs, st.sampled_from([0.0, 0.01, 0.2]), st.booleans(), st.sampled_from([0.8, 0.95])),
+    st.none() | st.integers(0, 100),
+)
+def test_verdict_p_value_and_bound_agree(rows, margin, relative, level, seed):
     a, b = rows
     if relative and b.sum() == 0:
         return
 
-    result = non_inferiority(a, b, margin, relative, level)
+    weights = None if seed is None else some_weights(len(a), seed)
+    result = non_inferiority(a, b, margin, relative, level, weights)
 
     assert result.non_inferior == (result.p_value < 1 - level)
     if abs(result.lower + margin) > 1e-9:
@@ -324,14 +343,16 @@ def test_verdict_p_value_and_bound_agree(rows, margin, relative, level):
     assert result.lower <= result.change + 1e-12
 
 
-def test_bound_is_the_margin_at_which_the_verdict_turns():
+@pytest.mark.parametrize("weights", [None, some_weights(60)], ids=["equal", "weighted"])
+@pytest.mark.parametrize("relative", [True, False])
+def test_bound_is_the_margin_at_which_the_verdict_turns(relative, weights):
     a, b = two_methods(60, gain=0.02)
 
-    for relative in (True, False):
-        turn = -non_inferiority(a, b, relative=relative).lower
-        assert 0.001 < turn < 0.2
-        assert non_inferiority(a, b, turn + 1e-9, relative).non_inferior
-        assert not non_inferiority(a, b, turn - 1e-9, relative).non_inferior
+    turn = -non_inferiority(a, b, relative=relative, weights=weights).lower
+
+    assert 0.001 < turn < 0.2
+    assert non_inferiority(a, b, turn + 1e-9, relative, weights=weights).non_inferior
+    assert not non_inferiority(a, b, turn - 1e-9, relative, weights=weights).non_inferior
 
 
 def test_absolute_bound_is_that_of_scipy():
