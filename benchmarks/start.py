@@ -23,7 +23,7 @@ from rich.console import Group
 from rich.table import Table
 
 PARAMETERS = {"queries": 100, "commands": "all", "kernels": 20}
-TINY = {"queries": 5, "commands": "convert"}
+TINY = {"queries": 5, "commands": "--help"}
 
 Seconds = tuple[float, float]  # elapsed, and of the CPU
 

@@ -5,10 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from ranksieve import DataError, RankingData, make_ranking
+from ranksieve import RankingData, make_ranking
 from ranksieve.io.letor import write_letor
 from ranksieve.io.parquet import write_parquet
-from ranksieve.rankers import RankRLS
 
 NAMES = ["<b>x</b>", "$x$", '=1+1"', "a,b", "tab\there", "plain"]
 
@@ -144,16 +143,6 @@ def test_columns_and_features_are_left_out(runs, files, tmp_path):
     text = ("recommend", files / "data.txt", *QUICK, "--exclude", "6", "--format", "json")
     record = json.loads(runs(*text, "--out", tmp_path / "text"))
     assert record["settings"]["exclude"] == ["6"]
-
-
-def test_a_model_that_cannot_be_written_fails_the_command(fails, files, tmp_path, monkeypatch):
-    def fail(ranker, path, **other):
-        raise DataError(f"{path}: cannot be written: No space left on device")
-
-    monkeypatch.setattr(RankRLS, "save_model", fail)
-    message = fails("recommend", files / "data.txt", *QUICK, "--out", tmp_path / "out")
-    assert "No space left on device" in message
-    assert not (tmp_path / "out" / "recommendation.json").exists()
 
 
 def test_models_of_another_run_are_refused(runs, fails, files, tmp_path):

@@ -129,15 +129,13 @@ def test_what_is_installed_is_known_by_name(site, tmp_path):
         ["select", "--methods"],
         ["train", tmp_path / "data.txt", "--ranker", "total", "--out", model],
         ["compare", tmp_path / "data.txt", *options, "--out", tmp_path / "study"],
+        ["predict", model, tmp_path / "data.txt", "--out", scores],
     )
     assert done.returncode == 0, done.stderr
     assert "variance: 2 of 5 features" in done.stdout
     assert "gas-again" in done.stdout
     assert "variance" in (tmp_path / "study" / "report.md").read_text()
     assert "with total" in done.stdout
-
-    predicted = run(site, ["predict", model, tmp_path / "data.txt", "--out", scores])
-    assert predicted.returncode == 0, predicted.stderr
     np.testing.assert_allclose(np.loadtxt(scores), data.X.sum(axis=1), rtol=1e-6)
 
 
