@@ -43,6 +43,7 @@ def test_frames_of_all_kinds_are_the_same_data(make):
         (["f4", "f4"], "f4"),
         (["f4", "i2"], "f4"),
         (["f4", "?"], "f4"),
+        (["f2", "i1"], "f4"),
         (["f4", "i4"], "f8"),
         (["f4", "f8"], "f8"),
         (["i1", "?"], "f8"),
@@ -54,13 +55,6 @@ def test_float32_stays_where_it_holds_all_values(make, types, expected):
     data = RankingData.from_frame(make({"qid": [1, 1], "label": [0, 1]} | columns))
     assert data.X.dtype == np.dtype(expected)
     assert data.X.tolist() == [[1.0, 1.0], [0.0, 0.0]]
-
-
-def test_half_precision_becomes_single():
-    halves = {"f": np.array([1, 0.5], dtype="f2"), "g": np.array([1, 0], dtype="i1")}
-    data = RankingData.from_frame(pd.DataFrame({"qid": [1, 1], "label": [0, 1]} | halves))
-    assert data.X.dtype == np.float32
-    assert data.X.tolist() == [[1, 1], [0.5, 0]]
 
 
 def test_the_input_is_left_alone_and_the_index_ignored():
