@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.io.records import get, parse_record
+from ranksieve.io.records import parse_record
 from ranksieve.rankers.libraries.trial import try_model
 from ranksieve.text import quantity
 
@@ -37,6 +37,7 @@ _CATEGORICAL, _DECISIONS = 1, 16  # bit of a decision type, and the number of ty
 
 # Of XGBoost's JSON.
 _CHILDREN = ("left_children", "right_children")
+_KINDS = {str: "a text", int: "a whole number", list: "a list", dict: "an object"}
 _NUMBERS = ("split_conditions", "base_weights", "loss_changes", "sum_hessian")
 
 
@@ -196,22 +197,22 @@ def check_json(text: str) -> None:
         raise DataError(f"not JSON in line {error.lineno}: {error.msg}") from None
     except ValueError as error:
         raise DataError(f"not JSON: {error}") from None
-    learner = get(record, "learner", dict)
-    facts = get(learner, "learner_model_param", dict)
+    learner = _get(record, "learner", dict)
+    facts = _get(learner, "learner_model_param", dict)
     n_features = _get_count(facts, "num_feature")
-    objective = get(get(learner, "objective", dict), "name", str)
+    objective = _get(_get(learner, "objective", dict), "name", str)
     several = _get_count(facts, "num_class", 0) > 1 or _get_count(facts, "num_target", 1) > 1
     if several or objective.startswith("multi:"):
         raise DataError(_SEVERAL)
-    booster = get(learner, "gradient_booster", dict)
+    booster = _get(learner, "gradient_booster", dict)
     weights = []
-    if get(booster, "name", str) == "dart":
-        weights, booster = get(booster, "weight_drop", list), get(booster, "gbtree", dict)
-    model = get(booster, "model", dict)
+    if _get(booster, "name", str) == "dart":
+        weights, booster = _get(booster, "weight_drop", list), _get(booster, "gbtree", dict)
+    model = _get(booster, "model", dict)
     if "trees" not in model:  # a linear model
         _check_numbers(model, "weights", n_features + 1)
         return
-    trees = get(model, "trees", list)
+    trees = _get(model, "trees", list)
     if weights:
         _check_numbers({"weight_drop": weights}, "weight_drop", len(trees))
     _check_order(model, trees)
@@ -225,9 +226,9 @@ def check_json(text: str) -> None:
 def _check_order(model: dict[str, Any], trees: list[Any]) -> None:
     """Check the fields that list the trees and group them."""
     n_trees = len(trees)
-    if sorted(get(tree, "id", int) for tree in trees) != list(range(n_trees)):
+    if sorted(_get(tree, "id", int) for tree in trees) != list(range(n_trees)):
         raise DataError("the 'id' of each tree should be a different number, from 0 on")
-    if _get_count(get(model, "gbtree_model_param", dict), "num_trees") != n_trees:
+    if _get_count(_get(model, "gbtree_model_param", dict), "num_trees") != n_trees:
         raise DataError(f"'num_trees' is not the number of trees, {n_trees}")
     _get_integers(model, "tree_info", n_trees, 0, 1)
     if "iteration_indptr" in model:
@@ -237,8 +238,8 @@ def _check_order(model: dict[str, Any], trees: list[Any]) -> None:
 
 
 def _check_xgboost_tree(tree: Any, n_features: int) -> None:
-    n_nodes = len(get(tree, "left_children", list))
-    facts = get(tree, "tree_param", dict)
+    n_nodes = len(_get(tree, "left_children", list))
+    facts = _get(tree, "tree_param", dict)
     if n_nodes < 1 or _get_count(facts, "num_nodes") != n_nodes:
         raise DataError(f"'num_nodes' is not the number of nodes, {n_nodes}")
     n_values = _get_count(facts, "size_leaf_vector", 1)
@@ -278,7 +279,7 @@ def _check_xgboost_categories(tree: dict[str, Any], n_nodes: int) -> None:
     if "split_type" not in tree:
         return
     kinds = _get_integers(tree, "split_type", n_nodes, 0, 2)
-    n_values = len(get(tree, "categories", list))
+    n_values = len(_get(tree, "categories", list))
     _get_integers(tree, "categories", n_values, 0, 2**24)
     nodes = _get_integers(tree, "categories_nodes", None, 0, n_nodes)
     starts = _get_integers(tree, "categories_segments", len(nodes), 0, n_values + 1)
@@ -287,24 +288,33 @@ def _check_xgboost_categories(tree: dict[str, Any], n_nodes: int) -> None:
         raise DataError("'categories' do not match the categorical splits")
 
 
+def _get(record: Any, name: str, kind: type) -> Any:
+    """Return a value of a record; raise a DataError unless it has the type."""
+    if not isinstance(record, dict) or name not in record:
+        raise DataError(f"{name!r} is missing")
+    if type(record[name]) is not kind:  # isinstance would accept true as an int
+        raise DataError(f"{name!r} should be {_KINDS[kind]}, not {record[name]!r:.40}")
+    return record[name]
+
+
 def _get_count(facts: dict[str, Any], name: str, default: int | None = None) -> int:
     """Return an integer that XGBoost writes as text."""
     if default is not None and name not in facts:
         return default
-    text = get(facts, name, str)
+    text = _get(facts, name, str)
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise DataError(f"{name!r} should be a whole number, not {text!r:.40}")
     return int(text)
 
 
 def _check_numbers(record: Any, name: str, count: int) -> None:
-    values = get(record, name, list)
+    values = _get(record, name, list)
     if len(values) != count or not all(type(value) in (int, float) for value in values):
         raise DataError(f"{name!r} should be {count} numbers")
 
 
 def _get_integers(record: Any, name: str, count: int | None, start: int, end: int) -> np.ndarray:
-    values = get(record, name, list)
+    values = _get(record, name, list)
     if not all(type(value) is int and start <= value < end for value in values):
         raise DataError(f"{name!r} should be whole numbers in {start}..{end - 1}")
     if count is not None and len(values) != count:
