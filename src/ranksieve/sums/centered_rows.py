@@ -7,7 +7,6 @@ w times.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -61,12 +60,6 @@ class CenteredRows:
             xy += piece.X.T @ y
             yy += float(y @ y)
         return xx, xy, yy
-
-    def matrix(self, dtype: Any) -> np.ndarray:
-        """All rows as a new array."""
-        X = np.empty((len(self.y), self.block.X.shape[1]), dtype=dtype)
-        self.fill(X)
-        return X
 
     def fill(self, X: np.ndarray) -> None:
         """Write all rows into an array."""

@@ -25,7 +25,10 @@ class GramSums(NamedTuple):
 
     @property
     def varies(self) -> np.ndarray:
-        """Mask of the features that vary within some query; centering others leaves exactly 0."""
+        """Mask of the features that vary within some query: centering others leaves exactly 0.
+
+        It is :func:`ranksieve.sums.varying.varying_features` but for squares that are too small.
+        """
         return np.diag(self.xx) > 0
 
 

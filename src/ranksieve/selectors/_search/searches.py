@@ -63,22 +63,10 @@ class Bounds(NamedTuple):
     random: np.random.RandomState | None = None  # draws them
 
     def free(self, chosen: Sequence[int]) -> np.ndarray:
-        """Groups that may be added to a model; constant ones only if there are no others."""
-        for eligible in (self.varies, ~self.varies):
-            free = eligible.copy()
-            free[list(chosen)] = False
-            if free.any():
-                return self._affordable(chosen, np.flatnonzero(free))
-        return np.empty(0, dtype=np.intp)
-
-    def draw(self, free: np.ndarray) -> np.ndarray:
-        """Groups to try in a step: all that are free, or random ones."""
-        if self.kappa is None or self.random is None:
-            return free
-        return np.sort(self.random.choice(free, min(self.kappa, len(free)), replace=False))
-
-    def _affordable(self, chosen: Sequence[int], candidates: np.ndarray) -> np.ndarray:
-        """Candidates that can be added within the budget."""
+        """Groups that may be added within the budget; constant ones only if there are no others."""
+        others = np.setdiff1d(np.arange(len(self.varies)), chosen)
+        varying = others[self.varies[others]]
+        candidates = varying if len(varying) else others
         if self.costs is None or np.isinf(self.budget):
             return candidates
         spent = self.costs.total(self.choices.features_of(chosen))
@@ -94,12 +82,6 @@ class Bounds(NamedTuple):
         whole = self.costs.total(before)
         added = [self.choices.features_of([position]) for position in candidates.tolist()]
         return np.array([self.costs.total([*before, *features]) - whole for features in added])
-
-    def weigh(self, errors: np.ndarray, model: ForwardModel, candidates: np.ndarray) -> np.ndarray:
-        """Errors after additions, adjusted for their costs if costs are weighed."""
-        if not self.weighs_costs:
-            return errors
-        return errors_for_cost(errors, model.error, self.prices(model.chosen, candidates))
 
     def removable(self, chosen: Sequence[int]) -> list[int]:
         """Groups that may be removed from a model; only constant ones if there are any."""
@@ -254,8 +236,15 @@ def _begin(model: ForwardModel, bounds: Bounds) -> list[Fit]:
 
 
 def _best_addition(model: ForwardModel, bounds: Bounds) -> int:
-    candidates = bounds.draw(bounds.free(model.chosen))
-    errors = bounds.weigh(model.addition_errors(candidates), model, candidates)
+    """Group whose addition gives the smallest error, or the largest gain per cost."""
+    candidates = bounds.free(model.chosen)
+    if bounds.kappa is not None and bounds.random is not None:
+        drawn = bounds.random.choice(candidates, min(bounds.kappa, len(candidates)), replace=False)
+        candidates = np.sort(drawn)
+    errors = model.addition_errors(candidates)
+    if bounds.weighs_costs:
+        prices = bounds.prices(model.chosen, candidates)
+        errors = errors_for_cost(errors, model.error, prices)
     return int(candidates[first_smallest(errors)])
 
 

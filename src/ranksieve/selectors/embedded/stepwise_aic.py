@@ -16,7 +16,6 @@ from ranksieve.selectors._search.embedded import EmbeddedSelector
 from ranksieve.selectors._search.paths import Step
 from ranksieve.sums.checks import weight_of_rows
 from ranksieve.sums.gram import centered_gram
-from ranksieve.sums.varying import varying_features
 
 _LEAST = np.finfo(float).tiny  # smallest RSS whose logarithm is taken
 _DEPENDENT = 1e-10  # fraction of variance below which others explain a feature completely
@@ -80,8 +79,8 @@ class StepwiseAIC(EmbeddedSelector):
     verbose: bool = False
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
-        xx, xy, yy = centered_gram(source)
-        varies = varying_features(source)
+        gram = centered_gram(source)
+        (xx, xy, yy), varies = gram, gram.varies
         scale = np.sqrt(np.where(varies, np.diagonal(xx), 1.0))
         alike = xx / np.outer(scale, scale)
         shares = np.where(varies, xy / scale, 0.0) / np.sqrt(yy)

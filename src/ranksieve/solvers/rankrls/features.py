@@ -98,7 +98,8 @@ class KeptResiduals:
         is_worth = rotate and np.any(lengths * _WORTH > width)
         self.rows = RotatedRows(block, width) if is_worth else CenteredRows(block)
         self.y, self.query_ptr = self.rows.y, self.rows.query_ptr
-        self.U = self.rows.matrix(dtype)
+        self.U = np.empty((len(self.y), block.X.shape[1]), dtype=dtype)
+        self.rows.fill(self.U)
         self.is_fresh = True  # whether U has the rows themselves
 
     def n_queries(self) -> tuple[int, float]:
