@@ -23,9 +23,8 @@ def mixed_data():
 
 
 @pytest.mark.parametrize("lam", LAMBDAS)
-@pytest.mark.parametrize("seed", range(3))
-def test_equal_to_least_squares_on_pairs(seed, lam):
-    data = random_data(seed)
+def test_equal_to_least_squares_on_pairs(lam):
+    data = random_data(0)
     expected = trained(data, range(6), lam)
     np.testing.assert_allclose(RankRLS(lam).fit(data).coef_, expected, rtol=1e-6, atol=1e-9)
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
 from ranksieve import DataError, RankingData
 from ranksieve.io.shards import open_shards, write_shards
@@ -37,8 +36,7 @@ def one_hot(data, selector_bins):
 
 
 class TestDefinition:
-    @pytest.mark.parametrize("counts", [None, [2, 1, 0, 3, 1, 1, 0, 4]])
-    @pytest.mark.parametrize("lam", [0.1, 30.0])
+    @pytest.mark.parametrize(("lam", "counts"), [(0.1, None), (30.0, [2, 1, 0, 3, 1, 1, 0, 4])])
     def test_equal_to_brute_force(self, lam, counts):
         data = nonlinear(1, n_queries=8, n_docs=7)
         selector = GreedyBins(3, lam=lam, n_bins=4).fit(data, sample_weight=counts)
@@ -155,13 +153,6 @@ class TestTeacher:
         assert not np.allclose(one, two)
         np.testing.assert_array_equal(two, teacher_scores(data, teacher, 2, 2, 0))
 
-    def test_a_name_and_a_ranker_are_the_same(self):
-        data = nonlinear(n_queries=12)
-        by_name = GreedyBins(3, teacher="rankrls").fit(data)
-        by_ranker = GreedyBins(3, teacher=RankRLS()).fit(data)
-        np.testing.assert_array_equal(by_name.target_, by_ranker.target_)
-        assert by_name.selected_.tolist() == by_ranker.selected_.tolist()
-
     def test_weights_of_queries(self):
         data = nonlinear(n_queries=12)
         weights = np.where(np.arange(12) % 4, 2.5, 0.0)
@@ -195,70 +186,25 @@ class TestTeacher:
         np.testing.assert_allclose(found.target_, expected.target_, rtol=1e-9)
         assert found.selected_.tolist() == expected.selected_.tolist()
 
-    def test_works_on_shards_is_told(self):
-        assert GreedyBins().works_on_shards
-        assert not GreedyBins(teacher="trees").works_on_shards
+
+@given(st.integers(0, 1000), st.floats(0.01, 100))
+def test_increasing_functions_of_features_and_the_scale_of_labels_change_nothing(seed, scale):
+    data = nonlinear(seed, n_queries=10, n_docs=6)
+    turned = RankingData(np.exp(data.X / 2), scale * data.y, data.qid)
+    expected, found = (GreedyBins(3).fit(source) for source in (data, turned))
+    assert found.selected_.tolist() == expected.selected_.tolist()
+    np.testing.assert_allclose(found.scores_, expected.scores_, atol=1e-12)
 
 
-class TestProperties:
-    @given(st.integers(0, 1000), st.randoms(use_true_random=False))
-    def test_order_of_rows_and_features(self, seed, random):
-        data = nonlinear(seed, n_queries=10, n_docs=6)
-        rows, features = list(range(data.n_rows)), list(range(7))
-        random.shuffle(rows)
-        random.shuffle(features)
-        other = RankingData(data.X[rows][:, features], data.y[rows], data.qid[rows])
-        expected = GreedyBins(4, lam=3.0).fit(data)
-        found = GreedyBins(4, lam=3.0).fit(other)
-        np.testing.assert_allclose(found.scores_, expected.scores_[features], atol=1e-9)
-        np.testing.assert_allclose(
-            [step.score for step in found.path_],
-            [step.score for step in expected.path_],
-            rtol=1e-9,
-        )
-        assert [features[f] for f in found.selected_] == expected.selected_.tolist()
-
-    @given(st.integers(0, 1000), st.floats(0.01, 100))
-    def test_scale_of_labels_and_copies_of_features(self, seed, scale):
-        data = nonlinear(seed, n_queries=10, n_docs=6)
-        expected = GreedyBins(3).fit(data)
-        scaled = RankingData(data.X, scale * data.y, data.qid)
-        assert GreedyBins(3).fit(scaled).selected_.tolist() == expected.selected_.tolist()
-        copied = RankingData(np.hstack([data.X, data.X]), data.y, data.qid)
-        found = GreedyBins(3).fit(copied)
-        first = expected.selected_[0]
-        assert found.selected_[0] == first  # ties go to the lowest index
-        np.testing.assert_allclose(found.scores_, np.tile(expected.scores_, 2), atol=1e-12)
-
-    @given(st.integers(0, 1000))
-    def test_increasing_functions_of_features_change_nothing(self, seed):
-        data = nonlinear(seed, n_queries=10, n_docs=6)
-        turned = RankingData(np.exp(data.X / 2), data.y, data.qid)
-        expected, found = (GreedyBins(3).fit(source) for source in (data, turned))
-        assert found.selected_.tolist() == expected.selected_.tolist()
-        np.testing.assert_allclose(found.scores_, expected.scores_, atol=1e-12)
-
-
-class TestSources:
-    def test_everywhere_the_same(self, everywhere):
-        data = nonlinear(n_queries=40)
-        expected = GreedyBins(4, categorical=[3]).fit(data)
-        found = GreedyBins(4, categorical=[3]).fit(everywhere(data, shard_bytes=8000))
-        assert found.selected_.tolist() == expected.selected_.tolist()
-        np.testing.assert_allclose(found.scores_, expected.scores_, rtol=1e-9)
-        for ours, theirs in zip(found.steps_, expected.steps_, strict=True):
-            np.testing.assert_array_equal(ours.bounds, theirs.bounds)
-            np.testing.assert_allclose(ours.weights, theirs.weights, atol=1e-9)
-
-    def test_sparse_is_as_dense(self):
-        data = nonlinear(n_queries=20)
-        X = np.where(np.abs(data.X) < 0.5, 0.0, data.X)
-        dense = GreedyBins(3, categorical=[3]).fit(X, data.y, qid=data.qid)
-        found = GreedyBins(3, categorical=[3]).fit(sparse.csr_matrix(X), data.y, qid=data.qid)
-        assert found.selected_.tolist() == dense.selected_.tolist()
-        np.testing.assert_allclose(
-            found.predict(sparse.csr_matrix(X)), dense.predict(X), atol=1e-12
-        )
+def test_everywhere_the_same(everywhere):
+    data = nonlinear(n_queries=40)
+    expected = GreedyBins(4, categorical=[3]).fit(data)
+    found = GreedyBins(4, categorical=[3]).fit(everywhere(data, shard_bytes=8000))
+    assert found.selected_.tolist() == expected.selected_.tolist()
+    np.testing.assert_allclose(found.scores_, expected.scores_, rtol=1e-9)
+    for ours, theirs in zip(found.steps_, expected.steps_, strict=True):
+        np.testing.assert_array_equal(ours.bounds, theirs.bounds)
+        np.testing.assert_allclose(ours.weights, theirs.weights, atol=1e-9)
 
 
 class TestMissingValues:
@@ -291,13 +237,6 @@ class TestMissingValues:
         assert found.selected_.tolist() == expected.selected_.tolist()
         np.testing.assert_allclose(found.scores_, expected.scores_, atol=1e-12)
 
-    def test_unless_they_are_declared_they_are_refused(self):
-        made = nonlinear(n_queries=6)
-        X = made.X.copy()
-        X[3, 2] = np.nan
-        with pytest.raises(DataError, match="row 3"):
-            GreedyBins(2).fit(X, made.y, qid=made.qid)
-
     def test_teachers_that_do_not_take_them(self):
         made = nonlinear(n_queries=6)
         X = made.X.copy()
@@ -309,32 +248,19 @@ class TestMissingValues:
         assert len(GreedyBins(2, teacher=teacher, n_repeats=1).fit(data).selected_) == 2
 
 
-class TestBadInput:
-    def test_a_code_that_is_no_whole_number(self):
-        data = nonlinear(n_queries=6)
-        data = RankingData(data.X, data.y, data.qid, feature_names=list("abcdefg"))
-        with pytest.raises(DataError, match="feature b has the value -?[0-9.]+, but codes of"):
-            GreedyBins(2, categorical=["d", "b"]).fit(data)
-
-    def test_a_feature_that_is_not_there(self):
-        with pytest.raises(DataError, match="categorical: no feature 7"):
-            GreedyBins(2, categorical=[7]).fit(nonlinear(n_queries=6))
-
-    def test_fewer_queries_than_folds(self):
-        with pytest.raises(DataError, match="are only 4 queries for the 5 folds of the teacher"):
-            GreedyBins(2, teacher="rankrls").fit(nonlinear(n_queries=4))
-
-    def test_unknown_teacher(self):
-        with pytest.raises(ValueError, match="unknown ranker 'owl'"):
-            GreedyBins(2, teacher="owl").fit(nonlinear(n_queries=6))
-
-    def test_a_teacher_that_learns_nothing(self):
-        data = nonlinear(n_queries=6)
-        teacher = LambdaMART(2, min_child_samples=10_000)
-        with pytest.raises(DataError, match="the same score"):
-            GreedyBins(2, teacher=teacher, n_folds=2).fit(data)
-
-    def test_two_queries_are_needed(self):
-        data = nonlinear(n_queries=1)
-        with pytest.raises(DataError, match="two queries"):
-            GreedyBins(2).fit(data)
+@pytest.mark.parametrize(
+    ("n_queries", "parameters", "message"),
+    [
+        (6, {"categorical": ["d", "b"]}, "feature b has the value -?[0-9.]+, but codes of"),
+        (6, {"categorical": [7]}, "categorical: no feature 7"),
+        (4, {"teacher": "rankrls"}, "are only 4 queries for the 5 folds of the teacher"),
+        (6, {"teacher": "owl"}, "unknown ranker 'owl'"),
+        (6, {"teacher": LambdaMART(2, min_child_samples=10_000), "n_folds": 2}, "the same score"),
+        (1, {}, "two queries"),
+    ],
+)
+def test_bad_input(n_queries, parameters, message):
+    data = nonlinear(n_queries=n_queries)
+    data = RankingData(data.X, data.y, data.qid, feature_names=list("abcdefg"))
+    with pytest.raises(ValueError, match=message):
+        GreedyBins(2, **parameters).fit(data)

@@ -1,8 +1,6 @@
 """Greedy RankRLS: exact leave-query-out errors, searches, and the selector."""
 
 import itertools
-import os
-import signal
 
 import numpy as np
 import pytest
@@ -14,8 +12,6 @@ from sklearn.base import clone
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.data import Block
 from ranksieve.engine import engine_of
-from ranksieve.engine.dask import connect
-from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.metrics import evaluate
 from ranksieve.selectors import BackfittingRankRLS, GreedyRankRLS
 from ranksieve.selectors.embedded import greedy_rankrls as room
@@ -23,7 +19,6 @@ from ranksieve.solvers.rankrls.features import FeatureModel, KeptResiduals
 from ranksieve.solvers.rankrls.ridge import fit_subset
 from ranksieve.sums.gram import GramSums, centered_gram
 from tests import oracles
-from tests.processes import forked_workers
 from tests.repeating import repeat_queries
 
 LAMBDAS = [2.0**-10, 1.0, 2.0**10]
@@ -80,7 +75,7 @@ def greedy_by_hand(data, k, lam):
 
 class TestEqualToBruteForce:
     @pytest.mark.parametrize("lam", LAMBDAS)
-    @pytest.mark.parametrize(("seed", "weighted"), [(0, False), (1, False), (2, True), (3, True)])
+    @pytest.mark.parametrize(("seed", "weighted"), [(0, False), (2, True)])
     def test_order_errors_and_weights(self, seed, lam, weighted):
         data = random_data(seed, weighted=weighted)
         chosen, errors = greedy_by_hand(data, 6, lam)
@@ -139,16 +134,6 @@ class TestEqualToBruteForce:
                 expected = [sum(left_out(data, rest, lam)) for rest in fewer]
                 np.testing.assert_allclose(model.removal_errors(chosen), expected, rtol=1e-6)
 
-    @pytest.mark.parametrize("lam", LAMBDAS)
-    def test_all_features_are_rankrls(self, lam):
-        data = random_data(3)
-        selector = GreedyRankRLS(6, lam=lam).fit(data)
-        expected = trained(data, range(6), lam)
-        np.testing.assert_allclose(selector.coef_, expected, rtol=1e-6, atol=1e-9)
-        scores = selector.predict(data.X)
-        np.testing.assert_allclose(scores, data.X @ expected, rtol=1e-6)
-        np.testing.assert_array_equal(selector.predict(data), scores)
-
     @pytest.mark.parametrize("weighted", [False, True])
     @pytest.mark.parametrize("measure", ["map", "ndcg@3", "pairwise-error"])
     def test_measures_of_left_out_predictions(self, measure, weighted):
@@ -184,22 +169,24 @@ def long_queries(seed=0):
     return data
 
 
+VARIANTS = [{"memory": "low"}, {"rotate": False}, {"storage": "float32"}, {"kappa": 8}]
+
+
 class TestVariants:
-    @pytest.mark.parametrize(
-        "variant",
-        [{"memory": "low"}, {"rotate": False}, {"storage": "float32"}, {"kappa": 8}],
-        ids=str,
-    )
+    @pytest.mark.parametrize("variant", VARIANTS, ids=str)
     @pytest.mark.parametrize("lam", LAMBDAS)
     def test_choose_the_same(self, variant, lam):
         data = long_queries()
         plain = GreedyRankRLS(8, lam=lam, memory="full").fit(data)
-        other = GreedyRankRLS(8, lam=lam, **variant).fit(data)
-        np.testing.assert_array_equal(other.selected_, plain.selected_)
-        exactness = 1e-5 if "storage" in variant else 1e-10
-        np.testing.assert_allclose(
-            [fit.error for fit in other.fits_], [fit.error for fit in plain.fits_], rtol=exactness
-        )
+        for X in (data.X, sparse.csr_matrix(data.X)):
+            other = GreedyRankRLS(8, lam=lam, **variant).fit(X, data.y, qid=data.qid)
+            np.testing.assert_array_equal(other.selected_, plain.selected_)
+            exactness = 1e-5 if "storage" in variant else 1e-10
+            np.testing.assert_allclose(
+                [fit.error for fit in other.fits_],
+                [fit.error for fit in plain.fits_],
+                rtol=exactness,
+            )
 
     def test_rotation_leaves_few_rows_and_the_same_products(self):
         rng = np.random.default_rng(1)
@@ -212,47 +199,12 @@ class TestVariants:
         for ours, theirs in zip(rotated.gram(), plain.gram(), strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-11)
 
-    def test_sparse_input(self):
-        data = long_queries(2)
-        X = np.where(np.abs(data.X) > np.quantile(np.abs(data.X), 0.6), data.X, 0)
-        plain = GreedyRankRLS(5).fit(RankingData(X, data.y, data.qid))
-        for memory in ("full", "low"):
-            csr = RankingData(sparse.csr_matrix(X), data.y, data.qid)
-            found = GreedyRankRLS(5, memory=memory).fit(csr)
-            np.testing.assert_array_equal(found.selected_, plain.selected_)
-            np.testing.assert_allclose(found.coef_, plain.coef_, rtol=1e-9)
-
-    @pytest.mark.parametrize("how", [{}, {"memory": "low"}, {"kappa": 4}, {"criterion": "map"}])
-    def test_the_same_wherever_the_data_lives(self, how, everywhere):
+    def test_measures_wherever_the_data_lives(self, everywhere):
         data = long_queries(3)
-        plain = GreedyRankRLS(6, **how).fit(data)
-        found = GreedyRankRLS(6, **how).fit(everywhere(data, shard_bytes=6000))
+        plain = GreedyRankRLS(6, criterion="map").fit(data)
+        found = GreedyRankRLS(6, criterion="map").fit(everywhere(data, shard_bytes=6000))
         np.testing.assert_array_equal(found.selected_, plain.selected_)
         np.testing.assert_allclose(found.coef_, plain.coef_, rtol=1e-8)
-
-    @forked_workers()
-    def test_a_dead_worker_is_replaced_in_the_middle_of_a_path(self, tmp_path, monkeypatch):
-        data = long_queries(4)
-        write_shards(data, tmp_path / "shards", shard_bytes=6000)
-        with open_shards(tmp_path / "shards") as shards:
-            expected = GreedyRankRLS(6).fit(shards).fits_
-        client = connect(n_workers=2)
-        try:
-            pid = next(iter(client.run(os.getpid).values()))
-            change = FeatureModel.change
-
-            def kill_before_the_third(model, feature):
-                if len(model.chosen) == 2:
-                    os.kill(pid, signal.SIGKILL)
-                change(model, feature)
-
-            monkeypatch.setattr(FeatureModel, "change", kill_before_the_third)
-            with open_shards(tmp_path / "shards", client=client) as shards:
-                found = GreedyRankRLS(6).fit(shards).fits_
-            assert pid not in client.run(os.getpid).values()
-        finally:
-            client.close()
-        assert [fit.error for fit in found] == [fit.error for fit in expected]
 
     def test_low_memory_picks_itself(self, monkeypatch):
         data = long_queries(5)
@@ -368,34 +320,16 @@ class TestSelector:
         begun = GreedyRankRLS("one-se", include=noise).fit(data)
         assert begun.selected_[:2].tolist() == noise
 
-    def test_included_and_excluded_features(self):
-        data, _ = make_ranking(40, random_state=3)
-        names = [f"f{n}" for n in range(data.n_features)]
-        named = RankingData(data.X, data.y, data.qid, feature_names=names)
-        free = GreedyRankRLS(4).fit(named).selected_
-        without = GreedyRankRLS(4, exclude=[int(free[0]), f"f{free[1]}"]).fit(named).selected_
-        assert not set(free[:2]) & set(without)
-        last = int(free[-1])
-        begun = GreedyRankRLS(4, include=["f7", last]).fit(named)
-        assert begun.selected_[:2].tolist() == [7, last]
-        assert len(begun.fits_) == 4
-
     @pytest.mark.parametrize(
         ("parameters", "message"),
         [
-            ({"include": [1, 2, 3]}, "include lists 3 features, but 2 are to be selected"),
-            ({"include": [1], "exclude": [1]}, "feature 2 is both included and excluded"),
-            ({"exclude": [0, 1, 2, 3, 4]}, "only 1 of 6 features are not excluded"),
-            ({"include": ["length"]}, "no feature is named 'length'"),
-            ({"exclude": [6]}, "exclude: no feature 6; indices are 0 to 5"),
-            ({"include": [1, 1]}, "lists a feature twice"),
             ({"lam": 0.0}, "lam"),
-            ({"lam": -1.0}, "lam"),
             ({"criterion": "quality"}, "unknown measure"),
             ({"criterion": "map", "search": "floating"}, "a measure as criterion"),
             ({"criterion": "map", "memory": "low"}, "needs memory='full'"),
             ({"search": "foba", "kappa": 3}, "needs search='forward'"),
             ({"n_features_to_select": "knee"}, "n_features_to_select"),
+            ({"groups": [[0, 1]], "criterion": "map"}, "groups need criterion='squared'"),
         ],
     )
     def test_wrong_parameters(self, parameters, message):
@@ -417,11 +351,6 @@ class TestSelector:
             [fit.error for fit in found.fits_], [16 * fit.error for fit in plain.fits_], rtol=1e-8
         )
 
-    def test_reasons_show_how_the_error_falls(self):
-        selector = GreedyRankRLS(3).fit(nesting_trap())
-        assert selector.reasons()[0].strip() == "#" * 20
-        assert "%" in selector.reasons()[1]
-
     @pytest.mark.parametrize(
         ("criterion", "sign"), [("squared", "-"), ("map", "+"), ("pairwise-error", "-")]
     )
@@ -430,6 +359,8 @@ class TestSelector:
         first, second = (step.score for step in selector.path_)
         assert selector.reasons()[1].split()[0] == f"{second / first - 1:+.2%}"
         assert selector.reasons()[1].strip().startswith(sign)
+        if criterion == "squared":
+            assert selector.reasons()[0].strip() == "#" * 20
 
     def test_weights_from_products(self):
         data = random_data(8)
@@ -441,9 +372,8 @@ class TestSelector:
 class TestGroups:
     GROUPS = ((0, 4), (1, 2, 5), (3,))
 
-    @pytest.mark.parametrize("lam", LAMBDAS)
-    def test_equal_to_brute_force(self, lam):
-        data = random_data(5)
+    def test_equal_to_brute_force(self):
+        data, lam = random_data(5), 2.0**-3
         selector = GreedyRankRLS(3, lam=lam, groups=self.GROUPS, count="groups").fit(data)
         chosen = []
         for fit in selector.fits_:
@@ -460,22 +390,6 @@ class TestGroups:
         errors = {step.feature: step.score for step in selector.path_}
         for group, fit in zip(chosen, selector.fits_, strict=True):
             assert {errors[feature] for feature in group} == {fit.error}
-
-    @pytest.mark.parametrize("groups", [[[0], [5]], list("abcdef"), [[2], [1, 3]]])
-    def test_groups_of_one_feature_change_nothing(self, groups):
-        data = random_data(6)
-        expected = GreedyRankRLS(5, exclude=[3]).fit(data)
-        found = GreedyRankRLS(5, exclude=[3], groups=groups).fit(data)
-        assert found.selected_.tolist() == expected.selected_.tolist()
-        np.testing.assert_array_equal(found.coef_, expected.coef_)
-        assert found.path_ == expected.path_
-
-    def test_whole_groups_that_fit(self):
-        data = random_data(5)
-        whole = GreedyRankRLS(5, groups=self.GROUPS).fit(data)
-        assert len(whole.selected_) in (3, 4, 5)
-        for group in self.GROUPS:
-            assert len({feature in whole.selected_ for feature in group}) == 1
 
     @pytest.mark.parametrize("search", ["floating", "foba"])
     def test_other_searches(self, search):
@@ -503,11 +417,6 @@ class TestGroups:
         assert smaller.n_features_to_select == len(smaller.selected_)
         with pytest.raises(ValueError, match="1 to 3 groups"):
             selector.at(4)
-
-    def test_what_groups_do_without(self):
-        data = random_data(5)
-        with pytest.raises(ValueError, match="groups need"):
-            GreedyRankRLS(2, groups=self.GROUPS, criterion="map").fit(data)
 
     def test_the_error_chooses_the_number(self):
         data = random_data(5)

@@ -47,9 +47,7 @@ class TestGrid:
         [
             ("map", "standard", "stable"),
             ("ndcg@3", "letor4", "average"),
-            ("mean-ndcg", "letor4", "stable"),
-            ("pairwise-error", "standard", "average"),
-            ("map", "standard", None),
+            ("pairwise-error", "standard", None),
         ],
     )
     def test_equals_fitting_every_model(self, parts, measure, convention, ties):
@@ -65,9 +63,6 @@ class TestGrid:
         np.testing.assert_allclose(selector.coef_, alone.coef_, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(selector.predict(parts[1].X), alone.predict(parts[1]))
 
-    def test_default_grid(self):
-        assert list(GreedyRankRLSCV().lams) == [2.0**power for power in range(-10, 11)]
-
     def test_deviations_are_standard_errors_over_queries(self, parts):
         selector = GreedyRankRLSCV(4, lams=[1.0]).fit(parts[0], eval_set=parts[1])
         scores = selector.predict(parts[1])
@@ -75,21 +70,13 @@ class TestGrid:
         expected = values.std(ddof=1) / np.sqrt(len(values))
         assert selector.deviations_[0, 3] == pytest.approx(expected)
 
-    def test_held_out_data_in_any_form(self, parts, everywhere):
-        train, held_out = parts
-        expected = GreedyRankRLSCV(lams=LAMS).fit(train, eval_set=held_out)
-        tuples = (train.X, train.y, train.qid), (held_out.X, held_out.y, held_out.qid)
-        found = [
-            GreedyRankRLSCV(lams=LAMS).fit(*tuples[0], eval_set=tuples[1]),
-            GreedyRankRLSCV(lams=LAMS).fit(everywhere(train), eval_set=everywhere(held_out, 5_000)),
-        ]
-        for selector in found:
-            np.testing.assert_array_equal(selector.selected_, expected.selected_)
-            assert selector.lam_ == expected.lam_
-            np.testing.assert_allclose(selector.values_, expected.values_, rtol=1e-12)
-            assert [point[:2] for point in selector.front_] == [
-                point[:2] for point in expected.front_
-            ]
+    def test_wherever_the_data_lives(self, parts, everywhere):
+        expected = GreedyRankRLSCV(lams=LAMS).fit(parts[0], eval_set=parts[1])
+        selector = GreedyRankRLSCV(lams=LAMS)
+        selector.fit(everywhere(parts[0]), eval_set=everywhere(parts[1], 5_000))
+        np.testing.assert_array_equal(selector.selected_, expected.selected_)
+        np.testing.assert_allclose(selector.values_, expected.values_, rtol=1e-12)
+        assert [point[:2] for point in selector.front_] == [p[:2] for p in expected.front_]
 
     def test_without_held_out_data_leave_query_out_errors_decide(self, parts):
         train, _ = parts
@@ -157,12 +144,6 @@ class TestChoice:
         assert sizes == sorted(sizes, reverse=True)
         assert sizes[2] == 1
 
-    def test_planted_features_are_found(self):
-        data, truth = make_ranking(200, n_informative=3, n_redundant=0, noise=0.1)
-        train, held_out = (data.take_queries(part) for part in np.split(np.arange(200), [150]))
-        selector = GreedyRankRLSCV("knee").fit(train, eval_set=held_out)
-        assert sorted(selector.selected_) == truth.informative.tolist()
-
     def test_must_include_and_exclude(self, parts):
         best = GreedyRankRLSCV(lams=LAMS).fit(parts[0], eval_set=parts[1])
         worst = best.at(10).selected_[-3:].tolist()
@@ -207,19 +188,11 @@ class TestErrors:
         with pytest.raises(ValueError, match="lams lists a number twice"):
             GreedyRankRLSCV(lams=[1.0, 2.0, 1]).fit(parts[0])
 
-    def test_held_out_data(self, parts):
+    def test_held_out_labels_that_tell_nothing(self, parts):
         train, held_out = parts
-        with pytest.raises(DataError, match="eval_set has 2 features, but the training data has"):
-            GreedyRankRLSCV().fit(train, eval_set=held_out.take_features([0, 1]))
-        with pytest.raises(DataError, match="eval_set must be a tuple"):
-            GreedyRankRLSCV().fit(train, eval_set=[1])
         same = RankingData(held_out.X, np.ones(held_out.n_rows), held_out.qid)
         with pytest.raises(DataError, match="eval_set: all documents of each query have equal"):
             GreedyRankRLSCV().fit(train, eval_set=same)
-        X = held_out.X.copy()
-        X[5, 2] = np.nan
-        with pytest.raises(DataError, match="NaN in row 5, feature '3'"):
-            GreedyRankRLSCV().fit(train, eval_set=(X, held_out.y, held_out.qid))
 
     def test_names(self, parts):
         with pytest.raises(ValueError, match="unknown measure 'mapp'"):
