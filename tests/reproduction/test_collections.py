@@ -5,7 +5,7 @@ import pytest
 
 from ranksieve import make_ranking, write_letor
 from ranksieve.data import DataError
-from ranksieve.reproduction import PAPERS
+from ranksieve.reproduction import PAPERS, reproduce
 from ranksieve.reproduction.collections import KNOWN, open_at_hand, recognize
 
 
@@ -179,3 +179,42 @@ def test_folds_that_cannot_be_learned_from(tmp_path):
         (tmp_path / f"S{number}.txt").write_text(text)
     with pytest.raises(DataError, match="no query to train on has documents of different"):
         folds_of(tmp_path)[0].check()
+
+
+@pytest.mark.parametrize(
+    ("paper", "options", "message"),
+    [
+        ("letor", [], "unknown results 'letor'; choose from greedy-rankrls, fs-scpr, fs-ed, gas"),
+        ("greedy-rankrls", [], "no known layout"),
+        ("rankers", [], "no known layout"),
+        ("greedy-rankrls", ["--method"], "--method works only with reproduce fs-scpr or fs-ed"),
+        ("greedy-rankrls", ["--reading"], "--reading works only with reproduce fs-scpr"),
+        (
+            "greedy-rankrls",
+            ["--ranker"],
+            "--ranker works only with reproduce fs-ed or gas or rankers",
+        ),
+        ("rankers", ["--ranker"], "'x' is not in this paper; its rankers are rankrls, ranksvm, "),
+        ("fs-scpr", ["--method"], "'x' is not in this paper; its methods are all, gas-e"),
+        ("fs-scpr", ["--reading"], "'x' is not in this paper; its readings are literal"),
+        ("fs-ed", ["--method"], "'x' is not in this paper; its methods are fs-ed, "),
+        ("fs-ed", ["--ranker"], "'x' is not in this paper; its rankers are ranksvm"),
+    ],
+)
+def test_what_a_paper_does_not_have(run, tmp_path, paper, options, message):
+    words = [word for name in options for word in (name, "x")]
+    status, _, errors = run("reproduce", paper, "--data", tmp_path, *words)
+    assert status != 0
+    assert message in " ".join(errors.split())
+
+
+def test_what_a_call_may_get_wrong(tmp_path):
+    with pytest.raises(ValueError, match="reading 'closest' is not .*; it has no readings to"):
+        reproduce("fs-ed", tmp_path, reading="closest")
+    with pytest.raises(ValueError, match="method 'top' is not in this paper; its methods are"):
+        reproduce("gas", tmp_path, methods=["top"])
+    with pytest.raises(ValueError, match="unknown paper 'fsed'; choose from greedy-rankrls, "):
+        reproduce("fsed", tmp_path)
+    for paper, what in (("rankers", "ranker"), ("fs-scpr", "method")):
+        with pytest.raises(ValueError, match=f"there is no {what} to compare"):
+            reproduce(paper, tmp_path, methods=[])

@@ -265,19 +265,3 @@ class TestOtherCollections:
         assert [best.selector for best in result.bests()] == ["fs-ed", "fs-bfs", "random"]
         assert result.study.run("random", "ranksvm-struct").chosen.n_seeds == 2
         assert list(result.study.run("fs-ed", "ranksvm-struct").by_k) == [1, 2, 3, 4, 5, 6]
-
-    def test_errors(self, directory):
-        with pytest.raises(
-            ValueError, match="method 'gas-e' is not in this paper; its methods are fs-ed, "
-        ):
-            reproduce("fs-ed", directory, methods=["gas-e"])
-        with pytest.raises(
-            ValueError, match="ranker 'ranknet' is not in this paper; its rankers are ranksvm"
-        ):
-            reproduce("fs-ed", directory, rankers=["ranknet"])
-        with pytest.raises(ValueError, match="reading 'closest' is not .*; it has no readings to"):
-            reproduce("fs-ed", directory, reading="closest")
-        with pytest.raises(ValueError, match="method 'top' is not in this paper; its methods are"):
-            reproduce("gas", directory, methods=["top"])
-        with pytest.raises(ValueError, match="unknown paper 'fsed'; choose from greedy-rankrls, "):
-            reproduce("fsed", directory)

@@ -4,8 +4,10 @@ import json
 import re
 import shutil
 
+import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from ranksieve import make_ranking
@@ -167,6 +169,7 @@ class TestCommand:
             in text
         )
         assert "The features of 5 of 5 folds are those of the paper, in the same order." in text
+        assert "reproduce rankers trains it as ranksvm-struct" in text  # it is only printed
 
     @pytest.mark.parametrize("form", ["markdown", "latex", "csv"])
     def test_other_formats(self, run, result, form):
@@ -176,10 +179,6 @@ class TestCommand:
         expected = [FORMATS[form](sheet) for sheet in reproduction_sheets(result)]
         assert output == "\n".join(expected)
         assert len({sheet.name for sheet in reproduction_sheets(result)}) == len(expected) == 4
-
-    def test_methods_that_are_only_printed_are_explained(self, run, result):
-        _, output, _ = run("reproduce", "greedy-rankrls", "--data", "anywhere")
-        assert "reproduce rankers trains it as ranksvm-struct" in " ".join(output.split())
 
     def test_differences_are_marked(self, run, result):
         result.outcomes[FULL].values["P@10"][0][0] = 0.25
@@ -243,20 +242,6 @@ class TestCommand:
         for lam, line in zip(FIGURE_LAMS, lines, strict=True):
             np.testing.assert_array_equal(line.get_ydata(), means[lams.index(lam)])
         write_figure(drawing.ax, tmp_path / "figure.svg")
-
-    def test_errors(self, run, tmp_path):
-        command = ["reproduce", "greedy-rankrls", "--data", tmp_path]
-        unknown = run("reproduce", "letor", "--data", tmp_path)[2]
-        assert "unknown results 'letor'; choose from greedy-rankrls, fs-scpr, " in unknown
-        assert "fs-ed, gas, rankers" in unknown
-        assert "no known layout" in run(*command)[2]
-        for option, owners in (
-            ("--method", "fs-scpr or fs-ed"),
-            ("--reading", "fs-scpr"),
-            ("--ranker", "fs-ed or gas or rankers"),
-        ):
-            errors = run("reproduce", "greedy-rankrls", "--data", tmp_path, option, "x")[2]
-            assert f"{option} works only with reproduce {owners}" in errors
 
     def test_a_collection_that_is_not_known(self, run, tmp_path):
         directory = write_collection(tmp_path / "ours")
@@ -353,12 +338,8 @@ class TestFigure:
         assert ax.get_ylabel() == "leave-query-out MAP"
 
     def test_axes_of_others_are_used_and_no_state_is_left(self, selector):
-        import matplotlib as mpl
-        from matplotlib import pyplot
-
         before = dict(mpl.rcParams)
-        figure = Figure()
-        left, right = figure.subplots(1, 2)
+        left, right = Figure().subplots(1, 2)
         assert plot_path_scores(selector, [1.0], ax=right) is right
         assert not left.lines
         assert pyplot.get_fignums() == []
@@ -381,7 +362,3 @@ class TestFigure:
         if kind == "svg":  # text that can be edited and searched
             assert b">number of features<" in first
         assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
-
-    def test_unknown_formats(self, selector, tmp_path):
-        with pytest.raises(ValueError, match="must end in .pdf, .png, .svg"):
-            write_figure(plot_path_scores(selector), tmp_path / "figure.tiff")

@@ -327,20 +327,6 @@ class TestCommand:
         assert found["methods"]["listnet"]["settings"]["learning_rate"] == 0.02
         assert found["methods"]["ranksvm-struct"]["settings"]["loss"] == "hinge"
 
-    def test_errors(self, run, tmp_path):
-        command = ["reproduce", "rankers", "--data", tmp_path]
-        errors = run(*command, "--ranker", "rankrls-cv")[2]
-        assert "'rankrls-cv' is not in this paper; its rankers are rankrls, ranksvm, " in errors
-        assert "--seeds works only with reproduce fs-scpr" in run(*command, "--seeds", 2)[2]
-        assert "no known layout" in run(*command)[2]
-        greedy = ["reproduce", "greedy-rankrls", "--data", tmp_path]
-        assert (
-            "--ranker works only with reproduce fs-ed or gas or rankers"
-            in run(*greedy, "--ranker", "rankrls")[2]
-        )
-        with pytest.raises(ValueError, match="there is no ranker to compare"):
-            reproduce("rankers", tmp_path, methods=[])
-
 
 class TestOtherCollections:
     def test_one_that_is_not_known(self, run, tmp_path):
