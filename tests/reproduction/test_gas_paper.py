@@ -68,7 +68,7 @@ class TestFeatures:
         data, truth = make_ranking(
             100, n_informative=2, n_redundant=4, n_noise=0, n_constant=1, copy_noise=0.1, tied=0
         )
-        found = Features.of(data, "standard")
+        found = Features.measure(data, "standard")
         assert found.blocks == sorted(np.bincount(truth.families[truth.families >= 0]))[::-1]
         ranked = [
             max(

@@ -232,7 +232,7 @@ class TestCommand:
     def test_means_of_the_figures(self, reproduced, tmp_path):
         paths = reproduced.outcomes[GREEDY].paths
         for own, number in zip(paths, reproduced.on_folds(GREEDY, "MAP"), strict=True):
-            value = own.of("test", "MAP")[own.lams_.index(own.lam_), len(own.selected_) - 1]
+            value = own.mean("test", "MAP")[own.lams_.index(own.lam_), len(own.selected_) - 1]
             assert value == pytest.approx(number.ours, abs=1e-12)
         drawing = next(_figures(reproduced))
         assert drawing.name == "mean-map-validation"

@@ -155,9 +155,9 @@ def divide(
         readers = source.readers if isinstance(source, DividedData) else None
         folds = [read() for read in readers or source.fold_readers(**read_options)]  # type: ignore[union-attr]
         if len(folds) == 1:
-            whole, parts, words = _of_split(folds[0], n_folds, seed)
+            whole, parts, words = _join_split(folds[0], n_folds, seed)
         else:
-            whole, parts = _of_folds(folds)
+            whole, parts = _join_folds(folds)
             words = f"the {len(folds)} folds of the data"
     if _TEST not in parts and len(parts) < 3:
         raise DataError(f"a recommendation needs at least 3 parts of queries, got {len(parts)}")
@@ -170,7 +170,7 @@ def _numbered(parts: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
     return {str(number): part for number, part in enumerate(parts, start=1)}
 
 
-def _of_folds(folds: Sequence[Fold]) -> tuple[RankingData, dict[str, np.ndarray]]:
+def _join_folds(folds: Sequence[Fold]) -> tuple[RankingData, dict[str, np.ndarray]]:
     """Make a part of each fold's test queries; every query must be in one of them."""
     tests = [test for _, _, test in folds]
     _check_apart({f"test in fold {number}": test for number, test in enumerate(tests, start=1)})
@@ -187,7 +187,7 @@ def _of_folds(folds: Sequence[Fold]) -> tuple[RankingData, dict[str, np.ndarray]
     return whole, _numbered(np.split(np.arange(whole.n_queries), ends[:-1]))
 
 
-def _of_split(
+def _join_split(
     fold: Fold, n_folds: int, seed: int
 ) -> tuple[RankingData, dict[str, np.ndarray], str]:
     """Make parts of the validation and test queries, or of the training queries without them."""

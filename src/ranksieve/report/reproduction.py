@@ -61,12 +61,12 @@ def _figures_of_paths(paths: list[FoldPaths], lams: tuple[float, ...]) -> Iterat
     tried = paths[0].lams_
     for measure in PATH_MEASURES:
         for part in PATH_PARTS:
-            values = np.mean([fold.of(part, measure) for fold in paths], axis=0)
+            values = np.mean([fold.mean(part, measure) for fold in paths], axis=0)
             curves = {lam: values[tried.index(lam)] for lam in lams}
             # All features have the regularization that is best on each fold's validation queries.
             best = [int(np.argmax(fold.values_[:, -1])) for fold in paths]
             base = np.mean(
-                [fold.of(part, measure)[at, -1] for fold, at in zip(paths, best, strict=True)]
+                [fold.mean(part, measure)[at, -1] for fold, at in zip(paths, best, strict=True)]
             )
             label = f"{measure} on {part} queries"
             yield Drawing(

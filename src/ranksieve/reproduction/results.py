@@ -274,7 +274,7 @@ class Reproduction:
         checked_on: dict[type, Any] = {Statement: Curves(self.study)}
         if self.planned is not None and of_features:
             train = self.planned.trials[0].open().train
-            checked_on[FeatureStatement] = Features.of(train, self.facts.convention)
+            checked_on[FeatureStatement] = Features.measure(train, self.facts.convention)
         return [
             (one.paper, one.find(checked_on[type(one)]))
             for one in statements

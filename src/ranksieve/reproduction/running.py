@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 
 from ranksieve.experiments import Head, Ledger, Runner, gather
 from ranksieve.io.files import PathLike, make_directory
-from ranksieve.reproduction.collections import AtHand, CollectionFacts, open_at_hand
+from ranksieve.reproduction.collections import AtHand, open_at_hand
 from ranksieve.reproduction.constructing import (
     BEST_FIRST,
     construct_on_folds,
@@ -91,37 +90,37 @@ def reproduce(
     usual = paper.conventions.get(facts.known_as or facts.unnormalized or "", paper.convention)
     if convention is None and usual is not None:
         at_hand = replace(at_hand, facts=replace(facts, convention=usual))
-    trained = [name for name in names if paper.candidates[name].train is not None]
-    constructing = [name for name in names if paper.candidates[name].construct is not None]
-    by_study: dict[str, list[str]] = {}
-    if paper.study is not None:
-        for name in names:
-            if name not in (*trained, *constructing):
-                by_study.setdefault(paper.study_of(name), []).append(name)
     outcomes: dict[str, MethodOutcome] = {}
     study = planned = None
-
-    def plan_study(reading: str, folder: str, selectors: Sequence[str]) -> Study:
-        own = None if out is None else Path(out, folder)
-        return _plan_study(paper, at_hand, reading, selectors, used_rankers, n_seeds, own)
-
-    for reading_name, members in by_study.items():
-        folder = f"study-{reading_name}" if reading_name else "study"
-        plan = plan_study(reading_name, folder, [_selector(paper, name) for name in members])
+    candidates = {name: paper.candidates[name] for name in names}
+    trained = [name for name, own in candidates.items() if own.train is not None]
+    constructing = [name for name, own in candidates.items() if own.construct is not None]
+    selected = {  # by the selector of a study
+        name: own.stands_for or name
+        for name, own in candidates.items()
+        if paper.study is not None and own.train is None and own.construct is None
+    }
+    for reading_name in dict.fromkeys(map(paper.study_of, selected)):
+        members = {
+            name: selected[name] for name in selected if paper.study_of(name) == reading_name
+        }
+        selectors = list(members.values())
+        place = _in(out, reading_name)
+        plan = _plan_study(paper, at_hand, reading_name, selectors, used_rankers, n_seeds, place)
         result = plan.run()
         if study is None:
             study, planned = result, plan
         if len(used_rankers) == 1:
-            outcomes |= {
-                name: _of_study(result, _selector(paper, name), paper.measures) for name in members
-            }
+            outcomes |= {name: _outcome_of_study(result, s) for name, s in members.items()}
     for name in constructing:
         assert study is not None  # at least that of all features
-        plan = plan_study("", f"study-{name}", [BEST_FIRST])
-        runs = _run_constructed(name, paper.candidates[name], plan, at_hand, study.folds)
-        study = replace(study, runs=_in_order(dict(study.runs) | runs, names))
+        plan = _plan_study(paper, at_hand, "", [BEST_FIRST], used_rankers, n_seeds, _in(out, name))
+        runs = _run_constructed(name, candidates[name], plan, at_hand, study.folds)
+        # With the selectors in the order of the paper.
+        every = sorted((dict(study.runs) | runs).items(), key=lambda item: names.index(item[0][0]))
+        study = replace(study, runs=dict(every))
         if len(used_rankers) == 1:
-            outcomes[name] = _of_study(study, name, paper.measures)
+            outcomes[name] = _outcome_of_study(study, name)
     with TemporaryDirectory() as temporary:
         kept = Path(temporary if out is None else out)
         outcomes |= _train_methods(paper, at_hand, trained, kept)
@@ -129,8 +128,9 @@ def reproduce(
     return Reproduction(paper, at_hand.facts, ordered, study, planned)
 
 
-def _selector(paper: Paper, name: str) -> str:
-    return paper.candidates[name].stands_for or name
+def _in(out: PathLike | None, name: str) -> Path | None:
+    """Directory of the study of a reading or method, if results are kept; "" is the first."""
+    return None if out is None else Path(out, f"study-{name}" if name else "study")
 
 
 def _plan_study(
@@ -148,9 +148,17 @@ def _plan_study(
         plan["ks"] = plan["ks"](facts.n_features)
     if n_seeds is not None:
         plan["seeds"] = n_seeds
-    kept = {*selectors, *rankers}
-    plan["parameters"] = _with_convention(plan.get("parameters", {}), kept, facts)
-    plan["grids"] = {name: grid for name, grid in plan.get("grids", {}).items() if name in kept}
+    # Parameters are those of methods that are run, with the metric convention.
+    plan["parameters"] = {
+        name: {
+            key: facts.convention if key.endswith("convention") else value
+            for key, value in values.items()
+        }
+        for name, values in plan.get("parameters", {}).items()
+        if name in (*selectors, *rankers)
+    }
+    grids = plan.get("grids", {}).items()
+    plan["grids"] = {name: grid for name, grid in grids if name in (*selectors, *rankers)}
     return Study(
         at_hand.collection,
         out=out,
@@ -180,40 +188,19 @@ def _run_constructed(
     }
 
 
-def _in_order(
-    runs: Mapping[tuple[str, str], Run], names: Sequence[str]
-) -> dict[tuple[str, str], Run]:
-    """Return runs with the selectors in the order of the paper."""
-    return dict(sorted(runs.items(), key=lambda item: names.index(item[0][0])))
-
-
-def _with_convention(
-    parameters: Mapping[str, Mapping[str, Any]], kept: set[str], facts: CollectionFacts
-) -> dict[str, dict[str, Any]]:
-    """Keep the parameters of methods that are run, and set their metric convention."""
-    return {
-        name: {
-            key: facts.convention if key.endswith("convention") else value
-            for key, value in values.items()
-        }
-        for name, values in parameters.items()
-        if name in kept
-    }
-
-
-def _of_study(study: StudyResult, name: str, measures: Sequence[str]) -> MethodOutcome:
+def _outcome_of_study(study: StudyResult, name: str) -> MethodOutcome:
     chosen = study.run(name, study.rankers[0]).chosen
     numbers = [[len(outcome.features) for outcome in seed] for seed in chosen.outcomes]
     by_fold = list(zip(*chosen.outcomes, strict=True))
     return MethodOutcome(
-        {measure: chosen.values(measure).tolist() for measure in measures},
+        {measure: chosen.values(measure).tolist() for measure in study.measures},
         np.mean(numbers, axis=1).tolist(),
         per_query={
             measure: [
                 np.mean([outcome.per_query[measure] for outcome in seeds], axis=0)
                 for seeds in by_fold
             ]
-            for measure in measures
+            for measure in study.measures
         },
     )
 
@@ -244,10 +231,10 @@ def _train_methods(
         every = (run(cell(name, n), trial) for name in names for n, trial in enumerate(trials))
         results: list[TrainedMethod] = run.finish(gather(*every), "Methods")
     n = len(trials)
-    return {name: _of_folds(results[n * at : n * at + n]) for at, name in enumerate(names)}
+    return {name: _outcome_of_folds(results[n * at : n * at + n]) for at, name in enumerate(names)}
 
 
-def _of_folds(folds: Sequence[TrainedMethod]) -> MethodOutcome:
+def _outcome_of_folds(folds: Sequence[TrainedMethod]) -> MethodOutcome:
     """Make the outcome of a method from its results on the folds."""
     values = [next(iter(fold.values.values())) for fold in folds]  # of the test queries
     per_query = {measure: [np.array(own[measure]) for own in values] for measure in values[0]}

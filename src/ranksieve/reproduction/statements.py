@@ -25,14 +25,14 @@ class Finding(NamedTuple):
 class Curves:
     """A measure of a study's first ranker, by selector and number of features.
 
-    ``of`` has the means over folds and seeds, and ``all`` is the mean with all features.
+    ``means`` has the means over folds and seeds, and ``all`` is the mean with all features.
     """
 
     def __init__(self, study: StudyResult, measure: str = "MAP") -> None:
         ranker = study.rankers[0]
         self._tested = {run.selector: run.by_k for run in study.of_ranker(ranker)}
         self._measure = measure
-        self.of = {
+        self.means = {
             name: {k: tested.mean(measure) for k, tested in by_k.items()}
             for name, by_k in self._tested.items()
         }
@@ -43,7 +43,7 @@ class Curves:
         return max(
             value
             for name in selectors
-            for k, value in self.of[name].items()
+            for k, value in self.means[name].items()
             if most is None or k <= most
         )
 
@@ -74,7 +74,7 @@ class Features(NamedTuple):
     blocks: list[int]
 
     @classmethod
-    def of(cls, data: RankingData, convention: str) -> Features:
+    def measure(cls, data: RankingData, convention: str) -> Features:
         """Measure and cluster the features of some data."""
         importance = Importance("map", convention=convention)
         selector = Hierarchical("silhouette", importance=importance, similarity="concordance")
@@ -87,7 +87,7 @@ def values_at(
     curves: Curves, k: int, printed: Mapping[str, float], at_least: Sequence[str], near: float
 ) -> Finding:
     """Check that with ``k`` features, some selectors reach printed values and others are near."""
-    ours = {name: curves.of[name][k] for name in printed}
+    ours = {name: curves.means[name][k] for name in printed}
     holds = all(
         ours[name] >= value if name in at_least else abs(ours[name] - value) <= near
         for name, value in printed.items()
@@ -99,20 +99,20 @@ def gains_at(
     curves: Curves,
     k: int,
     selectors: Sequence[str],
-    of: Sequence[str],
+    bounded: Sequence[str],
     least: float,
     most: float = np.inf,
 ) -> Finding:
-    """Check that with ``k`` features, the gains of the selectors in ``of`` are within bounds."""
-    gains = {name: curves.gain(curves.of[name][k]) for name in selectors}
-    return Finding(_describe_gains(gains), all(least <= gains[name] <= most for name in of))
+    """Check that with ``k`` features, the gains of ``bounded`` selectors are within bounds."""
+    gains = {name: curves.gain(curves.means[name][k]) for name in selectors}
+    return Finding(_describe_gains(gains), all(least <= gains[name] <= most for name in bounded))
 
 
 def no_more_gain(curves: Curves, after: int, selectors: Sequence[str], by: float) -> Finding:
     """Check that more than ``after`` features gain at most ``by`` percent."""
     gains = {}
     for name in selectors:
-        by_k = curves.of[name]
+        by_k = curves.means[name]
         gains[name] = curves.gain(max(v for k, v in by_k.items() if k > after), by_k[after])
     return Finding(_describe_gains(gains), all(gain <= by for gain in gains.values()))
 
@@ -141,7 +141,7 @@ def reaches(curves: Curves, selector: str, other: str) -> Finding:
     as large. A number of features with which it is significantly worse counts against the first
     half of the statement only.
     """
-    ours, others = curves.of[selector], curves.of[other]
+    ours, others = curves.means[selector], curves.means[other]
     n_reached = sum(ours[k] >= value for k, value in others.items())
     n_better = curves.n_better(selector, other)
     text = (
@@ -153,7 +153,7 @@ def reaches(curves: Curves, selector: str, other: str) -> Finding:
 
 def below_all(curves: Curves, selector: str, fewer_than: int) -> Finding:
     """Check that a selector with fewer features than a limit is always below all features."""
-    few = [value < curves.all for k, value in curves.of[selector].items() if k < fewer_than]
+    few = [value < curves.all for k, value in curves.means[selector].items() if k < fewer_than]
     return Finding(f"below with {sum(few)} of {len(few)} numbers of features", all(few))
 
 

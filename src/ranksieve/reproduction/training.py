@@ -47,19 +47,19 @@ class FoldPaths(Record):
         names = {(part, measure) for part, own in self.means.items() for measure in own}
         if names != {(p, m) for p in PATH_PARTS for m in PATH_MEASURES}:
             raise ValueError("not the means of greedy RankRLS")
-        if {self.of(*name).shape for name in names} != {(len(self.lams_), self.n_features_in_)}:
+        if {self.mean(*name).shape for name in names} != {(len(self.lams_), self.n_features_in_)}:
             raise ValueError("not a mean for each regularization parameter and size")
         if self.lam_ not in self.lams_:
             raise ValueError(f"the regularization parameter {self.lam_} was not tried")
 
-    def of(self, part: str, measure: str) -> np.ndarray:
+    def mean(self, part: str, measure: str) -> np.ndarray:
         """Means of a measure over the queries of a part (regularization parameters, sizes)."""
         return np.array(self.means[part][measure])
 
     @property
     def values_(self) -> np.ndarray:
         """Validation MAP (regularization parameters, sizes)."""
-        return self.of("validation", "MAP")
+        return self.mean("validation", "MAP")
 
 
 class TrainedMethod(Trained):

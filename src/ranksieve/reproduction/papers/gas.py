@@ -46,11 +46,11 @@ STATEMENTS = {
         ),
         Statement(
             "with 6 features, GAS is as good as all features or better",
-            partial(gains_at, k=6, selectors=_ALL_FOUR, of=_GAS, least=0.0),
+            partial(gains_at, k=6, selectors=_ALL_FOUR, bounded=_GAS, least=0.0),
         ),
         Statement(
             "with 18 features, GAS is about 15 % above all features",
-            partial(gains_at, k=18, selectors=_ALL_FOUR, of=_GAS, least=10.0, most=20.0),
+            partial(gains_at, k=18, selectors=_ALL_FOUR, bounded=_GAS, least=10.0, most=20.0),
         ),
         Statement(
             "more than 18 features bring no further gain: best of these compared with 18",
