@@ -18,11 +18,11 @@ from ranksieve.selectors import FSSCPR
 from ranksieve.selectors._search.clustering import bisecting_kmeans, cluster_counts, dense_ranks
 from ranksieve.selectors.filters.fs_scpr import (
     biased_pagerank,
+    canonical_eigenvectors,
     eigengap,
     embedding,
     mean_similarity,
     minmax_in_cluster,
-    normalized_laplacian,
     preference,
     similarity_graph,
 )
@@ -58,6 +58,11 @@ def graphs(draw):
     return upper + upper.T, p
 
 
+def noise_of(seed, matrix):
+    noise = np.random.default_rng(seed).normal(size=matrix.shape)
+    return noise + noise.T
+
+
 def same_partition(labels, others):
     return len(set(zip(labels, others, strict=True))) == len(set(labels)) == len(set(others))
 
@@ -73,11 +78,15 @@ class TestSteps:
         similarity = np.array([[0.8, 0.1, 0.5], [0.1, 1.0, -0.7], [0.5, -0.7, 0.3]])
         assert similarity_graph(similarity, 0.1).tolist() == [[0, 0, 0.5], [0, 0, 0], [0.5, 0, 0]]
 
-    @given(graphs())
-    def test_laplacian_is_that_of_scipy(self, drawn):
-        graph, _ = drawn
-        expected = csgraph.laplacian(graph, normed=True)
-        np.testing.assert_allclose(normalized_laplacian(graph), expected, atol=1e-12)
+    @given(graphs(), st.integers(0, 2**32 - 1))
+    def test_eigenvectors_do_not_depend_on_the_basis_that_is_found(self, drawn, seed):
+        """Rotations of a matrix with equal eigenvalues; the space of each is all that counts."""
+        laplacian = csgraph.laplacian(drawn[0], normed=True)
+        values, vectors = canonical_eigenvectors(laplacian)
+        np.testing.assert_allclose(vectors.T @ vectors, np.eye(len(values)), atol=1e-12)
+        np.testing.assert_allclose(laplacian @ vectors, vectors * values, atol=1e-12)
+        _, other = canonical_eigenvectors(laplacian + noise_of(seed, laplacian) * 1e-14)
+        np.testing.assert_allclose(other, vectors, atol=1e-5)
 
     @given(graphs(), st.sampled_from([0.0, 0.5, 0.85, 0.95]))
     def test_relevance_is_that_of_networkx(self, drawn, alpha):

@@ -30,6 +30,7 @@ from ranksieve.selectors._search.filters import ImportanceChoice, SimilarityChoi
 from ranksieve.sums.importance import Importance
 from ranksieve.sums.similarity import Similarity
 
+_SAME_VALUE = 1e-9  # difference up to which eigenvalues, which are 0 to 2, count as equal
 _TOLERANCE, _MOST_ITERATIONS = 1e-10, 1000  # of the PageRank
 
 
@@ -114,8 +115,9 @@ class FSSCPR(ClusterFilter):
     and MAP, and suggests to choose k. The other defaults are ours, and so are these choices: a
     feature without neighbors is a component of its own (:math:`L_{ii} = 0`) and passes its
     relevance on by preference; of identical rows of Y the most important feature is split off
-    first; ties go to the more important feature, then to the one more similar to all others, then
-    to the lowest index.
+    first; of components, which have equal eigenvalues, those with more important features come
+    first in Y; ties go to the more important feature, then to the one more similar to all others,
+    then to the lowest index.
 
     A bisection in many dimensions has very many local optima, and k-means from ten starts ends in
     another one for nearly every seed. Here all pairs of up to 64 features are starts, and single
@@ -166,7 +168,10 @@ class FSSCPR(ClusterFilter):
         self, features: np.ndarray, importance: np.ndarray, similarity: np.ndarray, k: int | None
     ) -> Clustering:
         graph = similarity_graph(similarity.round(DECIMALS), self.sigma)
-        self.eigenvalues_, vectors = eigh(normalized_laplacian(graph))
+        from scipy.sparse import csgraph  # slow to import, and `select` imports this file
+
+        laplacian = csgraph.laplacian(graph, normed=True)
+        self.eigenvalues_, vectors = canonical_eigenvectors(laplacian)
         bisect = partial(
             bisecting_kmeans, split=self.split, n_init=self.n_init, random_state=self.random_state
         )
@@ -214,13 +219,22 @@ def similarity_graph(similarity: np.ndarray, sigma: float) -> np.ndarray:
     return graph
 
 
-def normalized_laplacian(graph: np.ndarray) -> np.ndarray:
-    r"""Compute :math:`I - A^{-1/2} W A^{-1/2}`; rows and columns of isolated vertices are 0."""
-    degree = graph.sum(axis=1)
-    connected = degree > 0
-    scale = np.zeros_like(degree)
-    scale[connected] = 1 / np.sqrt(degree[connected])
-    return np.diag(connected.astype(float)) - scale[:, None] * graph * scale
+def canonical_eigenvectors(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues of a symmetric matrix, ascending, and eigenvectors that rounding does not choose.
+
+    Eigenvectors of equal eigenvalues are any basis of their space, and those of one eigenvalue have
+    any sign. Here each is the part of a coordinate, the first one possible, that lies in the space
+    and is orthogonal to the eigenvectors before it.
+    """
+    values, vectors = eigh(matrix)
+    for same in np.split(np.arange(len(values)), np.flatnonzero(np.diff(values) > _SAME_VALUE) + 1):
+        axes = np.empty((0, len(same)))
+        for row in vectors[:, same]:
+            rest = row - axes.T @ (axes @ row)
+            if len(axes) < len(same) and np.linalg.norm(rest) > SAME_ROW:
+                axes = np.vstack([axes, rest / np.linalg.norm(rest)])
+        vectors[:, same] = vectors[:, same] @ axes.T
+    return values, vectors
 
 
 def embedding(vectors: np.ndarray, k: int) -> np.ndarray:
