@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from ranksieve import Columns, DataError, RankingData, make_ranking, write_letor, write_parquet
 from ranksieve.datasets import open_collection
 from ranksieve.datasets.opening import (
-    DividedData,
     open_data,
     open_for_study,
     paths_of,
     read_whole,
     title_of,
 )
-from ranksieve.datasets.split_rules import SplitByColumn, SplitByTime
+from ranksieve.datasets.split_rules import DividedData, SplitByColumn, SplitByTime
 from ranksieve.io.shards import write_shards
 from ranksieve.splits import resample_queries
 
@@ -51,8 +50,7 @@ def test_one_split_by_a_column():
     values = np.array(["Train", "train", "dev ", "test", "test", "train"], dtype=object)
     division = SplitByColumn("part").divide(data, values)
     assert division.rule == "one split, by the values train, vali and test of column 'part'"
-    train, vali, test = division.splits[0].apply(data)
-    assert queries_of((train, vali, test)) == [["a", "d"], ["b"], ["c"]]
+    assert queries_of(division.readers[0]()) == [["a", "d"], ["b"], ["c"]]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +61,7 @@ def test_folds_by_a_column(numbers):
     division = SplitByColumn("fold").divide(data, np.array(numbers, dtype=object))
     assert division.rule.startswith("3 folds, by the numbers in column 'fold': FoldN tests")
     assert division.names == ["Fold10", "Fold20", "Fold30"]
-    found = [queries_of(split.apply(data)) for split in division.splits]
+    found = [queries_of(read()) for read in division.readers]
     assert found == [[["b"], ["c"], ["a"]], [["c"], ["a"], ["b"]], [["a"], ["b"], ["c"]]]
 
 
@@ -72,12 +70,13 @@ def test_every_query_is_tested_in_the_fold_of_its_number(numbers):
     data = rows_of(list(range(len(numbers))))
     division = SplitByColumn("fold").divide(data, np.array(numbers))
     ordered = sorted(set(numbers))
-    for name, split in zip(division.names, division.splits, strict=True):
+    for name, read in zip(division.names, division.readers, strict=True):
+        train, vali, test = queries_of(read())
         number = int(name.removeprefix("Fold"))
         before = ordered[ordered.index(number) - 1]
-        assert [n for n, own in enumerate(numbers) if own == number] == split.test.tolist()
-        assert [n for n, own in enumerate(numbers) if own == before] == split.vali.tolist()
-        assert sorted(split.queries.tolist()) == list(range(len(numbers)))
+        assert [n for n, own in enumerate(numbers) if own == number] == test
+        assert [n for n, own in enumerate(numbers) if own == before] == vali
+        assert sorted([*train, *vali, *test]) == list(range(len(numbers)))
 
 
 @pytest.mark.parametrize(
@@ -125,8 +124,7 @@ def test_columns_that_divide_nothing(values, message):
 )  # fmt: skip
 def test_queries_after_a_time_test(times, after):
     division = SplitByTime("date", after).divide(rows_of(list("abc")), times)
-    assert division.splits[0].train.tolist() == [0, 2]
-    assert division.splits[0].test.tolist() == [1]
+    assert queries_of(division.readers[0]()) == [["a", "c"], None, ["b"]]
     assert division.rule == f"one split, by column 'date': tests on queries after {after}"
 
 
@@ -151,8 +149,8 @@ def test_a_split_by_time_is_the_obvious_one(days, bound):
         with pytest.raises(DataError, match=f"no query is (after|up to) {after} by column 'date'"):
             SplitByTime("date", after).divide(data, times)
     else:
-        split = SplitByTime("date", after.isoformat()).divide(data, times).splits[0]
-        assert (split.train.tolist(), split.test.tolist()) == (early, late)
+        (read,) = SplitByTime("date", after.isoformat()).divide(data, times).readers
+        assert queries_of(read()) == [early, None, late]
 
 
 @pytest.mark.parametrize(

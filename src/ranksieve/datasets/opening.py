@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,7 @@ from ranksieve.data.inputs import is_frame
 from ranksieve.data.joining import with_features_of
 from ranksieve.datasets.collections import Collection, open_collection
 from ranksieve.datasets.fold_files import Fold, FoldFiles, fold_reader
-from ranksieve.datasets.split_rules import SplitRule
+from ranksieve.datasets.split_rules import DividedData, SplitRule
 from ranksieve.io import (
     TEXT_OPTIONS,
     are_tables,
@@ -34,20 +32,9 @@ from ranksieve.io import (
 )
 from ranksieve.io.shards import Shards, Verify, open_shards
 from ranksieve.io.shards.format import MANIFEST
-from ranksieve.splits import Split
 from ranksieve.text import quantity
 
 DEMO = "embedded demo"
-
-
-@dataclass(frozen=True)
-class DividedData:
-    """Data with its division into training, validation and test queries."""
-
-    rule: str  # the division in words
-    names: Sequence[str]  # of the folds; one if there is one split
-    readers: Sequence[Callable[[], Fold]]  # one for each fold
-    has_validation: bool
 
 
 def open_data(
@@ -155,7 +142,8 @@ def open_for_study(
             raise DataError("give either training and test data, or a split by a column, not both")
         return _open_parts(source, {"columns": columns, **read_options})
     if split is not None:
-        return _divide_by_rule(source, split, columns, read_options)
+        data, values = _read_with_column(source, split.column, columns, read_options)
+        return split.divide(data, values[data.row_order])
     paths = paths_of(source)
     if len(paths) > 1 and not pool:
         shown = ", ".join(map(str, paths[:4])) + (" ..." if len(paths) > 4 else "")
@@ -217,16 +205,6 @@ def _like_training(data: RankingData, train: RankingData, place: str) -> Ranking
     return with_features_of(data, train, place)
 
 
-def _divide_by_rule(
-    source: Any, split: SplitRule, columns: Columns | None, read_options: dict[str, Any]
-) -> DividedData:
-    data, values = _read_with_column(source, split.column, columns, read_options)
-    division = split.divide(data, values[data.row_order])
-    readers = [partial(_take, data, part) for part in division.splits]
-    has_validation = all(len(part.vali) > 0 for part in division.splits)
-    return DividedData(division.rule, division.names, readers, has_validation)
-
-
 def _read_with_column(
     source: Any, column: str, columns: Columns | None, read_options: dict[str, Any]
 ) -> tuple[RankingData, Any]:
@@ -242,11 +220,6 @@ def _read_with_column(
         raise DataError(f"to split by column {column!r}, data must be Parquet, CSV or a frame")
     data, aside = tables.read(**stored_options(read_options))
     return data, aside[column]
-
-
-def _take(data: RankingData, split: Split) -> Fold:
-    train, vali, test = split.apply(data)
-    return train, vali if vali.n_queries else None, test
 
 
 def title_of(source: Any) -> str:

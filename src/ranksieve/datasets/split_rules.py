@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.datasets.fold_files import Fold
 from ranksieve.splits import Split, rotate_parts
 from ranksieve.text import on_one_line
 
@@ -21,12 +24,27 @@ _ROLES = {
 _ROLE_OF = {word: role for role, words in _ROLES.items() for word in words}
 
 
-class NamedSplits(NamedTuple):
-    """A division of queries: the rule in words, and a name and a split for each fold."""
+@dataclass(frozen=True)
+class DividedData:
+    """Data with its division into training, validation and test queries."""
 
-    rule: str
-    names: list[str]
-    splits: list[Split]
+    rule: str  # the division in words
+    names: Sequence[str]  # of the folds; one if there is one split
+    readers: Sequence[Callable[[], Fold]]  # one for each fold
+    has_validation: bool
+
+    @classmethod
+    def from_splits(
+        cls, rule: str, names: Sequence[str], data: RankingData, splits: Sequence[Split]
+    ) -> DividedData:
+        """Divide data in memory."""
+
+        def take(split: Split) -> Fold:
+            train, vali, test = split.apply(data)
+            return train, vali if vali.n_queries else None, test
+
+        readers = [partial(take, split) for split in splits]
+        return cls(on_one_line(rule), names, readers, all(len(split.vali) for split in splits))
 
 
 @dataclass(frozen=True)
@@ -46,7 +64,7 @@ class SplitByColumn:
 
     column: str
 
-    def divide(self, data: RankingData, values: np.ndarray) -> NamedSplits:
+    def divide(self, data: RankingData, values: np.ndarray) -> DividedData:
         """Divide the queries of data; ``values`` are those of the rows, in the order of data."""
         marks = _mark_of_query(data, values, self.column)
         if all(mark in _ROLES for mark in marks):
@@ -57,16 +75,16 @@ class SplitByColumn:
                     raise DataError(f"column {self.column!r}: no query is marked {role!r}")
             named = "train, vali and test" if len(parts["vali"]) else "train and test"
             rule = f"one split, by the values {named} of column {self.column!r}"
-            return NamedSplits(on_one_line(rule), ["Split"], [Split(**parts)])
+            return DividedData.from_splits(rule, ["Split"], data, [Split(**parts)])
         if not all(isinstance(mark, int) for mark in marks):
             found = ", ".join(sorted({repr(mark) for mark in marks})[:5])
             raise DataError(
                 f"column {self.column!r} has the values {found}; to split by it, they must be "
                 "train, vali and test, or numbers of folds"
             )
-        return self._rotation(np.array(marks))
+        return self._rotation(data, np.array(marks))
 
-    def _rotation(self, marks: np.ndarray) -> NamedSplits:
+    def _rotation(self, data: RankingData, marks: np.ndarray) -> DividedData:
         numbers = np.unique(marks)
         if len(numbers) < 3:
             raise DataError(
@@ -80,7 +98,7 @@ class SplitByColumn:
             "queries of N, validates on those of the number before it and trains on the others"
         )
         names = [f"Fold{number}" for number in numbers]
-        return NamedSplits(on_one_line(rule), names, [*splits[1:], splits[0]])
+        return DividedData.from_splits(rule, names, data, [*splits[1:], splits[0]])
 
 
 @dataclass(frozen=True)
@@ -100,7 +118,7 @@ class SplitByTime:
     column: str
     after: Any
 
-    def divide(self, data: RankingData, values: np.ndarray) -> NamedSplits:
+    def divide(self, data: RankingData, values: np.ndarray) -> DividedData:
         """Divide the queries of data; ``values`` are those of the rows, in the order of data.
 
         Queries with rows on both sides are refused, and sides without queries.
@@ -122,7 +140,7 @@ class SplitByTime:
                 raise DataError(f"no query is {side} {self.after} by column {self.column!r}")
         rule = f"one split, by column {self.column!r}: tests on queries after {self.after}"
         split = Split(np.flatnonzero(~every), np.array([]), np.flatnonzero(every))
-        return NamedSplits(on_one_line(rule), ["Split"], [split])
+        return DividedData.from_splits(rule, ["Split"], data, [split])
 
     def _are_after(self, values: np.ndarray) -> np.ndarray:
         kind = values.dtype.kind

@@ -20,7 +20,7 @@ from ranksieve.data.missing import has_missing
 from ranksieve.data.ranking_data import fingerprint
 from ranksieve.datasets import Collection
 from ranksieve.datasets.fold_files import Fold
-from ranksieve.datasets.opening import DividedData
+from ranksieve.datasets.split_rules import DividedData
 from ranksieve.experiments import (
     Head,
     QuerySets,

@@ -12,7 +12,7 @@ import numpy as np
 from ranksieve.data import DataError, RankingData
 from ranksieve.datasets import Collection
 from ranksieve.datasets.fold_files import parts_reader
-from ranksieve.datasets.opening import DividedData
+from ranksieve.datasets.split_rules import DividedData
 from ranksieve.experiments import QuerySets, Source, Trial
 from ranksieve.splits import (
     adjacent_parts,

@@ -14,12 +14,12 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns
 from ranksieve.datasets import Collection
 from ranksieve.datasets.opening import (
-    DividedData,
     SplitRule,
     open_for_study,
     paths_of,
     title_of,
 )
+from ranksieve.datasets.split_rules import DividedData
 from ranksieve.experiments import (
     LEDGER,
     Describe,
