@@ -47,7 +47,9 @@ def test_equal_cells_run_once_and_are_found_in_the_ledger(run, trials, tmp_path)
 
     async def procedure(runner):
         once = await gather(*(runner(cell, trials[0]) for cell in cells))
-        return [*once, await runner(cells[0], trials[1]), await runner(cells[2], trials[0])]
+        again = runner(cells[0], trials[1])
+        await again
+        return [*once, await again, await runner(cells[2], trials[0])]
 
     found = [0.5, 0.5, 1.0, 0.5, 1.0]
     assert [result.value for result in run.finish(procedure(run))] == found

@@ -7,7 +7,6 @@ import time
 from contextlib import redirect_stdout
 from io import StringIO
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -156,14 +155,6 @@ def test_selectors_share_statistics(data, monkeypatch):
     Study(data, selectors=["gas-e", "gas-l", "mmr"], ks=[2], **QUICK, baselines=False).run()
     # Eight c, eight c and nine trade-offs on each of five folds; two conventions of similarity.
     assert len(calls) <= 5 * 2
-
-
-def test_the_result_does_not_depend_on_threads(data):
-    plan = dict(selectors=["gas-e", "fs-scpr"], ks=[2, 4], **QUICK)
-    with limit_threads(1):
-        alone = without_times(Study(data, **plan).run())
-    with limit_threads(4):
-        assert without_times(Study(data, **plan).run()) == alone
 
 
 def test_a_finished_study_is_read_back_without_its_data(data, tmp_path):
@@ -319,12 +310,6 @@ def test_directories_may_be_links(finish, tmp_path, undisturbed):
     (out / "tables").symlink_to(tmp_path / "nowhere" / "tables")
     with pytest.raises(DataError, match="tables: cannot be created"):
         write_report(load_study(out), out, figures=False)
-
-
-def test_cells_run_on_a_cluster(data, client):
-    plan = dict(selectors=["gas-e", "fs-scpr"], ks=[2, 4], protocol="kfold:3", **QUICK)
-    result = Study(data, **plan).run(client)
-    assert without_times(result) == without_times(Study(data, **plan).run())
 
 
 # Nothing leaks from the test queries.
@@ -609,40 +594,11 @@ def test_numbers_beyond_the_features_are_left_out(data):
         Procedure(Plan(ks=[500]), [str(number) for number in range(10)])
 
 
-@pytest.mark.parametrize(
-    ("role", "message"),
-    [
-        ("train", "Fold1: no query to train on has documents of different relevance"),
-        ("vali", "Fold1: no query to tune by has documents of different relevance"),
-        ("test", "Fold1: no query to test on has a relevant document"),
-    ],
-)
-def test_a_fold_without_relevant_documents_is_named(data, role, message):
-    split = query_kfold(data.n_queries, 5, random_state=0)[0]
-    y = data.y.copy()
-    y[np.isin(data.query_codes, getattr(split, role))] = 0
-    with pytest.raises(DataError, match=message):
-        Study(RankingData(data.X, y, data.qid), selectors=["top"], ks=[2], **QUICK).run()
-
-
-def test_an_error_within_a_cell_names_it_and_keeps_the_rest(data, tmp_path):
-    X = data.X.copy()
-    X[5, 2] = np.nan
-    with pytest.raises(DataError, match=r"Fold1, (top|rankrls on 10 features): X has NaN in row 5"):
-        Study(RankingData(X, data.y, data.qid), selectors=["top"], ks=[2], **QUICK).run()
-
-
 def test_a_missing_part_file_is_named(data, tmp_path):
     for number in (1, 2, 3, 5):
         write_letor(data.take_queries(np.arange(number, 40, 5)), tmp_path / f"S{number}.txt")
     with pytest.raises(DataError, match="S4 of S1..S5 is missing"):
         Study(tmp_path, selectors=["top"])
-
-
-@pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="no read-only file system is known")
-def test_a_directory_that_cannot_be_made_is_named(data):
-    with pytest.raises(DataError, match="/sys/kernel/study: cannot be created"):
-        Study(data, selectors=["top"], out="/sys/kernel/study", **QUICK).run()
 
 
 # Protocols.
@@ -688,22 +644,6 @@ def test_files_that_folds_share_are_read_once(tmp_path, data, monkeypatch):
     assert sorted(opened) == [f"S{number}.txt" for number in range(1, 6)]
 
 
-def test_without_validation_files_a_part_of_the_training_queries_tunes(data, tmp_path):
-    write_letor(data.take_queries(np.arange(30)), tmp_path / "train.txt")
-    write_letor(data.take_queries(np.arange(30, 40)), tmp_path / "test.txt")
-    study = Study(tmp_path, selectors=["top"], ks=[2], **QUICK)
-    assert "one in five training queries tunes" in study.protocol_in_words
-    fold = study.trials[0].open()
-    assert (fold.train.n_queries, fold.vali.n_queries, fold.test.n_queries) == (24, 6, 10)
-    assert not set(fold.train.query_ids) & set(fold.vali.query_ids)
-    assert study.run().n_queries == 10
-
-
-def test_letor_folds_need_a_collection(data):
-    with pytest.raises(DataError, match="needs the directory of a collection with folds"):
-        Study(data, protocol="letor")
-
-
 def test_a_query_tested_in_two_trials_counts_once(data):
     result = Study(data, protocol="six-trials", selectors=["top"], ks=[2], **QUICK).run()
     run = result.run("top", "rankrls").chosen
@@ -742,11 +682,6 @@ def test_one_standard_error_takes_the_fewest_features(data):
         assert fewest.chosen.outcomes[0][fold].k == expected
         fewer += expected < top.k
     assert fewer > 0
-
-
-def test_without_baselines_there_are_none(data):
-    result = Study(data, selectors=["top"], ks=[2], **QUICK, baselines=False).run()
-    assert result.selectors == ["top"]
 
 
 def test_a_ranker_within_a_selector_is_given_by_name(data):

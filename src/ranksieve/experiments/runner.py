@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from math import inf
 from time import monotonic, perf_counter
@@ -53,7 +53,6 @@ class TimeLimit:
     def __init__(self, seconds: float | None = None) -> None:
         if seconds is not None and not seconds >= 0:
             raise ValueError(f"the time limit must be at least 0 seconds, got {seconds}")
-        self.is_set = seconds is not None
         self._end = inf if seconds is None else monotonic() + seconds
         self._known: dict[str, dict[int, float]] = {}  # method -> features -> longest time
 
@@ -89,7 +88,7 @@ async def gather(*procedures: Awaitable[T]) -> list[T]:
 
     If one of them fails, the others are given up, and what only they wait for is not started.
     """
-    results: list[T] = await _Gathered(procedures)
+    results: list[T] = await _Gathered(procedures) if procedures else []
     return results
 
 
@@ -122,6 +121,7 @@ class _Task:
     steps: Any  # generator of what it waits for
     parent: _Task | None = None  # which gathers its result
     children: list[_Task] = field(default_factory=list)
+    n_open: int = 0  # children that have not ended
     result: Any = None
     is_over: bool = False
 
@@ -237,8 +237,11 @@ class Runner:
             wanted = task.steps.send(value) if error is None else task.steps.throw(error)
         except StopIteration as end:
             task.is_over, task.result = True, end.value
-            if task.parent is not None:
-                self._gather(task.parent)
+            parent = task.parent
+            if parent is not None:
+                parent.n_open -= 1
+                if parent.n_open == 0:
+                    self._ready.append((parent, [child.result for child in parent.children], None))
         except OutOfTimeError as late:
             task.is_over = True
             if task.parent is None:
@@ -249,26 +252,23 @@ class Runner:
         else:
             self._wait_for(task, wanted)
 
-    def _gather(self, task: _Task) -> None:
-        """Resume a task if all of its children have ended."""
-        if all(child.is_over for child in task.children):
-            self._ready.append((task, [child.result for child in task.children], None))
-
     def _wait_for(self, task: _Task, wanted: Any) -> None:
         if isinstance(wanted, _Gathered):
             task.children = [_Task(own.__await__(), task) for own in wanted.procedures]
+            task.n_open = len(task.children)
             self._ready.extend((child, None, None) for child in task.children)
-            if not task.children:
-                self._gather(task)
             return
         if not isinstance(wanted, _Request):
             raise TypeError(f"procedures can await cells and gather, not {wanted!r:.60}")
-        request = self._requests.setdefault(wanted.text, wanted)
-        request.waiting.append(task)
         self._progress.n_awaited += 1
-        if request is wanted:
-            self._progress.open[_method_and_size(wanted.key)[0]] += 1
-            self._queues.setdefault(wanted.trial.name, deque()).append(wanted)
+        known = self._requests.get(wanted.text)
+        if known is not None:
+            known.waiting.append(task)
+            return
+        wanted.waiting = [task]
+        self._requests[wanted.text] = wanted
+        self._queues.setdefault(wanted.trial.name, deque()).append(wanted)
+        self._progress.open[_method_and_size(wanted.key)[0]] += 1
 
     def _start(self) -> None:
         """Start cells until all workers are busy; those in the ledger are answered at once."""
@@ -345,8 +345,9 @@ class Runner:
         main.give_up()
         self._workers.stop()
         for future, request in self._running.items():
-            if future.done() and not future.cancelled() and future.exception() is None:
-                self._record(request, future.result()[0])
+            with suppress(Exception, CancelledError):  # the first error is the one to tell
+                if future.done():
+                    self._record(request, future.result()[0])
         for own in (self._ready, self._requests, self._queues, self._running):
             own.clear()
 
