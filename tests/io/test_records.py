@@ -1,11 +1,14 @@
 """Typed records: what is read has its type, and errors say where and why not."""
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ranksieve import DataError
 from ranksieve.io.records import (
@@ -75,6 +78,49 @@ def test_what_is_written_is_read_back():
 def test_errors_say_where_and_what(changes, message):
     with pytest.raises(DataError, match=message):
         convert_record(to_values(FACTS) | changes, Facts)
+
+
+@dataclass(frozen=True)
+class Nested:
+    by_name: dict[str, dict[str, Fold]]
+
+
+GOOD = {"name": "a", "queries": [1]}
+
+
+@pytest.mark.parametrize(
+    ("by_name", "message"),
+    [
+        ({"a": {"b": GOOD, "c": {"name": "c"}}, "d": 3}, "'by_name.a.c.queries' is missing"),
+        ({"a": {"b": GOOD | {"x": 1}, "c": [], "d": "x"}}, "'by_name.a.b.x' is not a known field"),
+        ({"a": {"b": GOOD | {"queries": ["1"]}}, "c": None}, r"'by_name.a.b.queries\[0\]' should"),
+        ({"a": 3, "b": {"c": []}}, "'by_name.a' should be an object, not 3"),
+        (
+            {"a": {"b": GOOD, "c": GOOD | {"queries": [-1]}}},
+            r"'by_name\[...\]\[...\].queries\[0\]'",
+        ),
+    ],
+)
+def test_keys_of_mappings_are_named_where_they_are_known(by_name, message):
+    with pytest.raises(DataError, match=message):
+        convert_record({"by_name": by_name}, Nested)
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2**64) | st.floats() | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["name", "queries", "kind", "folds", "a"]), inner)
+    ),
+)
+
+
+@given(ANYTHING)
+def test_nothing_but_a_data_error(values):
+    for kind in (Nested, Facts, Fold, dict[str, Nested], list[dict[str, Facts]]):
+        for wrapped in (values, {"by_name": values}, {"folds": values, "means": values}, [values]):
+            with suppress(DataError):
+                convert_record(wrapped, kind)
 
 
 @pytest.mark.parametrize("value", [None, 3, [], "x"])

@@ -143,9 +143,10 @@ def _in_our_words(reason: str, values: Any) -> str:
     field, wrong = _FIELD.fullmatch(reason), _WRONG_TYPE.fullmatch(reason)
     is_missing = field is not None and "missing" in reason[: field.start(1)]
     got = (wrong[3] or "").strip("`") if wrong else ""
-    reached = list(_reach(path, values))
+    reached = _reach(path, values)
     if field:
-        reached = [one for one in reached if is_missing != (field[1] in one[1])]
+        objects = [one for one in reached if isinstance(one[1], dict)]
+        reached = [one for one in objects if is_missing != (field[1] in one[1])]
     elif got in _NAMES.values():
         reached = [one for one in reached if _NAMES.get(type(one[1])) == got]
     elif len(reached) > 1:
@@ -164,22 +165,24 @@ def _in_our_words(reason: str, values: Any) -> str:
     return f"{place}: {reason}" if place else reason  # of a ``__post_init__``
 
 
-def _reach(path: str, values: Any) -> Iterator[tuple[str, Any]]:
-    """Yield each place that a path of msgspec may mean, and the value there.
+def _reach(path: str, values: Any) -> list[tuple[str, Any]]:
+    """Each place that a path of msgspec may mean, and the value there.
 
     The path does not say which key of a mapping it means.
     """
     reached = [("", values)]
     for field, item, _ in _STEP.findall(path):
-        following = []
+        following: list[tuple[str, Any]] = []
         for place, value in reached:
-            keys = [field] if field else [int(item)] if item else list(value)
-            for key in keys:
-                step = f"[{key}]" if item else f".{key}"
-                if item or key in value:
-                    following.append((f"{place}{step}".lstrip("."), value[key]))
+            if item:
+                number = int(item)
+                if isinstance(value, (list, tuple)) and number < len(value):
+                    following.append((f"{place}[{number}]", value[number]))
+            elif isinstance(value, dict):
+                keys = [field] if field else list(value)
+                following += [(f"{place}.{key}", value[key]) for key in keys if key in value]
         reached = following
-    yield from reached
+    return [(place.removeprefix("."), value) for place, value in reached]
 
 
 def parse_records(text: bytes) -> list[tuple[int, Any]]:
