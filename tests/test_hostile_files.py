@@ -16,8 +16,7 @@ from ranksieve.io.record_log import checksum
 from ranksieve.io.records import checksum_of
 from ranksieve.rankers import RankSVM, as_ranker
 from ranksieve.rankers.libraries import trial
-from ranksieve.report.recommendation import write_recommendation
-from ranksieve.report.study import write_report
+from ranksieve.report import write_report
 from ranksieve.study.plan_file import read_plan
 
 # A module that only a hostile file names. Importing it, or calling what is in it, leaves a trace.
@@ -250,7 +249,7 @@ def test_models_with_hostile_parameters_run_nothing(data, tmp_path, watched):
 def test_recommendations_name_no_code(data, tmp_path, watched):
     out = tmp_path / "answer"
     answer = recommend(data, out=out, ranker="rankrls", selectors=["top"], folds=3, pairs=2)
-    write_recommendation(answer, out, figures=False)
+    write_report(answer, out, figures=False)
     record = json.loads((out / "recommendation.json").read_text())
     settings = record["settings"] | {"ranker": "canary:Ranker", "selectors": ["canary:Ranker"]}
     settings["ranker_parameters"] = {"class": "canary:Ranker", "parameters": {}}
@@ -264,7 +263,7 @@ def test_reports_do_not_follow_links(honest, tmp_path):
     """A directory of somebody else may have links to files of ours."""
     precious = tmp_path / "precious"
     precious.mkdir()
-    for name in ("report.md", "tables", "tables/comparison-rankrls.md"):
+    for name in ("report.html", "tables", "tables/comparison-rankrls.csv"):
         out = tmp_path / name.replace("/", "-")
         shutil.copytree(honest, out)
         path = out / name
@@ -278,7 +277,7 @@ def test_reports_do_not_follow_links(honest, tmp_path):
 @pytest.mark.parametrize(
     ("command", "name"),
     [
-        ("compare", "report.md"),
+        ("compare", "report-files.json"),
         ("compare", "study.toml"),
         ("compare", "tables"),
         ("recommend", "model.json"),

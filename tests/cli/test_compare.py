@@ -1,10 +1,7 @@
 """ranksieve compare and report, as a user runs them."""
 
 import csv
-import hashlib
-import json
 import re
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +9,7 @@ import pytest
 
 from ranksieve import DataError, make_ranking, write_letor
 from ranksieve.cli import main
-from ranksieve.report.files import ReportFiles
-from ranksieve.report.study import write_data_figures
-from ranksieve.study import Study, load_study
+from ranksieve.study import load_study
 from ranksieve.study.plan import Plan
 
 SMALL = dict(n_informative=3, n_redundant=3, n_noise=4, docs_per_query=(3, 12))
@@ -48,17 +43,9 @@ def test_a_study_leaves_tables_figures_and_a_page(letor_file, tmp_path, capsys):
     assert max(map(len, told.splitlines())) <= 80
     assert "".join(told.split()).endswith("report.htmlfirst")
     assert '<section id="similar-features">' in (out / "report.html").read_text()
-    page = (out / "report.md").read_text()
-    for figure in (out / "figures").glob("*.svg"):
-        assert ET.parse(figure).getroot().tag.endswith("svg")
-        assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
-    named = {line.split("(figures/")[1][:-5] for line in page.splitlines() if "(figures/" in line}
-    assert named == {figure.stem for figure in (out / "figures").glob("*.svg")}
+    assert {"curves-rankrls-map", "densities"} <= {f.stem for f in (out / "figures").iterdir()}
     stems = {table.stem for table in (out / "tables").iterdir()}
     assert {"comparison-rankrls", "folds-rankrls-map", "statistics-all"} <= stems
-    for stem in stems:
-        suffixes = {path.suffix for path in (out / "tables").glob(f"{stem}.*")}
-        assert suffixes == {".md", ".tex", ".csv", ".json"}
     with (out / "tables" / "comparison-rankrls.csv").open() as file:
         rows = {row["selector"]: row for row in csv.DictReader(file)}
     result = load_study(out)
@@ -105,20 +92,18 @@ def test_report_writes_the_tables_again(letor_file, tmp_path, capsys, monkeypatc
     monkeypatch.chdir(tmp_path)
     out = Path("study")
     run("compare", letor_file, "--selectors", "top", *OPTIONS, "--out", out, "--no-figures")
-    tables, what_was_written, _ = capsys.readouterr().out.partition(
-        "\nTables and the ledger are in study; open"
-    )
-    assert what_was_written
+    told = capsys.readouterr().out
+    assert "(1)" in told
+    assert "\nAll of this is in study; open" in told
     assert not (out / "figures").exists()
-    table = out / "tables" / "comparison-rankrls.md"
+    table = out / "tables" / "comparison-rankrls.csv"
     before = table.read_text()
+    page = (out / "report.html").read_text()
     table.unlink()
     run("report", out)
     assert table.read_text() == before
-    assert "(1)" in tables
-    told = capsys.readouterr().out
-    assert tables in told
-    assert "\nTables, figures and the ledger are in study; open" in told
+    assert (out / "report.html").read_text() == page
+    assert capsys.readouterr().out == told
     assert (out / "figures" / "curves-rankrls-map.svg").exists()
 
 
@@ -140,55 +125,6 @@ def test_the_plan_of_a_study_can_be_run_again_and_changed(letor_file, tmp_path, 
     assert load_study(tmp_path / "top").selectors == ["top", "all", "random"]
 
 
-@pytest.mark.parametrize(
-    ("selectors", "seen"),
-    [
-        (["fs-ed", "top"], {"importance", "densities"}),
-        (["gas-l"], {"importance", "similarity"}),
-        (["greedy-rankrls"], {"validation"}),
-        (["ig"], set()),
-    ],
-)
-def test_figures_of_the_data_are_those_of_the_plan(letor_file, tmp_path, selectors, seen):
-    write_data_figures(Study(letor_file, selectors=selectors), tmp_path)
-    assert {figure.stem for figure in tmp_path.glob("figures/*.svg")} == seen
-
-
-def files_in(out):
-    """Tables and figures, and those that the page refers to."""
-    page = (out / "report.md").read_text()
-    shown = {
-        f"{stem}{suffix}"
-        for stem in re.findall(r"\((figures/.*?)\.svg\)", page)
-        for suffix in (".svg", ".png", ".txt")
-    }
-    found = {f"{path.parent.name}/{path.name}" for path in out.glob("*/*.*")}
-    return found, shown
-
-
-def test_nothing_of_an_earlier_run_is_left_or_shown(letor_file, tmp_path, capsys):
-    out, new = tmp_path / "study", tmp_path / "new"
-    common = ("compare", letor_file, *OPTIONS)
-    run(*common, "--selectors", "gas-e,top", "--rankers", "rankrls,ranksvm", "--out", out)
-    earlier, shown = files_in(out)
-    assert {"figures/similarity.svg", "figures/importance.svg", "tables/pairs.csv"} <= earlier
-    assert {name for name in earlier if name.startswith("figures/")} == shown
-    others = {"figures/mine.txt", "tables/comparison-other.csv"}
-    for name in others:
-        (out / name).write_text("of somebody else")
-    # The report alone keeps what only the run with the data can draw.
-    run("report", out)
-    assert files_in(out) == (earlier | others, shown)
-    # Another plan leaves what it writes itself, and nothing else that we wrote, as we wrote it.
-    changed = out / "tables" / "curves-ranksvm-map.md"
-    changed.write_text("changed by somebody else")
-    for directory in (out, new):
-        run(*common, "--selectors", "top", "--no-figures", "--out", directory)
-    assert files_in(out)[0] == files_in(new)[0] | others | {"tables/curves-ranksvm-map.md"}
-    assert files_in(out)[1] == set()
-    assert changed.read_text() == "changed by somebody else"
-
-
 def test_facts_of_an_earlier_study_are_not_shown(letor_file, tmp_path, capsys, monkeypatch):
     def refuse(*_):
         raise DataError("not for this data")
@@ -197,25 +133,9 @@ def test_facts_of_an_earlier_study_are_not_shown(letor_file, tmp_path, capsys, m
     common = ("compare", letor_file, "--selectors", "top", *OPTIONS, "--no-figures", "--out", out)
     run(*common)
     assert '<section id="similar-features">' in (out / "report.html").read_text()
-    monkeypatch.setattr("ranksieve.report.study.describe_first_fold", refuse)
+    monkeypatch.setattr("ranksieve.study.first_fold.describe_first_fold", refuse)
     run(*common)
     assert '<section id="similar-features">' not in (out / "report.html").read_text()
-
-
-@pytest.mark.parametrize("name", ["../mine.md", "tables/../../mine.md", "{}/mine.md", "mine.md"])
-def test_a_record_cannot_name_files_of_others(tmp_path, name):
-    out = tmp_path / "study"
-    (out / "tables").mkdir(parents=True)
-    name = name.format(tmp_path)
-    (out / name).write_text("mine")
-    files = {name: hashlib.sha256(b"mine").hexdigest(), "tables": "", "tables/none.md": ""}
-    (out / "report-files.json").write_text(json.dumps({"parts": {"report": files}}))
-    with ReportFiles(out):
-        pass
-    assert (out / name).read_text() == "mine"
-    (out / "report-files.json").write_text('{"parts": [1')  # damaged: nothing is known
-    with ReportFiles(out):
-        pass
 
 
 def test_lack_of_memory_is_told_and_what_is_finished_is_kept(letor_file, tmp_path, capsys):
@@ -237,7 +157,7 @@ def test_one_of_a_thing_is_told_as_one(letor_file, tmp_path, capsys):
     told = " ".join(capsys.readouterr().out.split())
     assert "unified rank: that of the FS-SCPR paper, over 1 measure; 1 is best" in told
     assert "correction for the one comparison of the study" in told
-    page = (out / "report.md").read_text()
+    page = (out / "report.html").read_text()
     assert "Holm: adjusted for the one comparison." in page
 
 
@@ -257,10 +177,10 @@ def test_the_fold_of_plain_files_is_not_named_as_a_selector(tmp_path, capsys):
 def test_baselines_alone_have_a_report(letor_file, tmp_path, capsys, selectors):
     out = tmp_path / "study"
     run("compare", letor_file, "--selectors", selectors, *OPTIONS, "--out", out)
-    assert (out / "report.md").exists()
+    assert (out / "report.html").exists()
     drawn = {figure.stem for figure in (out / "figures").glob("*.svg")}
     assert "curves-rankrls-map" in drawn
-    assert "frequency-rankrls" not in drawn
+    assert "selected-rankrls" not in drawn
 
 
 def test_all_features_alone_have_a_report(letor_file, tmp_path, capsys):

@@ -22,7 +22,7 @@ from ranksieve.recommendation import check, load_recommendation
 from ranksieve.recommendation.claim import confidence
 from ranksieve.recommendation.facts import MOST_COMPARED, likeness_of
 from ranksieve.recommendation.files import ANSWER, EVIDENCE, LEDGER
-from ranksieve.report.recommendation import write_recommendation
+from ranksieve.report import write_report
 from ranksieve.sums.similarity import Similarity, feature_similarity
 from tests.recommendation.test_recommend import (
     ONE,
@@ -247,7 +247,7 @@ class TestFiles:
 )
 def test_the_smallest_and_largest_numbers(data, tmp_path, settings):
     answer = recommend(data, out=tmp_path, folds=3, **ONE, **settings)
-    write_recommendation(answer, tmp_path, figures=False)
+    write_report(answer, tmp_path, figures=False)
     assert load_recommendation(tmp_path).to_record() == answer.to_record()
     assert len(answer.sentence) < 600  # no number of three hundred digits
 
@@ -292,7 +292,7 @@ class TestModels:
             assert model.trained_on_ == answer.trained_on
         said = f"{words} ({deployed.n_queries})"
         assert f"; models trained on {said}; " in answer.protocol
-        write_recommendation(answer, tmp_path, figures=False)
+        write_report(answer, tmp_path, figures=False)
         assert f"trained on {said}." in (tmp_path / "report.html").read_text()
         checked = check(tmp_path, test)
         assert checked.claim.with_chosen == answer.claim.with_chosen

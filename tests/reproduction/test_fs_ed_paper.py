@@ -177,14 +177,13 @@ class TestOtherCollections:
         status, output, errors = run(*command)
         assert (status, errors) == (0, "")
         drawn = {path.name for path in (kept / "figures").iterdir() if path.suffix == ".svg"}
-        assert drawn == {"densities.svg", "importance.svg"} | {
+        assert drawn == {"alone.svg", "densities.svg", "similarity.svg"} | {
             f"curves-{ranker}-ndcg10.svg" for ranker in RANKERS
         }
         tables = {path.stem for path in (kept / "tables").iterdir()}
         assert {"fs-ed-numbers", "fs-ed-printed-numbers"} < tables
-        page = (kept / "report.md").read_text()
-        assert all(f"figures/{name}" in page for name in drawn)
-        assert "[Selectors against 'all' with" in page
+        page = (kept / "report.html").read_text()
+        assert "Selectors against &#39;all&#39; with" in page
         assert "Selectors against each other with rankboost on ours: NDCG@10" in page
         assert "on ours: paper and ours" in " ".join(output.split())
         found = json.loads((kept / "results.json").read_text())

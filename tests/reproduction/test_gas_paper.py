@@ -190,7 +190,7 @@ class TestOtherCollections:
         status, output, errors = run(*command, "--seeds", 1)
         assert (status, errors) == (0, "")
         figures = {path.stem for path in (kept / "figures").iterdir()}
-        assert {"importance", "similarity"} < figures
+        assert {"alone", "similarity"} < figures
         for measure in ("map", "ndcg10"):
             assert {f"curves-ranksvm-{measure}", f"curves-ranknet-{measure}"} < figures
         text = " ".join(output.split())
@@ -199,10 +199,10 @@ class TestOtherCollections:
         assert "six trials" in text
         found = json.loads((kept / "results.json").read_text())
         assert (found["convention"], len(found["findings"])) == ("standard", 2)
-        page = (kept / "report.md").read_text()
-        assert "[NDCG@10 by number of features with ranknet on ours]" in page
+        page = (kept / "report.html").read_text()
+        assert "NDCG@10 by number of features with ranknet on ours" in page
         assert (kept / "tables" / "curves-ranknet-ndcg10.tex").exists()
-        assert "NDCG@10 of ranksvm on test queries, by the number of features: means over" in page
+        assert "NDCG@10 of ranksvm: each point is a mean over" in page
         assert "divided into three parts, which train, tune and test in all six orders." in page
         for measure in few:
             curves = found["study"]["curves"][RANKER][measure]

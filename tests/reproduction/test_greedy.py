@@ -4,18 +4,13 @@ import json
 import re
 import shutil
 
-import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib import pyplot
-from matplotlib.figure import Figure
 
-from ranksieve import make_ranking
 from ranksieve import reproduction as module
-from ranksieve.report.figures import plot_path_scores, write_figure
+from ranksieve.report import report_of
 from ranksieve.report.formats.latex import to_latex
 from ranksieve.report.formats.plain_text import to_csv, to_markdown
-from ranksieve.report.reproduction import _figures
 from ranksieve.report.sheets.reproduction import reproduction_sheets
 from ranksieve.reproduction import PAPERS, MethodOutcome, Reproduction, reproduce
 from ranksieve.reproduction.collections import CollectionFacts
@@ -28,7 +23,7 @@ from ranksieve.reproduction.papers.greedy_rankrls import (
     ON_FOLDS,
     RANKSVM,
 )
-from ranksieve.selectors import GreedyRankRLSCV
+from ranksieve.text import quantity
 from tests.reproduction.printing import shown
 from tests.reproduction.test_collections import write_collection
 
@@ -213,35 +208,45 @@ class TestCommand:
         command = ["reproduce", "greedy-rankrls", "--data", tmp_path / "ours", "--out", kept]
         status, _, errors = run(*command)
         assert (status, errors) == (0, "")
-        page = (kept / "report.md").read_text()
+        page = (kept / "report.html").read_text()
         parts_of_folds = ("validation", "test")
         names = [f"mean-{m}-{part}" for m in ("map", "meanndcg") for part in parts_of_folds]
         names += ["validation-fold-1", "validation-fold-2"]
         for name in names:
-            assert f"figures/{name}.svg" in page
             assert "number of features" in (kept / "figures" / f"{name}.svg").read_text()
         assert {path.stem for path in (kept / "figures").iterdir()} == set(names)
         suffixes = {path.suffix for path in (kept / "tables").iterdir()}
-        assert suffixes == {".md", ".tex", ".csv", ".json"}
+        assert suffixes == {".tex", ".csv"}
         assert "each fold alone" in page
         assert "MeanNDCG on test queries, mean over the 2 folds" in page
         found = json.loads((kept / "results.json").read_text())
         assert (found["known_as"], found["asked"]) == (None, 0)
         assert len(found["methods"][GREEDY]["values"]["MAP"]["folds"]) == 2
 
-    def test_means_of_the_figures(self, reproduced, tmp_path):
+    def test_means_of_the_figures(self, reproduced):
         paths = reproduced.outcomes[GREEDY].paths
         for own, number in zip(paths, reproduced.on_folds(GREEDY, "MAP"), strict=True):
             value = own.mean("test", "MAP")[own.lams_.index(own.lam_), len(own.selected_) - 1]
             assert value == pytest.approx(number.ours, abs=1e-12)
-        drawing = next(_figures(reproduced))
-        assert drawing.name == "mean-map-validation"
+        parts = {part.sheet.name: part for part in report_of(reproduced).parts}
         means = np.mean([own.values_ for own in paths], axis=0)
         lams = paths[0].lams_
-        lines = [line for line in drawing.ax.lines if len(line.get_ydata()) == 46]
-        for lam, line in zip(FIGURE_LAMS, lines, strict=True):
-            np.testing.assert_array_equal(line.get_ydata(), means[lams.index(lam)])
-        write_figure(drawing.ax, tmp_path / "figure.svg")
+        columns = list(zip(*parts["mean-map-validation"].sheet.rows, strict=True))
+        for lam, column in zip(FIGURE_LAMS, columns[1:], strict=True):
+            values = [entry.value for entry in column]
+            np.testing.assert_array_equal(values, means[lams.index(lam)])
+
+    def test_the_figure_of_a_fold_tells_what_was_chosen(self, reproduced):
+        """A ring is at the number of features and the lambda that were chosen."""
+        own = reproduced.outcomes[GREEDY].paths[0]
+        parts = {part.sheet.name: part for part in report_of(reproduced).parts}
+        chart = parts["validation-fold-1"].chart
+        k, row = len(own.selected_), own.lams_.index(own.lam_)
+        told = f"lambda {own.lam_:g} with {quantity(k, 'feature')}, {own.values_[row, k - 1]:.4f}"
+        assert told in chart.caption
+        first = ", ".join(str(feature + 1) for feature in own.selected_[:5])
+        assert f"In the order of selection: {first}" in chart.caption
+        assert chart.svg.count('class="ring') == 1
 
     def test_a_collection_that_is_not_known(self, run, tmp_path):
         directory = write_collection(tmp_path / "ours")
@@ -284,81 +289,3 @@ def test_mq2007_has_tables_of_its_own():
     text = " ".join(word for line in lines for word in line)
     assert "39 19 25 23 32 16 43 22 5 33 ..." in text
     assert "Within the tolerance: 40 of 40 published numbers" in text
-
-
-@pytest.fixture(scope="module")
-def selector():
-    data, _ = make_ranking(60, random_state=2)
-    train, held_out = (data.take_queries(part) for part in np.split(np.arange(60), [40]))
-    return GreedyRankRLSCV(max_features=8).fit(train, eval_set=held_out)
-
-
-class TestFigure:
-    def test_a_line_for_each_lambda(self, selector):
-        ax = plot_path_scores(selector, FIGURE_LAMS)
-        *lines, ring = ax.lines
-        powers = [-7, 2, 6, 8]
-        best = round(np.log2(selector.lam_))
-        powers += [] if best in powers else [best]
-        for line, power in zip(lines, powers, strict=True):
-            chosen = ", chosen" if power == best else ""
-            assert line.get_label() == rf"$\lambda = 2^{{{power}}}${chosen}"
-            assert (line.get_linewidth() > 2) == (power == best)
-            x, y = line.get_data()
-            np.testing.assert_array_equal(x, np.arange(1, 9))
-            np.testing.assert_array_equal(y, selector.values_[power + 10])
-        assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == len(powers)
-        k = len(selector.selected_)
-        np.testing.assert_allclose(ring.get_data(), [[k], [selector.path_[-1].score]])
-        assert ring.get_label() == f"{k} features"
-
-    def test_names_are_above_as_they_are_taken(self, selector):
-        names = [f"name {number}" for number in range(selector.n_features_in_)]
-        ax = plot_path_scores(selector, names=names)
-        (above,) = ax.child_axes
-        expected = [f"name {feature}" for feature in selector.selected_]
-        assert [tick.get_text() for tick in above.get_xticklabels()] == expected
-        np.testing.assert_array_equal(above.get_xticks(), np.arange(1, len(expected) + 1))
-
-    def test_labels(self, selector):
-        ax = plot_path_scores(selector)
-        assert (ax.get_xlabel(), ax.get_ylabel()) == (
-            "number of features",
-            "MAP on validation queries",
-        )
-        labels = [line.get_label() for line in ax.lines if "chosen" not in line.get_label()]
-        assert labels[:4] == [rf"$\lambda = 2^{{{power}}}$" for power in (-10, -3, 3, 10)]
-        data, _ = make_ranking(30)
-        alone = GreedyRankRLSCV(3, lams=[0.3]).fit(data)
-        ax = plot_path_scores(alone)
-        labels = [line.get_label() for line in ax.lines]
-        assert labels == [r"$\lambda = 0.3$, chosen", "3 features"]
-        assert ax.get_ylabel() == "leave-query-out error"
-        ax = plot_path_scores(alone.set_params(criterion="map").fit(data))
-        assert ax.get_ylabel() == "leave-query-out MAP"
-
-    def test_axes_of_others_are_used_and_no_state_is_left(self, selector):
-        before = dict(mpl.rcParams)
-        left, right = Figure().subplots(1, 2)
-        assert plot_path_scores(selector, [1.0], ax=right) is right
-        assert not left.lines
-        assert pyplot.get_fignums() == []
-        assert dict(mpl.rcParams) == before
-
-    def test_unknown_lambda(self, selector):
-        with pytest.raises(ValueError, match="lam=3 was not tried; tried were 0.000976562, "):
-            plot_path_scores(selector, [3.0])
-
-    @pytest.mark.parametrize(
-        ("kind", "start"), [("pdf", b"%PDF"), ("png", b"\x89PNG"), ("svg", b"<?xml")]
-    )
-    def test_files(self, selector, tmp_path, kind, start):
-        path = tmp_path / f"figure.{kind}"
-        write_figure(plot_path_scores(selector, FIGURE_LAMS[:1]), path)
-        first = path.read_bytes()
-        assert first.startswith(start)
-        write_figure(plot_path_scores(selector, FIGURE_LAMS[:1]), str(path))
-        assert path.read_bytes() == first
-        if kind == "svg":  # text that can be edited and searched
-            assert b">number of features<" in first
-        assert [entry.name for entry in tmp_path.iterdir()] == [path.name]

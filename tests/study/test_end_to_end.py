@@ -8,7 +8,7 @@ from lightgbm import LGBMRanker
 from xgboost import XGBRanker
 
 from ranksieve import Columns, Study, load_demo
-from ranksieve.report.study import write_report
+from ranksieve.report import write_report
 from ranksieve.study import SplitByTime, load_study
 
 polars = pytest.importorskip("polars")
@@ -93,7 +93,7 @@ def test_all_of_it_runs_and_resumes(table, tmp_path):
                 again.runs[key].chosen.values(measure), run.chosen.values(measure)
             )
     write_report(load_study(out), out, figures=False)
-    report = (out / "report.md").read_text()
+    report = (out / "report.html").read_text()
     assert "weighted" in report
     assert "Missing values: keep" in report
     assert "MostPresent" in report

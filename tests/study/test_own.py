@@ -26,7 +26,7 @@ from ranksieve.base import RankSelector
 from ranksieve.data import DataError
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import LambdaMART, RankSVM, as_ranker
-from ranksieve.report.study import write_report
+from ranksieve.report import write_report
 from ranksieve.selectors import GAS, SequentialSelector, as_selector
 from ranksieve.splits import query_kfold
 from ranksieve.study import Plan, Study, load_study

@@ -18,7 +18,7 @@ from ranksieve.data import DataError
 from ranksieve.datasets import fold_files
 from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import RANKERS, make_ranker
-from ranksieve.report.study import write_report
+from ranksieve.report import write_report
 from ranksieve.selectors.registry import SELECTORS, make_selector
 from ranksieve.splits import query_kfold
 from ranksieve.study import Plan, Protocol, Study, compare_with, load_study

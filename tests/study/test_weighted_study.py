@@ -5,8 +5,8 @@ import pytest
 
 from ranksieve import make_ranking
 from ranksieve.data import DataError
+from ranksieve.report import write_report
 from ranksieve.report.sheets.study_quality import setting_of
-from ranksieve.report.study import write_report
 from ranksieve.study import Study, load_study
 from tests.study.test_study import SMALL, plain_study
 

@@ -52,7 +52,7 @@ def inspect(
 
     from ranksieve.datasets.opening import title_of
     from ranksieve.progress import progress_bar
-    from ranksieve.report.sheets.inspection import inspection_sheets
+    from ranksieve.report.inspection import inspection_report
     from ranksieve.sums.inspection import inspect as inspect_source
 
     check_output(html, data)
@@ -62,12 +62,12 @@ def inspect(
         open_training_data(data, demo, cluster, verify, **read_options) as source,
     ):
         inspection = inspect_source(source, measure, convention)
+    report = inspection_report(title_of(data), inspection, context.obj, top)
     if html is not None:
-        from ranksieve.report.page.inspection import inspection_page
-        from ranksieve.report.page.page import write_page
+        from ranksieve.report.page import write_page
 
-        write_page(inspection_page(title_of(data), inspection, context.obj), html)
-    sheets = inspection_sheets(title_of(data), inspection, top)
+        write_page(report, html)
+    sheets = [part.brief for part in report.parts if part.brief is not None]
     show_result(sheets, form, json.dumps(inspection.to_record(), indent=2))
     if html is not None and form == "terminal":
         typer.echo(f"\nThe page is in {on_one_line(str(html))}")

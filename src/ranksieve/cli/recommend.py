@@ -105,8 +105,9 @@ def recommend(
     from ranksieve.datasets.demo import demo_costs
     from ranksieve.recommendation import files
     from ranksieve.recommendation import recommend as run
-    from ranksieve.report.place import check_place
-    from ranksieve.report.recommendation import show_recommendation, write_recommendation
+    from ranksieve.report import write_report
+    from ranksieve.report.files import check_place
+    from ranksieve.report.formats.terminal import show_report
 
     others = [files.EVIDENCE, files.MODEL, files.MODEL_OF_ALL, files.SELECTION]
     check_place(out, [files.LEDGER, files.ANSWER], others)
@@ -145,14 +146,11 @@ def recommend(
             command=context.obj,
             **wanted,
         )
-        write_recommendation(answer, out, figures=not no_figures)
+        report = write_report(answer, out, figures=not no_figures)
     if form == "terminal":
-        show_recommendation(answer, out)
+        show_report(report, out)
     else:
-        from ranksieve.report.sheets.recommendation import recommendation_sheets
-
-        document = json.dumps(answer.to_record(), indent=2)
-        show_result(recommendation_sheets(answer), form, document)
+        show_result(report.main_sheets, form, json.dumps(answer.to_record(), indent=2))
 
 
 @command(

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
         "Default: 10 for fs-scpr, otherwise 5.",
         min=1,
     ),
-    out="DIR: Write every table (Markdown, LaTeX, CSV, JSON) and figure (SVG, PNG) to this "
-    "directory, with a page, report.md, that shows the results of the paper beside ours. Finished "
+    out="DIR: Write every table (CSV, LaTeX) and figure (SVG, PDF) to this directory, with "
+    "a page, report.html, that shows the results of the paper beside ours. Finished "
     "work is also kept there, and the same command resumes. Default: only print the tables.",
     convention="NAME: Metric convention (see evaluate --help). Default: that of the paper.",
 )
@@ -53,12 +53,15 @@ def reproduce(
     The tables show the published numbers beside those of ranksieve.
     """
     import json
+    from dataclasses import replace
 
     from ranksieve import reproduction
+    from ranksieve.io.records import write_text
     from ranksieve.progress import progress_bar
-    from ranksieve.report.place import check_place
-    from ranksieve.report.sheets.reproduction import reproduction_sheets
+    from ranksieve.report.files import check_place, write_files
+    from ranksieve.report.reproduction import reproduction_report
     from ranksieve.reproduction.running import METHODS
+    from ranksieve.study.first_fold import add_first_fold
 
     papers = reproduction.PAPERS
     if what not in papers:
@@ -76,11 +79,14 @@ def reproduce(
         check_place(out, ["results.json", METHODS, "study"])
     with progress_bar():
         result = reproduction.reproduce(what, data, convention=convention, out=out, **chosen)
+        if out is not None and result.planned is not None and result.study is not None:
+            study = add_first_fold(result.planned, result.study)
+            result = replace(result, study=study)
+        report, document = reproduction_report(result), json.dumps(result.as_dict(), indent=2)
         if out is not None:
-            from ranksieve.report.reproduction import write_reproduction
-
-            write_reproduction(result, out)
-    show_result(reproduction_sheets(result), form, json.dumps(result.as_dict(), indent=2))
+            write_files(report, out)
+            write_text(document + "\n", out / "results.json")
+    show_result(report.main_sheets, form, document)
 
 
 def _arguments_of(paper: Paper) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -144,27 +144,24 @@ def report(directory: Path) -> None:
     """
     from ranksieve.io.files import file_of
     from ranksieve.io.model import ANSWER
-    from ranksieve.report.place import check_no_links
+    from ranksieve.report import write_report
+    from ranksieve.report.files import check_no_links
+    from ranksieve.report.formats.terminal import show_report
 
     check_no_links(directory)
+    result: Any
     if file_of(directory, ANSWER).is_file():
-        _report_recommendation(directory)
-        return
-    from ranksieve.report.study import show_report, write_report
-    from ranksieve.study import load_study
+        from ranksieve.recommendation import load_recommendation
 
-    result = load_study(directory)
-    write_report(result, directory)
-    show_report(result, directory)
+        result = load_recommendation(directory)
+    else:
+        from ranksieve.study import load_study
+        from ranksieve.study.first_fold import read_first_fold
 
-
-def _report_recommendation(directory: Path) -> None:
-    from ranksieve.recommendation import load_recommendation
-    from ranksieve.report.recommendation import show_recommendation, write_recommendation
-
-    answer = load_recommendation(directory)
-    write_recommendation(answer, directory)
-    show_recommendation(answer, directory)
+        result = load_study(directory)
+        seen = read_first_fold(directory, len(result.feature_names))
+        result = replace(result, seen=seen)
+    show_report(write_report(result, directory), directory)
 
 
 def _compare(
@@ -175,25 +172,19 @@ def _compare(
     cluster: Cluster,
 ) -> None:
     from ranksieve.experiments import LEDGER
-    from ranksieve.report.place import check_place
-    from ranksieve.report.study import (
-        show_report,
-        write_data_facts,
-        write_data_figures,
-        write_report,
-    )
+    from ranksieve.report import write_report
+    from ranksieve.report.files import check_place
+    from ranksieve.report.formats.terminal import show_report
     from ranksieve.study import Study
-    from ranksieve.study.first_fold import FIRST_FOLD
+    from ranksieve.study.first_fold import FIRST_FOLD, add_first_fold
     from ranksieve.study.plan_file import PLAN
 
     check_place(out, [LEDGER], [PLAN, FIRST_FOLD])
     with resumable(out, cluster) as client:
         study = Study(source, out=out, **wanted)
-        result = study.run(client)
-        write_data_facts(study, result, out)
-        write_data_figures(None if no_figures else study, out)
-        write_report(result, out, figures=not no_figures)
-    show_report(result, out, figures=not no_figures)
+        result = add_first_fold(study, study.run(client), out)
+        report = write_report(result, out, figures=not no_figures)
+    show_report(report, out)
 
 
 def _leave_out_others(wanted: dict[str, Any]) -> None:

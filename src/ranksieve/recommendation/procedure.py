@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve._version import __version__
+from ranksieve._version import __version__, installed_versions
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns
 from ranksieve.data.joining import with_features_of
@@ -61,7 +61,6 @@ from ranksieve.recommendation.task import (
     divide,
 )
 from ranksieve.significance.claims import check_margin
-from ranksieve.study.first_fold import installed_versions
 from ranksieve.study.plan import Plan, find_method
 from ranksieve.study.study import title_of_data
 from ranksieve.sums.similarity import Similarity

@@ -1,92 +1,64 @@
-"""Tables and figures of a report in its directory, without those of an earlier report there."""
+"""A report in a directory: its page, tables and figures, without those of an earlier report."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from ranksieve.data import DataError
 from ranksieve.io.files import make_directory
-from ranksieve.io.records import checksum_of_bytes, get, read_record, write_text
-from ranksieve.report.figures.style import Drawing, write_drawing
+from ranksieve.io.records import checksum_of_bytes, read_record, write_text
 from ranksieve.report.formats.latex import to_latex
-from ranksieve.report.formats.plain_text import to_csv, to_json, to_markdown
-from ranksieve.report.place import RECORD
+from ranksieve.report.formats.plain_text import to_csv
+from ranksieve.report.page import write_page
+from ranksieve.report.section import Report
 from ranksieve.report.sheets.sheet import Sheet
 from ranksieve.text import file_stem
 
-_TABLES: dict[str, Callable[[Sheet], str]] = {
-    ".md": to_markdown,
-    ".tex": to_latex,
-    ".csv": to_csv,
-    ".json": to_json,
-}
+PAGE = "report.html"
+_RECORD = "report-files.json"  # of the tables and figures that a report has written
+_FOLDERS = ("tables", "figures")
+_TABLES: dict[str, Callable[[Sheet], str]] = {".csv": to_csv, ".tex": to_latex}
+_FIGURES = (".svg", ".pdf")
 # A record may come from somebody else: it must not name files elsewhere.
-_OWN = re.compile(r"(tables|figures)/[a-z0-9][a-z0-9.-]*[.](md|tex|csv|json|svg|png|txt)")
+_OWN = re.compile(r"(tables|figures)/[a-z0-9][a-z0-9.-]*[.](tex|csv|svg|pdf)")
 
 
-class ReportFiles:
-    """Files that a part of a report writes to ``tables/`` and ``figures/`` of its directory.
+def write_files(report: Report, directory: Path, *, figures: bool = True) -> None:
+    """Write the page of a report, its tables (CSV, LaTeX) and its figures (SVG, PDF).
 
-    As a context manager, it removes in the end what the same part wrote there earlier and did not
-    write again. A file that was changed since is not ours anymore, and stays.
+    What an earlier report wrote to the directory and this one does not is removed. A file that was
+    changed since is not ours anymore, and stays.
     """
-
-    def __init__(self, directory: Path, part: str = "report") -> None:
-        self.directory, self.part = directory, part
-        self._written: list[str] = []
-
-    def write_table(self, sheet: Sheet) -> str:
-        """Write a table in four formats, and return it as Markdown."""
-        make_directory(self.directory / "tables")
-        for suffix, write in _TABLES.items():
-            name = f"tables/{file_stem(sheet.name)}{suffix}"
-            write_text(write(sheet), self.directory / name)
-            self._written.append(name)
-        return to_markdown(sheet)
-
-    def write_drawing(self, drawing: Drawing) -> str:
-        """Write a figure as SVG and PNG, and its caption; return Markdown that shows it."""
-        shown = write_drawing(drawing, self.directory)
-        stem = f"figures/{file_stem(drawing.name)}"
-        self._written += [f"{stem}{suffix}" for suffix in (".svg", ".png", ".txt")]
-        return shown
-
-    def __enter__(self) -> ReportFiles:
-        return self
-
-    def __exit__(self, error: object, *_: object) -> None:
-        if error is not None:
-            return
-        parts = _read_parts(self.directory)
-        earlier = parts.pop(self.part, {})
-        others = {name for files in parts.values() for name in files}
-        for name in earlier.keys() - others - set(self._written):
-            if earlier[name] and _checksum(self.directory / name) == earlier[name]:
-                (self.directory / name).unlink(missing_ok=True)
-        parts[self.part] = {name: _checksum(self.directory / name) for name in self._written}
-        write_text(json.dumps({"parts": parts}, indent=1) + "\n", self.directory / RECORD)
+    write_page(report, make_directory(directory) / PAGE)
+    written = []
+    for part in report.parts:
+        make_directory(directory / "tables")
+        for suffix, to_text in _TABLES.items():
+            written.append(f"tables/{file_stem(part.sheet.name)}{suffix}")
+            write_text(to_text(part.sheet), directory / written[-1])
+        if part.chart is not None and figures:
+            make_directory(directory / "figures")
+            for suffix in _FIGURES:
+                written.append(f"figures/{file_stem(part.chart.name)}{suffix}")
+                part.chart.write(directory / written[-1])
+    for name, checksum in _read_record(directory).items():
+        if name not in written and checksum and _checksum(directory / name) == checksum:
+            (directory / name).unlink(missing_ok=True)
+    record = {name: _checksum(directory / name) for name in written}
+    write_text(json.dumps({"files": record}, indent=1) + "\n", directory / _RECORD)
 
 
-def names_written(directory: Path, part: str) -> set[str]:
-    """Paths of the files that a part of a report wrote, relative to the directory."""
-    return set(_read_parts(directory).get(part, {}))
-
-
-def _read_parts(directory: Path) -> dict[str, dict[str, str]]:
-    """Part of a report -> its files, with their checksums; nothing if that is not known."""
-    found: dict[str, dict[str, str]] = {}
+def _read_record(directory: Path) -> dict[str, str]:
+    """Files that the last report wrote, with their checksums; nothing if that is not known."""
     with suppress(DataError, FileNotFoundError):
-        parts = get(read_record(directory / RECORD), "parts", dict)
-        for part in parts:
-            files = get(parts, part, dict)
-            found[part] = {
-                name: str(value) for name, value in files.items() if _OWN.fullmatch(name)
-            }
-    return found
+        files = read_record(directory / _RECORD, dict[str, dict[str, str]]).get("files", {})
+        return {name: checksum for name, checksum in files.items() if _OWN.fullmatch(name)}
+    return {}
 
 
 def _checksum(path: Path) -> str:
@@ -95,3 +67,36 @@ def _checksum(path: Path) -> str:
         return checksum_of_bytes(path.read_bytes())
     except OSError:
         return ""
+
+
+def check_place(directory: Path, marks: Sequence[str], others: Sequence[str] = ()) -> None:
+    """Raise a DataError if a command would replace files of others in its directory.
+
+    If one of the files ``marks`` is there, the command has written to the directory before, and its
+    files may be replaced. ``others`` are files that it writes besides tables, figures and pages.
+    """
+    if any((directory / mark).exists() for mark in marks):
+        return
+    for name in (PAGE, _RECORD, *_FOLDERS, *others):
+        path = directory / name
+        is_empty = path.is_dir() and not any(path.iterdir())
+        if path.exists() and not is_empty:
+            raise DataError(
+                f"{path}: would be replaced, but there is no {marks[0]} of an earlier run beside "
+                "it: name another directory"
+            )
+
+
+def check_no_links(directory: Path) -> None:
+    """Raise a DataError if a report would be written through a symbolic link.
+
+    Results may come from somebody else, whose links lead to files that are not theirs.
+    """
+    folders = [directory / name for name in _FOLDERS]
+    inside = [path for folder in folders if folder.is_dir() for path in folder.iterdir()]
+    for path in (directory / PAGE, directory / _RECORD, *folders, *inside):
+        if path.is_symlink():
+            raise DataError(
+                f"{path}: is a symbolic link, to {os.readlink(path)}, which report does not "
+                "follow: remove it"
+            )

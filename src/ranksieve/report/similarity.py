@@ -1,18 +1,10 @@
-"""Similar features: their order, the tree that joins them, and the table of pairs."""
+"""Similar features: their order, and the tree that joins them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
-from scipy.cluster.hierarchy import leaves_list, linkage
-from scipy.spatial.distance import squareform
-
-from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column
-from ranksieve.text import quantity
-
-_MOST_PAIRS = 60
 
 Branch = list[tuple[float, float]]
 """Points of a line (position, height) that joins two parts of a tree."""
@@ -23,6 +15,9 @@ def tree_of(similarity: np.ndarray) -> np.ndarray:
 
     Returns the merges as :func:`scipy.cluster.hierarchy.linkage` does; none for one feature.
     """
+    from scipy.cluster.hierarchy import linkage  # slow to import
+    from scipy.spatial.distance import squareform
+
     if len(similarity) < 2:
         return np.empty((0, 4))
     distances = similarity.max() - (similarity + similarity.T) / 2
@@ -32,6 +27,8 @@ def tree_of(similarity: np.ndarray) -> np.ndarray:
 
 def leaves_of(tree: np.ndarray) -> np.ndarray:
     """Features in the order of the leaves of a tree."""
+    from scipy.cluster.hierarchy import leaves_list
+
     return leaves_list(tree) if len(tree) else np.arange(1)
 
 
@@ -58,25 +55,3 @@ def order_by_similarity(
     rows = [row_of[feature] for feature in known]
     leaves = leaves_of(tree_of(similarity[np.ix_(rows, rows)]))[: len(known)]
     return [known[leaf] for leaf in leaves] + [f for f in features if f not in row_of]
-
-
-def similar_sheet(
-    names: Sequence[str],
-    similarity: np.ndarray,
-    title: str = "Pairs of similar features",
-    setting: str = "",
-) -> Sheet:
-    """Pairs of features, the most similar first."""
-    pairs = sorted(
-        combinations(range(len(names)), 2), key=lambda pair: (-abs(similarity[pair]), pair)
-    )
-    fields: Fields[tuple[int, int]] = {
-        name_column("feature"): lambda pair: Entry(names[pair[0]]),
-        name_column("other"): lambda pair: Entry(names[pair[1]]),
-        Column("similarity"): lambda pair: Entry(float(similarity[pair]), ".3f"),
-    }
-    left_out = len(pairs) - _MOST_PAIRS
-    notes = [f"{quantity(left_out, 'pair')} of smaller similarity left out."]
-    return Sheet.of_items(
-        "similar", title, setting, fields, [pairs[:_MOST_PAIRS]], notes if left_out > 0 else []
-    )

@@ -1,30 +1,28 @@
-"""The tables and figures of a study, in its directory and on the terminal."""
+"""The report of a study: the main result, quality, features, single queries, and time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
 
-from matplotlib.axes import Axes
+import numpy as np
 
-from ranksieve.data import DataError
-from ranksieve.engine.memo import sharing
-from ranksieve.experiments import TrialData
-from ranksieve.io.records import write_text
-from ranksieve.metrics import get_convention
-from ranksieve.report import figures as draw
-from ranksieve.report.figures.study import enough_of
-from ranksieve.report.figures.style import Drawing, embed
-from ranksieve.report.files import ReportFiles, names_written
-from ranksieve.report.formats.plain_text import escape
-from ranksieve.report.formats.terminal import show, to_terminal
-from ranksieve.report.page.page import write_page
-from ranksieve.report.page.study import study_page
-from ranksieve.report.sheets.sheet import Sheet
-from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, folds_sheet
+from ranksieve.choosing import pareto_front
+from ranksieve.report.charts.cells import Difference, Taken, draw_matrix, draw_selections
+from ranksieve.report.charts.curves import Curve, Level, draw_curves, draw_densities, draw_gains
+from ranksieve.report.charts.svg import color_class
+from ranksieve.report.features import MOST_FEATURES, alone_section, similar_section
+from ranksieve.report.section import Chart, Part, Report, Section, provenance, verdict
+from ranksieve.report.sheets.features import alone_sheet, densities_sheet, similar_sheet
+from ranksieve.report.sheets.study_quality import (
+    comparison_sheet,
+    curves_sheet,
+    folds_sheet,
+    queries_sheet,
+    setting_of,
+    stem,
+)
 from ranksieve.report.sheets.study_selections import (
     cost_sheet,
     features_sheet,
@@ -32,208 +30,562 @@ from ranksieve.report.sheets.study_selections import (
     stability_sheet,
 )
 from ranksieve.report.sheets.study_statistics import pairs_sheet, statistics_sheet
-from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV, Importance
-from ranksieve.selectors._search.filters import ImportanceFilter, SimilarityFilter
-from ranksieve.selectors.registry import SELECTORS
-from ranksieve.study import Plan, Study, StudyResult
-from ranksieve.study.comparison import MARGIN, describe_enough
-from ranksieve.study.first_fold import (
-    FIRST_FOLD,
-    describe_first_fold,
-    read_first_fold,
-    write_first_fold,
+from ranksieve.report.similarity import order_by_similarity
+from ranksieve.significance import Claim, bootstrap_interval
+from ranksieve.study.comparison import (
+    LEVEL,
+    MARGIN,
+    Pair,
+    claim_enough,
+    compare_pairs,
+    describe_enough,
+    enough_candidates,
+    enough_features,
 )
-from ranksieve.study.results import BASE, RANDOM
+from ranksieve.study.first_fold import FirstFold, count_taken, rank_features
+from ranksieve.study.results import BASE, RANDOM, Outcomes, Run, StudyResult
+from ranksieve.text import every, quantity
 
-_OF_DATA = "figures of the data"  # part of a report that only a run with the data can write
-
-
-def write_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
-    """Write all tables (Markdown, LaTeX, CSV, JSON) and figures (SVG, PNG), and pages with them.
-
-    ``tables/``, ``figures/``, ``report.html`` and ``report.md`` are created in the directory, or
-    replaced; tables and figures of an earlier report are removed. What :func:`write_data_facts` and
-    :func:`write_data_figures` wrote there last is also shown.
-    """
-    seen = read_first_fold(directory, len(result.feature_names))
-    write_page(study_page(result, seen), directory / "report.html")
-    page = [f"# {escape(result.title)}"]
-    with ReportFiles(directory) as files:
-        for ranker in result.rankers:
-            page.append(f"## {escape(ranker)}")
-            if figures:
-                page += map(files.write_drawing, _figures_of(result, ranker))
-            page += map(files.write_table, _sheets_of(result, ranker))
-        page.append("## All comparisons")
-        page += map(files.write_table, _statistics(result))
-        files.write_table(features_sheet(result, seen))
-    written = names_written(directory, _OF_DATA)
-    captions = {name: f"figures/{name}.txt" for name in _selectors_of_figures(result.selectors)}
-    of_data = [
-        name
-        for name, caption in captions.items()
-        if caption in written and (directory / caption).exists()
-    ]
-    if of_data:
-        page.append("## What the selectors saw on the first fold")
-        page += [embed(name, directory) for name in of_data]
-    write_text("\n\n".join(page) + "\n", directory / "report.md")
-
-
-def write_data_facts(study: Study, result: StudyResult, directory: Path) -> None:
-    """Write the facts about the data that the page shows, so that reports need no data.
-
-    Facts that cannot be computed, such as the similarity of missing values, are left out; those of
-    an earlier study in the directory are removed.
-    """
-    (directory / FIRST_FOLD).unlink(missing_ok=True)
-    with suppress(DataError):
-        write_first_fold(describe_first_fold(study, result), directory)
-
-
-def write_data_figures(study: Study | None, directory: Path) -> list[str]:
-    """Draw the data as selectors use it, to ``figures/``, and return the names of the figures.
-
-    Those of an earlier study in the directory are removed; without a study, nothing is drawn.
-
-    They show importance, similarity, densities and validation curves, each for the first selector
-    of the plan that uses such a quantity. Those that cannot be computed, such as densities of
-    missing values, are left out. The training queries of the first fold are drawn, and its
-    validation queries in the curves; test queries are not used.
-    """
-    drawn: list[str] = []
-    with ReportFiles(directory, _OF_DATA) as files:
-        if study is None:
-            return drawn
-        fold = study.trials[0].open()
-        for name, selector in _selectors_of_figures(study.plan.selectors).items():
-            draw_figure = _DATA_FIGURES[name][1]
-            with sharing(fold.memo), suppress(DataError):  # such as missing values
-                ax, caption = draw_figure(fold, study.plan, selector)
-                caption = f"{caption} Training queries of the first fold."
-                files.write_drawing(Drawing(ax, name, caption))
-                drawn.append(name)
-    return drawn
-
-
-def _selectors_of_figures(selectors: Sequence[str]) -> dict[str, str]:
-    """Stems of figures of the data -> first selector that uses what they show."""
-    known = [selector for selector in selectors if selector in SELECTORS]
-    found = {
-        figure: next((s for s in known if issubclass(SELECTORS[s].kind, kinds)), None)
-        for figure, (kinds, _) in _DATA_FIGURES.items()
-    }
-    return {figure: selector for figure, selector in found.items() if selector is not None}
-
-
-def _draw_importance(fold: TrialData, plan: Plan, selector: str) -> tuple[Axes, str]:
-    found, names = _fit(fold, plan, selector), fold.train.feature_names.tolist()
-    label, values = Importance.from_estimator(found).label, found.importance_
-    caption = draw.describe_importance(values, names, label)
-    return draw.plot_importance(values, names, label=label), f"{caption} Of {selector}."
-
-
-def _draw_similarity(fold: TrialData, plan: Plan, selector: str) -> tuple[Axes, str]:
-    values, names = _fit(fold, plan, selector).similarity_, fold.train.feature_names.tolist()
-    return draw.plot_similarity(values, names=names), draw.describe_similarity(values, names)
-
-
-def _draw_densities(fold: TrialData, plan: Plan, selector: str) -> tuple[Axes, str]:
-    axes = draw.plot_class_densities(_fit(fold, plan, selector), fold.train)
-    return axes.flat[0], draw.describe_class_densities(axes, f"scores of {selector}")
-
-
-def _draw_validation(fold: TrialData, plan: Plan, _: str) -> tuple[Axes, str]:
-    path = GreedyRankRLSCV(measure=plan.tune, convention=get_convention(plan.convention))
-    path.fit(fold.train, eval_set=fold.vali)
-    names = fold.train.feature_names.tolist()
-    return draw.plot_path_scores(path, names=names), draw.describe_path_scores(path, names)
-
-
-def _fit(fold: TrialData, plan: Plan, selector: str) -> Any:
-    held_out = {"eval_set": fold.vali} if SELECTORS[selector].uses_held_out_data else {}
-    return plan.make_selector(selector, 1).fit(fold.train, **held_out)
-
-
-_DATA_FIGURES = {
-    "importance": ((ImportanceFilter,), _draw_importance),
-    "similarity": ((SimilarityFilter,), _draw_similarity),
-    "densities": ((FSED,), _draw_densities),
-    "validation": ((GreedyRankRLS, GreedyRankRLSCV), _draw_validation),
+_SETTINGS = {  # name -> label
+    "ranksieve": "Version of ranksieve that began the study",
+    "seed": "Seed of the first run",
+    "seeds": "Runs of methods that draw random numbers",
+    "scale": "Scaling of features",
+    "choose": "Rule that chose numbers of features",
 }
-"""Stems of the figures of the data: selectors that use what they show, and what draws it."""
+_MOST_BANDS = 2  # more bands would hide each other and the lines
+_RESAMPLES = 2000  # more would change bands by less than the width of a line
+_SHORTEST = 1e-6  # seconds: resolution of clocks, and smallest value on a logarithmic scale
 
 
-def show_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
-    """Print the comparison with every ranker, how few features are enough, and the directory."""
-    sheets = [comparison_sheet(result, ranker) for ranker in result.rankers]
-    # Notes that explain marks are printed once; findings are printed for each ranker.
-    shared = [
-        note
-        for note in sheets[0].notes
-        if "random order" not in note and all(note in sheet.notes for sheet in sheets)
+def study_report(result: StudyResult) -> Report:
+    """Make the report of a study; without ``result.seen``, what needs the data is left out."""
+    found = find_enough(result)
+    sections = [
+        _verdict(result, found),
+        _features_section(result, found[0].tested if found else None),
+        _curves_section(result),
+        _pairs_section(result),
+        _selections_section(result),
+        *data_sections(result),
+        _queries_section(result),
+        _cost_section(result),
+        provenance([*_provenance(result)]),
     ]
-    for ranker, sheet in zip(result.rankers, sheets, strict=True):
-        own = [note for note in sheet.notes if note not in shared]
-        if (BASE, ranker) in result.runs:
-            own.append(_list_enough(result, ranker))
-        show(to_terminal(replace(sheet, notes=own), directory))
-        show("")
-    if BASE in result.selectors and result.selecting:
-        shared.append(describe_enough(result, result.main_measure))
-    for note in shared:
-        show(note)
-    show("")
-    written = "Tables, figures and the ledger" if figures else "Tables and the ledger"
-    show(f"{written} are in {directory}; open {directory / 'report.html'} first")
+    return Report(result.title, list(filter(None, sections)), "Study")
 
 
-def _list_enough(result: StudyResult, ranker: str) -> str:
-    """Fewest features of each selector that are shown to be enough."""
-    found = enough_of(result, ranker, result.main_measure)
-    shown = [f"{selector} {k}" for selector, k in found.items() if k is not None]
-    others = [selector for selector, k in found.items() if k is None]
-    head = f"Enough features (less than {MARGIN:.0%} of {result.main_measure} lost): "
-    if others:
-        shown.append(f"not shown for {', '.join(others)}")
-    return head + ("; ".join(shown) or "no selector to test")
+@dataclass(frozen=True)
+class Enough:
+    """A selection that is shown to be enough, or comes closest to it."""
+
+    selector: str
+    ranker: str
+    k: int  # number of features
+    tested: Outcomes
+    claim: Claim  # that it loses less than the margin, at a level corrected for all combinations
 
 
-def _sheets_of(result: StudyResult, ranker: str) -> Iterator[Sheet]:
-    yield comparison_sheet(result, ranker)
-    for measure in result.measures:
-        yield curves_sheet(result, ranker, measure)
-    for measure in result.measures:
-        yield folds_sheet(result, ranker, measure)
-    yield stability_sheet(result, ranker)
-    yield cost_sheet(result, ranker)
-    yield selected_sheet(result, ranker)
+def find_enough(result: StudyResult) -> list[Enough]:
+    """Selectors and rankers with enough features, those with the fewest first."""
+    found = []
+    for selector, ranker in enough_candidates(result):
+        k = enough_features(result, selector, ranker, result.main_measure)
+        if k is not None:
+            found.append(_tested(result, selector, ranker, k))
+    return sorted(found, key=lambda one: (one.k, -one.claim.change))
 
 
-def _statistics(result: StudyResult) -> Iterator[Sheet]:
-    if len(result.selectors) > 1:
-        for base in (BASE, RANDOM):
-            if base in result.selectors:
-                yield statistics_sheet(result, base)
-        yield pairs_sheet(result)
+def _closest(result: StudyResult) -> Enough | None:
+    """Selection with the largest lower bound, if nothing is shown."""
+    tried = [
+        _tested(result, selector, ranker, k)
+        for selector, ranker in enough_candidates(result)
+        for k in result.run(selector, ranker).by_k
+        if k < len(result.feature_names)
+    ]
+    return max(tried, key=lambda one: one.claim.lower, default=None)
 
 
-def draw_curves(result: StudyResult, ranker: str, measure: str) -> Drawing:
-    """Draw a measure against the number of features."""
-    of = result, ranker, measure
-    name = f"curves-{ranker}-{measure.lower().replace('@', '')}"
-    return Drawing(draw.plot_curves(*of), name, draw.describe_curves(*of))
+def _tested(result: StudyResult, selector: str, ranker: str, k: int) -> Enough:
+    tested = result.run(selector, ranker).by_k[k]
+    claim = claim_enough(result, tested, ranker, result.main_measure)
+    return Enough(selector, ranker, k, tested, claim)
 
 
-def _figures_of(result: StudyResult, ranker: str) -> Iterator[Drawing]:
-    selecting = set(result.selectors) - {BASE}
-    if not selecting:  # nothing to draw
-        return
-    of = result, ranker
-    for measure in result.measures:
-        yield draw_curves(*of, measure)
-    if selecting != {RANDOM}:
-        caption = draw.describe_selection_frequency(*of)
-        yield Drawing(draw.plot_selection_frequency(*of), f"frequency-{ranker}", caption)
-        caption = draw.describe_quality_and_time(*of)
-        yield Drawing(draw.plot_quality_and_time(*of), f"quality-and-time-{ranker}", caption)
+def _verdict(result: StudyResult, found: list[Enough]) -> Section:
+    """Say which selector needs how few features, for which ranker; or that nothing is shown."""
+    if not enough_candidates(result):
+        return verdict(
+            "Nothing can be shown: the study has no selector to compare with all features.",
+            is_shown=False,
+        )
+    n_features = quantity(len(result.feature_names), "feature")
+    allowed = f"{MARGIN:.0%} of the {result.main_measure} of all {n_features}"
+    best = found[0] if found else _closest(result)
+    notes: list[str] = []
+    if found:
+        size = quantity(found[0].k, "feature")
+        sentence = (
+            f"{size} selected by {found[0].selector} {'is' if found[0].k == 1 else 'are'} enough "
+            f"for {found[0].ranker}: shown to lose less than {allowed}."
+        )
+        notes += _other_rankers(result, found)
+    else:
+        sentence = (
+            f"No selection is shown to be enough: none is shown to lose less than {allowed}, with "
+            f"{' or '.join(result.rankers)}."
+        )
+        if best is not None:
+            notes.append(
+                f"The numbers here are those of what comes closest: {best.selector} with "
+                f"{quantity(best.k, 'feature')} and {best.ranker}. That nothing is shown does not "
+                "mean that quality is lost: with more test queries, smaller losses can be ruled "
+                "out."
+            )
+    facts = [] if best is None else _facts(result, best)
+    return verdict(sentence, facts, [*notes, _describe_tests(result)], is_shown=bool(found))
+
+
+def _facts(result: StudyResult, one: Enough) -> list[tuple[str, str]]:
+    """Means are those of the tables, over folds; the change is that of the test, over queries."""
+    measure, whole = result.main_measure, result.run(BASE, one.ranker).chosen
+    is_one = len(result.folds) == 1
+    by_fold, by_query = ("", "") if is_one else (", mean over folds", ", over queries")
+    return [
+        ("features", f"{one.k} of {len(result.feature_names):,}"),
+        (f"{measure} with them{by_fold}", f"{one.tested.mean(measure):.4f}"),
+        (f"{measure} with all{by_fold}", f"{whole.mean(measure):.4f}"),
+        (f"change{by_query}", f"{one.claim.change:+.1%}"),
+        (f"lower bound{by_query}", f"{one.claim.lower:+.1%}"),
+    ]
+
+
+def _other_rankers(result: StudyResult, found: list[Enough]) -> Iterator[str]:
+    for ranker in result.rankers:
+        own = [one for one in found if one.ranker == ranker]
+        if ranker != found[0].ranker and (BASE, ranker) in result.runs:
+            fewest = f"{own[0].k} by {own[0].selector}" if own else "nothing is shown"
+            yield f"For {ranker}: {fewest}."
+
+
+def _describe_tests(result: StudyResult) -> str:
+    n_queries = quantity(result.n_queries, "test query", "test queries")
+    return (
+        f"{describe_enough(result, result.main_measure)} There are {n_queries}. To choose features "
+        "for production by a single decision, which is tested once, use ranksieve recommend."
+    )
+
+
+def _provenance(result: StudyResult) -> Iterator[tuple[str, str]]:
+    yield "How it was measured", setting_of(result)
+    yield "Features", quantity(len(result.feature_names), "feature")
+    yield "Selectors", ", ".join(result.selectors)
+    yield "Rankers", ", ".join(result.rankers)
+    yield "Measures", f"{', '.join(result.measures)}; everything was tuned by {result.tune}"
+    yield "Convention", result.convention
+    for name, value in result.settings.items():
+        if name in _SETTINGS:
+            yield _SETTINGS[name], str(value)
+    if result.seen is not None:
+        versions = result.seen.versions.items()
+        yield "Versions", ", ".join(f"{name} {value}" for name, value in versions)
+    prints = [f"{fold.name}: {fold.fingerprint}" for fold in result.folds if fold.fingerprint]
+    if prints:
+        yield "Fingerprints of the data", "; ".join(prints)
+    yield (
+        "Command",
+        "ranksieve compare --plan study.toml --out again (study.toml is beside this page)",
+    )
+
+
+def _features_section(result: StudyResult, kept: Outcomes | None) -> Section:
+    """How often each feature is selected, how well it ranks alone, and similar features."""
+    sentence = (
+        "Which features are selected, the most frequent first. A feature that all selectors choose "
+        "is hard to replace; of similar ones, one is often enough."
+    )
+    bars = ("kept", "selected", "importance")
+    return Section("Features", sentence, [Part(features_sheet(result, kept), bars=bars)])
+
+
+def _curves_section(result: StudyResult) -> Section | None:
+    """Quality against the number of features, and of the chosen numbers, with each ranker."""
+    parts = []
+    others = [measure for measure in result.measures if measure != result.main_measure]
+    for ranker in result.rankers:
+        if set(result.selectors) != {BASE}:
+            for measure in (result.main_measure, *others):
+                parts.append(curves_part(result, ranker, measure))
+        comparison = comparison_sheet(result, ranker)
+        parts.append(Part(comparison, is_folded=True, brief=comparison))
+        for measure in result.measures:
+            parts.append(Part(folds_sheet(result, ranker, measure), is_folded=True))
+    sentence = (
+        f"How good a ranker is with how many features: mean {' and '.join(result.measures)} on "
+        "test queries. A selector whose line reaches that of all features early needs few features."
+    )
+    return Section("Quality by number of features", sentence, parts)
+
+
+def curves_part(result: StudyResult, ranker: str, measure: str) -> Part:
+    """A line for each selector, with all features, the margin and what is enough."""
+    base = result.runs.get((BASE, ranker))
+    curves = curves_of(result, ranker, measure)
+    mean = None if base is None else base.chosen.mean(measure)
+    draw = partial(
+        draw_curves,
+        curves,
+        f"{measure} against the number of features, with {ranker}",
+        "number of features",
+        f"{measure} on test queries",
+        level=None if mean is None else Level("all features", mean, MARGIN * mean),
+        ticks=sorted({k for curve in curves for k in curve.x}),
+    )
+    caption = (
+        f"{measure} of {ranker}: each point is a mean over {quantity(len(result.folds), 'fold')} "
+        "(and seeds); lines that are far below the others are cut off."
+    )
+    if base is not None:
+        caption += (
+            f" The dashed line is all {quantity(len(result.feature_names), 'feature')}, and the "
+            f"band below it the {MARGIN:.0%} that a selection may lose. A ring is around enough "
+            "features, as in the verdict."
+        )
+        banded = _best_selectors(result, ranker, measure)
+        if banded:
+            caption += (
+                f" Colored bands ({' and '.join(banded)}, the best on average) are {LEVEL:.0%} "
+                "intervals of the difference to all features: where a band does not reach their "
+                "line, the difference is significant, for this number of features alone."
+            )
+    if RANDOM in result.selectors:
+        n_orders = result.run(RANDOM, ranker).chosen.n_seeds
+        caption += f" Gray: random orders, with the range of {every(n_orders, 'order')}."
+    chart = Chart(stem("curves", ranker, measure), caption, draw)
+    return Part(curves_sheet(result, ranker, measure), chart, f"{measure} with {ranker}")
+
+
+def curves_of(result: StudyResult, ranker: str, measure: str) -> list[Curve]:
+    """The line of each selector, and the bands of the best and of random orders."""
+    base = result.runs.get((BASE, ranker))
+    banded = [] if base is None else _best_selectors(result, ranker, measure)
+    classes, curves = _css_classes(result), []
+    for run in result.of_ranker(ranker):
+        if run.selector == BASE:
+            continue
+        enough, band = None, []
+        if base is not None and run.selector != RANDOM:
+            enough = enough_features(result, run.selector, ranker, measure)
+        if run.selector == RANDOM:
+            of_seeds = [tested.values(measure).mean(axis=1) for tested in run.by_k.values()]
+            band = [(float(means.min()), float(means.max())) for means in of_seeds]
+        elif base is not None and run.selector in banded:
+            band = [_interval(one, base.chosen, measure) for one in run.by_k.values()]
+        curves.append(
+            Curve(
+                run.selector,
+                list(run.by_k),
+                [tested.mean(measure) for tested in run.by_k.values()],
+                [_tip(result, run, measure, k, base is not None, k == enough) for k in run.by_k],
+                classes[run.selector],
+                band,
+                None if enough is None else list(run.by_k).index(enough),
+                may_leave=run.selector == RANDOM,
+            )
+        )
+    return curves
+
+
+def _css_classes(result: StudyResult) -> dict[str, str]:
+    """Selector -> classes of its color and dashes, in all charts; baselines are gray."""
+    classes = {name: color_class(index) for index, name in enumerate(result.selecting)}
+    return classes | {BASE: "s-", RANDOM: "s- d2"}
+
+
+def _best_selectors(result: StudyResult, ranker: str, measure: str) -> list[str]:
+    """The selectors with the largest means over all numbers of features, which get a band."""
+    means = {
+        run.selector: np.mean([tested.mean(measure) for tested in run.by_k.values()])
+        for run in result.of_ranker(ranker)
+        if run.selector in result.selecting
+    }
+    return sorted(means, key=lambda name: -means[name])[:_MOST_BANDS]
+
+
+def _interval(tested: Outcomes, base: Outcomes, measure: str) -> tuple[float, float]:
+    """Interval of the difference to all features, around the mean over folds.
+
+    Queries differ in difficulty, so that the mean of one method is far more uncertain than the
+    difference of two methods on the same queries.
+    """
+    queries = tested.per_query(measure), base.per_query(measure)
+    found = bootstrap_interval(*queries, LEVEL, _RESAMPLES, weights=tested.query_weights)
+    shift = tested.mean(measure) - found.estimate  # to the mean over folds, of the line
+    return found.lower + shift, found.upper + shift
+
+
+def _tip(
+    result: StudyResult, run: Run, measure: str, k: int, has_base: bool, is_enough: bool
+) -> str:
+    tested = run.by_k[k]
+    lines = [
+        f"{run.selector}, {quantity(k, 'feature')}",
+        f"{measure} {tested.mean(measure):.4f}, mean over folds",
+    ]
+    if has_base:
+        claim = claim_enough(result, tested, run.ranker, measure)
+        lines.append(
+            f"{claim.change:+.1%} against all features, over queries "
+            f"(lower bound {claim.lower:+.1%})"
+        )
+    if is_enough:
+        lines.append("fewest shown to be enough")
+    return "\n".join(lines)
+
+
+def _pairs_section(result: StudyResult) -> Section | None:
+    """All pairs of selectors with each ranker, and all tests against the baselines."""
+    pairs = compare_pairs(result)
+    if not pairs:
+        return None
+    parts = [_matrix(result, ranker, pairs) for ranker in result.rankers]
+    for base in (BASE, RANDOM):
+        if base in result.selectors:
+            parts.append(Part(statistics_sheet(result, base), is_folded=True))
+    sentence = (
+        f"Every selector against every other, with the number of features that validation queries "
+        f"chose: difference of the mean {result.main_measure} over queries."
+    )
+    return Section("Pairwise comparison", sentence, parts)
+
+
+def _matrix(result: StudyResult, ranker: str, pairs: list[Pair]) -> Part:
+    own = [pair for pair in pairs if pair.ranker == ranker]
+    cells = {}
+    for pair in own:
+        cells[pair.selector, pair.base] = _difference(pair, 1)
+        cells[pair.base, pair.selector] = _difference(pair, -1)
+    runs = result.of_ranker(ranker)
+    names = [
+        run.selector for run in sorted(runs, key=lambda run: -run.chosen.mean(result.main_measure))
+    ]
+    n_better = sum(pair.adjusted < 1 - LEVEL for pair in own)
+    title = f"Differences of {result.main_measure} with {ranker}"
+    caption = (
+        f"A cell is the row minus the column, the best mean first. Colored and bold: significant "
+        f"at the {1 - LEVEL:.0%} level (paired t-test over queries, Holm's correction for "
+        f"{every(len(pairs), 'pair')} of the study); green if the row is better. That holds for "
+        f"{n_better} of {quantity(len(own), 'pair')}; for the others, the study does not show "
+        "which is better."
+    )
+    chart = Chart(stem("pairs", ranker), caption, partial(draw_matrix, names, cells, title))
+    return Part(pairs_sheet(result, ranker, pairs), chart, f"With {ranker}")
+
+
+def _difference(pair: Pair, sign: int) -> Difference:
+    first, second = (pair.selector, pair.base)[::sign]
+    low, high = sorted(sign * end for end in pair.interval[1:])
+    won, tied, lost = pair.counts[::sign]
+    tip = (
+        f"{first} - {second}: {sign * pair.difference:+z.4f}\n"
+        f"{LEVEL:.0%} interval {low:+.4f} to {high:+.4f}\n"
+        f"p {pair.p_value:.2g}, adjusted {pair.adjusted:.2g}\n"
+        f"queries won {won:,}, tied {tied:,}, lost {lost:,}"
+    )
+    return Difference(sign * pair.difference, pair.adjusted < 1 - LEVEL, tip)
+
+
+def _selections_section(result: StudyResult) -> Section:
+    """Features that each selector selects on each fold, similar features side by side."""
+    counts, seen = count_taken(result), result.seen
+    ranked = rank_features(result, None if seen is None else seen.importance)
+    shown = [feature for feature in ranked if counts[feature]][:MOST_FEATURES]
+    how = "the most often selected first"
+    if seen is not None:
+        shown = order_by_similarity(shown, seen.compared, seen.similarity)
+        how = "with similar features side by side"
+    caption = (
+        f"A row is a feature, {how}; a cell is one fold, filled if the selector chooses the "
+        "feature there, and faint if only some seeds do."
+    )
+    if len(counts) > len(shown):
+        n_left = len(counts) - len(shown)
+        caption += f" {n_left:,} of {len(counts):,} features that were ever selected are left out."
+    parts = []
+    for ranker in result.rankers:
+        chart = None if not shown else _selections(result, ranker, shown, caption)
+        title = f"With {ranker}" if chart else ""
+        parts.append(Part(selected_sheet(result, ranker), chart, title, is_folded=True))
+        parts.append(Part(stability_sheet(result, ranker), is_folded=True))
+    sentence = (
+        "A selector that chooses the same features on every fold fills whole rows: it does not "
+        "depend on which queries it saw."
+    )
+    return Section("Selected features by fold", sentence, parts)
+
+
+def _selections(result: StudyResult, ranker: str, shown: list[int], caption: str) -> Chart:
+    classes = _css_classes(result)
+    taken = {
+        run.selector: Taken(_shares(run.chosen, shown), classes[run.selector].split()[0])
+        for run in result.of_ranker(ranker)
+        if run.selector in result.selecting
+    }
+    names = [str(result.feature_names[feature]) for feature in shown]
+    folds = [fold.name for fold in result.folds]
+    title = f"Features selected with {ranker}"
+    draw = partial(draw_selections, taken, names, folds, title, "share of seeds")
+    return Chart(stem("selected", ranker), caption, draw)
+
+
+def _shares(tested: Outcomes, shown: Sequence[int]) -> np.ndarray:
+    """Share of the seeds that select each feature on each fold."""
+    found = np.array(
+        [
+            [[feature in outcome.features for outcome in seed] for feature in shown]
+            for seed in tested.outcomes
+        ]
+    )
+    return found.mean(axis=0)
+
+
+def data_sections(result: StudyResult) -> list[Section | None]:
+    """Sections about the training queries of the first fold, as far as they are known."""
+    seen = result.seen
+    if seen is None:
+        return []
+    names = list(map(str, result.feature_names))
+    where = f"on the training queries of {seen.fold}"
+    varies = np.diag(seen.similarity) > 0  # False if constant within every query
+    row_of = {seen.compared[row]: row for row in np.flatnonzero(varies).tolist()}
+    shown = [f for f in rank_features(result, seen.importance) if f in row_of][:MOST_FEATURES]
+    rows = [row_of[feature] for feature in shown]
+    measured = "the absolute value of the mean over queries of Spearman's coefficient"
+    left_out = len(names) - len(shown)
+    alike = similar_section(
+        [names[feature] for feature in shown],
+        seen.similarity[np.ix_(rows, rows)],
+        f"Which features order documents similarly, {where}.",
+        measured,
+        f"Left out: {quantity(left_out, 'feature')}, selected less often or the same for all "
+        "documents of a query."
+        if left_out
+        else "",
+        similar_sheet(
+            [names[feature] for feature in seen.compared],
+            seen.similarity,
+            f"Pairs of similar features of {result.title}",
+            f"Training queries of {seen.fold}: {measured}.",
+        ),
+    )
+    alone = alone_section(
+        names,
+        seen.importance,
+        seen.measure,
+        f"How well each feature ranks on its own, {where}.",
+        "A feature that ranks badly alone may still help beside others.",
+        alone_sheet(names, seen.importance, seen.measure, f"the training queries of {seen.fold}"),
+    )
+    return [alike, alone, _densities_section(names, seen)]
+
+
+def _densities_section(names: list[str], seen: FirstFold) -> Section | None:
+    """Densities of the values of some features, by grade."""
+    if not seen.densities:
+        return None
+    panels = [
+        (names[one.feature], np.array(one.points), np.array(one.values)) for one in seen.densities
+    ]
+    grades = [f"grade {grade:g}" for grade in seen.grades]
+    title = "Densities of feature values by grade"
+    caption = (
+        "Densities of the values of features in documents of each grade: the features that rank "
+        "best alone, then those that rank worst. The farther apart the lines are, the better the "
+        "feature tells grades apart; the scale of a density is that of its own chart."
+    )
+    sentence = f"How well values tell grades apart, on the training queries of {seen.fold}."
+    chart = Chart("densities", caption, partial(draw_densities, panels, grades, title))
+    return Section("Values by grade", sentence, [Part(densities_sheet(names, seen), chart)])
+
+
+def _queries_section(result: StudyResult) -> Section | None:
+    """Gains and losses of queries compared with all features, with each ranker."""
+    if BASE not in result.selectors or len(result.selectors) == 1:
+        return None
+    sentence = (
+        f"{result.main_measure} of each test query with the selected features, minus that with all "
+        "features. A good mean can hide large losses: look at the right end."
+    )
+    parts = [_gains(result, ranker) for ranker in result.rankers]
+    return Section("Queries that gain and lose", sentence, parts)
+
+
+def _gains(result: StudyResult, ranker: str) -> Part:
+    measure, classes = result.main_measure, _css_classes(result)
+    base = result.run(BASE, ranker).chosen.per_query(measure)
+    differences = [
+        (run.selector, classes[run.selector].split()[0], run.chosen.per_query(measure) - base)
+        for run in result.of_ranker(ranker)
+        if run.selector != BASE
+    ]
+    draw = partial(draw_gains, differences, f"Gains and losses of {measure} with {ranker}")
+    caption = (
+        f"Each chart has all {quantity(result.n_queries, 'test query', 'test queries')} in order, "
+        "the largest gain at the left and the largest loss at the right, on one scale; in "
+        "parentheses are these two. Queries without a difference are neither won nor lost. The "
+        "table has the ids of those that lose and gain most."
+    )
+    chart = Chart(stem("queries", ranker), caption, draw)
+    return Part(queries_sheet(result, ranker), chart, f"With {ranker}")
+
+
+def _cost_section(result: StudyResult) -> Section:
+    """Seconds of selection and training beside quality, with each ranker."""
+    sentence = (
+        "How long the selection takes, and how long training takes with the selected features."
+    )
+    parts = []
+    for ranker in result.rankers:
+        chart = _times(result, ranker) if result.selecting else None
+        bars = ("selection seconds", "training seconds")
+        title = f"With {ranker}" if chart else ""
+        parts.append(Part(cost_sheet(result, ranker), chart, title, bars, is_folded=False))
+    return Section("Cost and time", sentence, parts)
+
+
+def _times(result: StudyResult, ranker: str) -> Chart:
+    measure, classes = result.main_measure, _css_classes(result)
+    base = result.runs.get((BASE, ranker))
+    runs = [run for run in result.of_ranker(ranker) if run.selector in result.selecting]
+    seconds = [max(run.chosen.selection_seconds, _SHORTEST) for run in runs]
+    means = [run.chosen.mean(measure) for run in runs]
+    points = [
+        Curve(
+            run.selector,
+            [time],
+            [mean],
+            [f"{run.selector}\n{measure} {mean:.4f}\n{time:.3g} s for one selection"],
+            classes[run.selector],
+        )
+        for run, time, mean in zip(runs, seconds, means, strict=True)
+    ]
+    draw = partial(
+        draw_curves,
+        points,
+        f"{measure} against the time of one selection, with {ranker}",
+        "seconds of one selection",
+        f"{measure} on test queries",
+        level=None if base is None else Level("all features", base.chosen.mean(measure)),
+        is_log=True,
+    )
+    best = [
+        f"{runs[index].selector} ({means[index]:.4f} in {seconds[index]:.2g} s)"
+        for index in pareto_front(seconds, means)
+    ]
+    caption = (
+        f"{measure} against the time of one selection on one thread, with the parameters and the "
+        "number of features that validation queries chose: means over folds and seeds. No selector "
+        f"is both faster and better than {', '.join(best)}."
+    )
+    return Chart(stem("time", ranker), caption, draw)

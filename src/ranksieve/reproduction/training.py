@@ -39,9 +39,6 @@ class FoldPaths(Record):
     n_features_in_: int
     # Part of the fold -> measure -> means over queries (regularization parameters, sizes).
     means: dict[str, dict[str, list[list[float]]]]
-    measure: str = "map"
-    criterion: str = "squared"
-    validated_: bool = True
 
     def __post_init__(self) -> None:
         names = {(part, measure) for part, own in self.means.items() for measure in own}

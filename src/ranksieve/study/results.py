@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ranksieve.data import DataError
 from ranksieve.experiments.cells import Facts
 from ranksieve.experiments.ledger import TrialFacts
 from ranksieve.sums.file_order import FileOrder, compare_with_chance
+
+if TYPE_CHECKING:
+    from ranksieve.study.first_fold import FirstFold
 
 BASE, RANDOM = "all", "random"
 """Names of the baselines: all features, and a random order."""
@@ -257,6 +260,9 @@ class StudyResult:
     settings : mapping of str to value
         Further settings of the study: the version of ranksieve, seeds, scaling and the
         rule that chose the numbers of features.
+    seen : FirstFold or None
+        Facts about the training queries of the first fold, for reports, if they are known: see
+        :func:`ranksieve.study.first_fold.describe_first_fold`.
     """
 
     title: str
@@ -271,6 +277,7 @@ class StudyResult:
     included: Sequence[int] = ()
     excluded: Sequence[int] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    seen: FirstFold | None = None
 
     @cached_property
     def selectors(self) -> list[str]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -19,6 +19,9 @@ from ranksieve.report.formats.latex import to_latex
 from ranksieve.report.formats.plain_text import to_csv, to_json, to_markdown
 from ranksieve.report.sheets.sheet import GAP, Column, Entry, Sheet
 from ranksieve.text import file_stem, on_one_line, quantity, shorten
+
+if TYPE_CHECKING:
+    from ranksieve.report.section import Report
 
 _TEXT_FORMATS: dict[str, Callable[[Sheet], str]] = {
     "markdown": to_markdown,
@@ -46,6 +49,23 @@ def show_sheets(sheets: Sequence[Sheet], form: FormatName = "terminal") -> None:
         sys.stdout.write(to_json(*sheets))
     else:
         sys.stdout.write("\n".join(_TEXT_FORMATS[form](sheet) for sheet in sheets))
+
+
+def show_report(report: Report, directory: Path) -> None:
+    """Print the main result of a report and its main tables, and where all of it is.
+
+    A note that explains several tables is printed once, below the last of them.
+    """
+    main = report.sections[0]
+    for text in (main.sentence, *main.notes, ""):
+        show(text)
+    sheets = [part.brief for part in report.parts if part.brief is not None]
+    for number, sheet in enumerate(sheets, start=1):
+        later = {note for other in sheets[number:] for note in other.notes}
+        own = [note for note in sheet.notes if note not in later]
+        show(to_terminal(replace(sheet, notes=own), directory))
+        show("")
+    show(f"All of this is in {directory}; open {directory / 'report.html'} first")
 
 
 def show(table: RenderableType) -> None:

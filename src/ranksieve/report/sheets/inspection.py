@@ -15,14 +15,6 @@ if TYPE_CHECKING:
 _MOST_LISTED = 8
 
 
-def inspection_sheets(title: str, found: Inspection, top: int) -> list[Sheet]:
-    """Sheets that describe the data, and its ``top`` best single features."""
-    others = [missing_sheet(found, top)] if found.missing else []
-    if found.best_features is not None:
-        others.append(best_features_sheet(found, top))
-    return [facts_sheet(title, found), *others]
-
-
 def facts_sheet(title: str, found: Inspection) -> Sheet:
     """Properties of the data as a whole."""
     rows = [
@@ -66,7 +58,7 @@ def useless_sheet(found: Inspection) -> Sheet:
     return Sheet("useless", "Features that add nothing", "", columns, [rows])
 
 
-def missing_sheet(found: Inspection, top: int) -> Sheet:
+def missing_sheet(found: Inspection, top: int | None) -> Sheet:
     """Features with missing values, the largest number first."""
     columns = [
         name_column("feature"),
@@ -78,13 +70,13 @@ def missing_sheet(found: Inspection, top: int) -> Sheet:
         for name, number in list(found.missing.items())[:top]
     ]
     setting = "Where features are compared, a document without a value ranks last."
-    n_more = len(found.missing) - top
+    n_more = len(found.missing) - len(rows)
     notes = [f"{quantity(n_more, 'more feature')} with missing values."] if n_more > 0 else []
     return Sheet("missing-values", "Missing values", setting, columns, [rows], notes)
 
 
-def best_features_sheet(found: Inspection, top: int) -> Sheet:
-    """Features that rank best alone."""
+def best_features_sheet(found: Inspection, top: int | None) -> Sheet:
+    """Features that rank best alone: the ``top`` ones, or all."""
     assert found.best_features is not None
     columns = [name_column("feature"), Column("order", align="left"), Column(found.measure)]
     rows = [

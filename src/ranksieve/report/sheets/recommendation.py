@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from math import isfinite
-from pathlib import Path
 
 import numpy as np
 
@@ -24,13 +23,11 @@ from ranksieve.recommendation.answer import (
 from ranksieve.recommendation.checking import Check, Drift, Helpful
 from ranksieve.recommendation.claim import confidence
 from ranksieve.report.sheets.sheet import (
-    LONG,
     SHOWN,
     Column,
     Entry,
     Fields,
     Sheet,
-    long_list,
     losses_and_gains,
     name_column,
     text_column,
@@ -39,13 +36,6 @@ from ranksieve.study.results import BASE
 from ranksieve.text import quantity
 
 _SUBSTITUTES = 3  # most substitutes to name
-
-
-def recommendation_sheets(answer: Recommendation) -> list[Sheet]:
-    """The features to keep, those to drop, and cost against quality."""
-    kept = [kept_sheet(answer)] if answer.kept else []
-    dropped = [dropped_sheet(answer)] if answer.dropped else []
-    return [*kept, *dropped, front_sheet(answer)]
 
 
 def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
@@ -148,25 +138,14 @@ def front_sheet(answer: Recommendation) -> Sheet:
             "added to find the smallest that is enough are not tested."
         )
     title = "Cost and quality of the candidates"
-    return Sheet.of_items("front", title, "", fields, [answer.front], notes)
+    return Sheet.of_items("front", title, answer.protocol, fields, [answer.front], notes)
 
 
-def shown_sheets(answer: Recommendation, directory: Path) -> list[Sheet]:
-    """What a terminal shows of :func:`recommendation_sheets`: of long lists, what matters.
+def notable_front_sheet(answer: Recommendation) -> Sheet:
+    """What a terminal shows of many candidates: the front, the choice, and its neighborhood.
 
-    That is the first features to keep, the features whose absence saves most, the front, and the
-    neighborhood of the choice; notes name the files in the directory that have all rows.
+    That is the next smaller and the next larger candidate of the same selector.
     """
-    tables = directory / "tables"
-    saving = sorted(answer.dropped, key=lambda one: -one.cost)
-    kept = [long_list(kept_sheet(answer), tables)] if answer.kept else []
-    dropped = replace(answer, dropped=saving) if len(saving) > LONG else answer
-    shown = [long_list(dropped_sheet(dropped), tables)] if answer.dropped else []
-    return [*kept, *shown, _notable_front_sheet(answer, tables)]
-
-
-def _notable_front_sheet(answer: Recommendation, tables: Path) -> Sheet:
-    """The front, the choice, and the next smaller and larger candidates of its selector."""
     if len(answer.front) <= SHOWN:
         return front_sheet(answer)
     same = [point for point in answer.front if point.selector == answer.selector]
@@ -177,7 +156,7 @@ def _notable_front_sheet(answer: Recommendation, tables: Path) -> Sheet:
     sheet = front_sheet(replace(answer, front=shown))
     note = (
         f"The front and the neighborhood of the choice: {len(shown)} of {len(answer.front)} "
-        f"candidates; {tables / 'front.csv'} has them all."
+        "candidates; tables/front.csv has them all."
     )
     return replace(sheet, notes=[note, *sheet.notes])
 
@@ -208,18 +187,6 @@ def _who_judges(answer: Recommendation) -> str:
     return "Measured on queries that were left out of the training, but not of the choice."
 
 
-def evidence_sheets(answer: Recommendation) -> list[Sheet]:
-    """All tables of the evidence; none if an older version wrote the recommendation."""
-    if answer.evidence is None:
-        return []
-    return [
-        parts_sheet(answer, answer.evidence),
-        queries_sheet(answer, answer.evidence),
-        alone_sheet(answer, answer.evidence),
-        spent_sheet(answer.evidence),
-    ]
-
-
 def count_chosen(answer: Recommendation, evidence: Evidence) -> np.ndarray:
     """Number of parts without which the procedure chose each feature."""
     counts = np.zeros(len(answer.feature_names), dtype=int)
@@ -241,7 +208,7 @@ def parts_sheet(answer: Recommendation, evidence: Evidence) -> Sheet:
     }
     for outcome in evidence.outcomes:
         fields[Column(f"part {outcome.part}", align="left")] = _is_among(outcome.features)
-    title = "What was chosen without each part of the queries"
+    title = "Features chosen without each part of the queries"
     notes = ["times: number of parts without which the procedure chose it."]
     return Sheet.of_items("parts", title, "", fields, [chosen], notes)
 
@@ -268,32 +235,6 @@ def queries_sheet(answer: Recommendation, evidence: Evidence, n_shown: int = 20)
         f"that with all features; at most {n_shown} losses and {n_shown} gains."
     ]
     return Sheet("queries", title, "", columns, [group for group in groups if group], notes)
-
-
-def alone_sheet(answer: Recommendation, evidence: Evidence, n_shown: int | None = None) -> Sheet:
-    """How well each feature ranks alone, the best first."""
-    alone, kept = evidence.alone, set(answer.features)
-    order = np.argsort(-np.array(alone.values), kind="stable").tolist()
-    fields: Fields[int] = {
-        name_column("feature"): lambda feature: Entry(answer.feature_names[feature]),
-        Column("alone", f"{answer.claim.measure} alone"): (
-            lambda feature: Entry(alone.values[feature], ".4f")
-        ),
-        Column("good", align="left"): lambda feature: Entry(
-            "large values" if alone.directions[feature] > 0 else "small values"
-        ),
-        Column("recommended", align="left"): _is_among(kept),
-    }
-    notes = [
-        f"alone: mean {answer.claim.measure} if the feature alone ranks the documents of each "
-        "query, in its better direction; all queries of the data."
-    ]
-    shown = order[:n_shown]
-    left_out = len(order) - len(shown)
-    if left_out:
-        notes.append(f"{quantity(left_out, 'feature')} left out; tables/alone.csv has them all.")
-    title = "How well each feature ranks alone"
-    return Sheet.of_items("alone", title, "", fields, [shown], notes)
 
 
 def _is_among(features: Collection[int]) -> Callable[[int], Entry]:

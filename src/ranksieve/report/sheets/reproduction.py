@@ -11,7 +11,6 @@ from ranksieve.report.sheets import reproduction_numbers as numbers
 from ranksieve.report.sheets.reproduction_numbers import METHOD, SOURCE
 from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column, text_column
 from ranksieve.report.sheets.study_quality import curves_sheet
-from ranksieve.report.sheets.study_statistics import statistics_sheet
 from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.outcomes import Number
 from ranksieve.reproduction.paper import FOUR_DIGITS
@@ -67,18 +66,6 @@ def _sheets(result: Reproduction) -> Iterator[Sheet]:
             yield curves_sheet(study, ranker, study.measures[0])
         if len(study.selectors) > 1:
             yield from (numbers.pairs_sheet(study, ranker) for ranker in study.rankers)
-
-
-def further_sheets(result: Reproduction) -> Iterator[Sheet]:
-    """Additional tables: curves of other measures, and all statistics."""
-    study = result.study
-    if study is None or not result.paper.shows_curves:
-        return
-    for measure in study.measures[1:]:
-        for ranker in study.rankers:
-            yield curves_sheet(study, ranker, measure)
-    if len(study.selectors) > 1:
-        yield statistics_sheet(study)
 
 
 def _methods(result: Reproduction) -> Sheet:

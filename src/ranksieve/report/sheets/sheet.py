@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
-from pathlib import Path
+from itertools import count, groupby
 from typing import Any, Literal, TypeVar
 
 from ranksieve.text import on_one_line, quantity
@@ -162,6 +161,12 @@ class Sheet:
             groups=[[[row[index] for index in kept] for row in group] for group in self.groups],
         )
 
+    def slice(self, start: int, stop: int) -> Sheet:
+        """Return the sheet with only some of its rows, in their groups."""
+        numbers = count()
+        groups = [[row for row in group if start <= next(numbers) < stop] for group in self.groups]
+        return replace(self, groups=[group for group in groups if group])
+
     def visible(self) -> Sheet:
         """Return the sheet without columns that are only for CSV."""
         return self.keep_columns(lambda column: not column.only_csv)
@@ -185,29 +190,24 @@ def _without_repeats(rows: Sequence[Row], n_names: int) -> list[Row]:
 
 
 def first_rows(sheet: Sheet, most: int, rest: str = "") -> Sheet:
-    """Return the first rows of a sheet with one group, with a note on the rows left out.
+    """Return the first rows of a sheet, with a note on the rows left out.
 
     ``rest`` says where all rows are; by default in the sheet's CSV file.
     """
-    rows = list(sheet.rows)
-    if len(rows) <= most:
+    n_left_out = len(list(sheet.rows)) - most
+    if n_left_out <= 0:
         return sheet
     rest = rest or f"tables/{sheet.name}.csv has them all"
-    note = f"{quantity(len(rows) - most, 'row')} left out; {rest}."
-    return replace(sheet, groups=[rows[:most]], notes=[note, *sheet.notes])
+    note = f"{quantity(n_left_out, 'row')} left out; {rest}."
+    return replace(sheet.slice(0, most), notes=[note, *sheet.notes])
 
 
-def long_list(sheet: Sheet, tables: Path | None = None) -> Sheet:
+def long_list(sheet: Sheet, rest: str = "--format csv prints them all") -> Sheet:
     """Return what a terminal shows of a list: its first rows, if it is long.
 
-    ``tables`` is the directory with its CSV file; by default, ``--format csv`` prints all rows.
+    ``rest`` is as for :func:`first_rows`.
     """
-    if len(list(sheet.rows)) <= LONG:
-        return sheet
-    rest = "--format csv prints them all"
-    if tables is not None:
-        rest = f"{tables / sheet.name}.csv has them all"
-    return first_rows(sheet, SHOWN, rest)
+    return first_rows(sheet, SHOWN, rest) if len(list(sheet.rows)) > LONG else sheet
 
 
 def losses_and_gains(differences: Sequence[float], most: int) -> tuple[list[int], list[int]]:

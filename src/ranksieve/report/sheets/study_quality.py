@@ -21,6 +21,7 @@ from ranksieve.study.comparison import (
     MARGIN,
     Versus,
     compare_with,
+    enough_features,
     share_of_random_below,
     unified_ranks,
 )
@@ -117,12 +118,28 @@ def comparison_sheet(result: StudyResult, ranker: str) -> Sheet:
         setting_of(result),
         columns,
         [list(zip(*cells, strict=True))],
-        notes + [_compare_with_random(result, runs, measure) for measure in result.measures],
+        [
+            *notes,
+            *(_compare_with_random(result, runs, measure) for measure in result.measures),
+            *([_list_enough(result, ranker)] if has_base else []),
+        ],
     )
 
 
 def _importance(result: StudyResult, measure: str) -> int:
     return 3 if measure == result.main_measure else 1
+
+
+def _list_enough(result: StudyResult, ranker: str) -> str:
+    """Fewest features of each selector that are shown to be enough."""
+    measure = result.main_measure
+    found = {name: enough_features(result, name, ranker, measure) for name in result.selecting}
+    shown = [f"{selector} {k}" for selector, k in found.items() if k is not None]
+    others = [selector for selector, k in found.items() if k is None]
+    if others:
+        shown.append(f"not shown for {', '.join(others)}")
+    head = f"Enough features with {ranker} (less than {MARGIN:.0%} of {measure} lost): "
+    return head + ("; ".join(shown) or "no selector to test")
 
 
 def folds_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
@@ -297,5 +314,6 @@ def _compare_with_random(result: StudyResult, runs: Sequence[Run], measure: str)
         if share < 1
     ]
     if behind:
-        return f"{measure}: not better than every random order: {', '.join(behind)}."
-    return f"{measure}: every other selector beats {every(n_orders, 'random order')}."
+        listed = ", ".join(behind)
+        return f"{measure} with {ranker}: not better than every random order: {listed}."
+    return f"{measure} with {ranker}: every other selector beats {every(n_orders, 'random order')}."

@@ -204,15 +204,13 @@ def _seconds(value: float) -> Entry:
     return Entry(value, f".{digits}f")
 
 
-def features_sheet(
-    result: StudyResult, seen: FirstFold | None = None, kept: Outcomes | None = None
-) -> Sheet:
+def features_sheet(result: StudyResult, kept: Outcomes | None = None) -> Sheet:
     """How often each feature is selected, how well it ranks alone, and similar features.
 
-    The features that are selected most often come first. Without ``seen``, importance and
+    The features that are selected most often come first. Without ``result.seen``, importance and
     similarity are left out; ``kept`` is the recommended selection.
     """
-    counts = count_taken(result)
+    counts, seen = count_taken(result), result.seen
     n_selections = sum(
         len(run.chosen.selections)
         for (name, _), run in result.runs.items()

@@ -13,9 +13,11 @@ from markupsafe import Markup
 from ranksieve.report.formats.html import element, format_length
 from ranksieve.text import on_one_line
 
+PAGE, COLUMN = 900.0, 420.0
+"""Widths in pixels: of the page, and of one column of a paper."""
 SMALL = 12.0
 """Size of text in charts in pixels, as in the style sheet."""
-N_COLORS = 8
+_N_COLORS, _N_DASHES = 8, 5  # in the style sheet, without a common divisor
 _NARROW, _WIDE = frozenset("fijlrtI.,:;'|!()[]{}/\\ -"), frozenset("mwMW@%")
 _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
 
@@ -73,8 +75,11 @@ def boxes(rectangles: Sequence[tuple[float, float, float, float]], class_: str) 
 
 
 def color_class(index: int) -> str:
-    """CSS classes of the color and dashes of the line with this number, from 0."""
-    return f"s{index % N_COLORS} d{index // N_COLORS % 3}"
+    """CSS classes of the color and dashes of the line with this number, from 0.
+
+    Lines next to each other differ in both, so that they can be told apart without color.
+    """
+    return f"s{index % _N_COLORS} d{index % _N_DASHES}"
 
 
 def width_of(label: str) -> float:
@@ -170,21 +175,19 @@ def spread_labels(wanted: Sequence[float], distance: float, low: float, high: fl
     [6.0, 16.0, 50.0]
     """
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
-    blocks: list[list[float]] = []  # center and number of labels
-    for index in order:
-        blocks.append([float(wanted[index]), 1])
-        while len(blocks) > 1 and _overlap(blocks[-2], blocks[-1], distance):
-            (c1, n1), (c2, n2) = blocks.pop(-2), blocks.pop()
-            blocks.append([(c1 * n1 + c2 * n2) / (n1 + n2), n1 + n2])
-    found = [0.0] * len(wanted)
-    indices = iter(order)
-    for center, n in blocks:
+    blocks: list[tuple[float, int]] = []  # wanted center and number of labels
+
+    def first_of(center: float, n: int) -> float:
         half = (n - 1) / 2 * distance
-        middle = min(max(center, low + half), high - half)
-        for number in range(int(n)):
-            found[next(indices)] = middle - half + number * distance
-    return found
+        return min(max(center, low + half), high - half) - half
 
-
-def _overlap(first: list[float], second: list[float], distance: float) -> bool:
-    return second[0] - first[0] < distance * (first[1] + second[1]) / 2
+    for index in order:
+        center, n = wanted[index], 1
+        while blocks and first_of(*blocks[-1]) + blocks[-1][1] * distance > first_of(center, n):
+            before, n_before = blocks.pop()
+            center, n = (before * n_before + center * n) / (n_before + n), n_before + n
+        blocks.append((center, n))
+    places = [
+        first_of(*block) + number * distance for block in blocks for number in range(block[1])
+    ]
+    return [place for _, place in sorted(zip(order, places, strict=True))]

@@ -1,58 +1,56 @@
-"""The page of an inspection, with warnings first."""
+"""The report of an inspection, with warnings first."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
-from ranksieve.report.page.charts.cells import draw_heat_map
-from ranksieve.report.page.charts.curves import Bar, draw_bars
-from ranksieve.report.page.charts.panels import Panel, draw_panels
-from ranksieve.report.page.page import (
-    MOST_FEATURES,
-    Chart,
-    MainResult,
-    Page,
-    Section,
-    Table,
-)
+from ranksieve._version import installed_versions
+from ranksieve.report.charts.curves import Bar, draw_bars
+from ranksieve.report.charts.panels import Panel, draw_panels
+from ranksieve.report.features import MOST_BARS, MOST_FEATURES, similar_section
+from ranksieve.report.section import Chart, Part, Report, Section, provenance, verdict
 from ranksieve.report.sheets import inspection as sheets
-from ranksieve.report.sheets.sheet import first_rows
-from ranksieve.report.similarity import similar_sheet
-from ranksieve.study.first_fold import installed_versions
+from ranksieve.report.sheets.features import similar_sheet
 from ranksieve.sums.inspection import Correlation, Inspection
 from ranksieve.text import quantity
 
-_MOST_BARS = 40
 _FEW_QUERIES = 200  # with fewer, only large differences can be shown
 _MANY = 0.2  # share of queries without a relevant document from which to warn
 
 
-def inspection_page(title: str, found: Inspection, command: Sequence[str] = ()) -> Page:
-    """Make the page of an inspection; ``title`` is that of the data."""
-    sections = [
-        _facts_section(found),
-        _useless_section(found),
-        _alone_section(found),
-        _alike_section(found),
-        _missing_section(found),
-    ]
+def inspection_report(
+    title: str, found: Inspection, command: Sequence[str] = (), top: int | None = None
+) -> Report:
+    """Make the report of an inspection.
+
+    ``title`` is that of the data; a terminal shows the ``top`` best features.
+    """
     warnings = [*_warnings(found)]
-    verdict = MainResult(
-        f"{quantity(found.n_rows, 'row')} of {quantity(found.n_queries, 'query', 'queries')} with "
-        f"{quantity(found.n_features, 'feature')}.",
-        not warnings,
-        [*_numbers(found)],
-        warnings,
-        quantity(len(warnings), "warning") if warnings else "No warnings",
-    )
     measured = f"{found.measure}, convention {found.convention}, ties averaged"
     versions = ", ".join(f"{name} {version}" for name, version in installed_versions().items())
-    provenance = [("Command", shlex.join(command))] if command else []
-    provenance += [("How features were measured", measured), ("Versions", versions)]
-    return Page(title, verdict, list(filter(None, sections)), provenance, "Inspection")
+    how = [("Command", shlex.join(command))] if command else []
+    how += [("How features were measured", measured), ("Versions", versions)]
+    sections = [
+        verdict(
+            f"{quantity(found.n_rows, 'row')} of {quantity(found.n_queries, 'query', 'queries')} "
+            f"with {quantity(found.n_features, 'feature')}.",
+            [*_numbers(found)],
+            warnings,
+            is_shown=not warnings,
+            word=quantity(len(warnings), "warning") if warnings else "No warnings",
+        ),
+        _facts_section(title, found),
+        _useless_section(found),
+        _missing_section(found, top),
+        _alone_section(found, top),
+        _alike_section(found),
+        provenance(how),
+    ]
+    return Report(title, list(filter(None, sections)), "Inspection")
 
 
 def _warnings(found: Inspection) -> Iterator[str]:
@@ -100,26 +98,27 @@ def _numbers(found: Inspection) -> Iterator[tuple[str, ...]]:
     )
 
 
-def _facts_section(found: Inspection) -> Section:
+def _facts_section(title: str, found: Inspection) -> Section:
     """All facts, labels and lengths."""
-    blocks: list[Table | Chart] = []
-    if len(found.labels) <= _MOST_BARS:
+    parts = []
+    if len(found.labels) <= MOST_BARS:
         bars = [
             Bar(f"{label:g}", n, f"{n:,} ({n / found.n_rows:.1%})")
             for label, n in found.labels.items()
         ]
-        caption = "Number of documents with each label."
-        svg = draw_bars(bars, "Documents by label")
-        blocks.append(Chart(svg, caption, Table(sheets.labels_sheet(found)), "Labels"))
+        draw = partial(draw_bars, bars, "Documents by label")
+        chart = Chart("labels", "Number of documents with each label.", draw)
+        parts.append(Part(sheets.labels_sheet(found), chart, "Labels"))
     bars = [
         Bar(_span(one.least, one.most), one.queries, f"{one.queries:,}", "s2")
         for one in found.lengths
     ]
-    svg = draw_bars(bars, "Queries by number of documents")
-    caption = "Number of queries by their number of documents."
-    blocks.append(Chart(svg, caption, Table(sheets.lengths_sheet(found)), "Documents per query"))
-    blocks.append(Table(sheets.facts_sheet("All facts about the data", found), is_open=False))
-    return Section("Labels and queries", "What a ranker can learn from.", blocks)
+    draw = partial(draw_bars, bars, "Queries by number of documents")
+    chart = Chart("lengths", "Number of queries by their number of documents.", draw)
+    parts.append(Part(sheets.lengths_sheet(found), chart, "Documents per query"))
+    facts = sheets.facts_sheet(title, found)
+    parts.append(Part(facts, is_folded=True, brief=facts))
+    return Section("Labels and queries", "What a ranker can learn from.", parts)
 
 
 def _span(least: int, most: int) -> str:
@@ -128,17 +127,17 @@ def _span(least: int, most: int) -> str:
 
 def _useless_section(found: Inspection) -> Section | None:
     sheet = sheets.useless_sheet(found)
-    if not any(True for _ in sheet.rows):
+    if not any(sheet.groups):
         return None
-    lead = "Features that carry no information, or none that another feature does not have."
-    return Section("Features that add nothing", lead, [Table(first_rows(sheet, 200))])
+    sentence = "Features that carry no information, or none that another feature does not have."
+    return Section("Features that add nothing", sentence, [Part(sheet)])
 
 
-def _alone_section(found: Inspection) -> Section | None:
+def _alone_section(found: Inspection, top: int | None) -> Section | None:
     """How well each feature ranks alone, in both directions."""
     if not found.best_features:
         return None
-    shown = found.best_features[:_MOST_BARS]
+    shown = found.best_features[:MOST_BARS]
     both = {
         "large values first": [
             one.value if one.direction == "descending" else one.reverse for one in shown
@@ -153,38 +152,39 @@ def _alone_section(found: Inspection) -> Section | None:
         for (name, values), css in zip(both.items(), ("s0", "s1"), strict=True)
     ]
     names = [one.name for one in shown]
-    svg = draw_panels(names, panels, [], "", f"{found.measure} of single features")
+    draw = partial(draw_panels, names, panels, [], "", f"{found.measure} of single features")
     caption = (
         f"Mean {found.measure} if one feature alone ranks the documents of each query, by "
         "descending and by ascending values; features are ordered by the better direction."
     )
     if len(found.best_features) > len(shown):
         caption += f" The best {len(shown)} of {len(found.best_features):,} features."
-    lead = "How useful each feature is without the others."
-    table = Table(first_rows(sheets.best_features_sheet(found, len(found.best_features)), 200))
-    return Section("How well features rank alone", lead, [Chart(svg, caption, table)])
+    sheet, brief = (sheets.best_features_sheet(found, n) for n in (None, top))
+    part = Part(sheet, Chart("alone", caption, draw), brief=brief)
+    sentence = "How useful each feature is without the others."
+    return Section("How well features rank alone", sentence, [part])
 
 
 def _alike_section(found: Inspection) -> Section | None:
     """Similarity of features, with clusters."""
     related = found.correlation
-    if related is None or len(related.names) < 2:
+    if related is None:
         return None
     rows = _compared(found, related)
     names = [related.names[row] for row in rows]
     matrix = np.clip(np.abs(np.nan_to_num(related.values[np.ix_(rows, rows)])), 0.0, 1.0)
     np.fill_diagonal(matrix, 1.0)
-    svg, data = draw_heat_map(matrix, names, "Similarity of features")
-    caption = (
-        "The stronger the color, the more similar two features are: absolute value of the "
-        "correlation within queries. Branches of the tree that meet near the matrix join "
-        "near-copies."
-    )
+    further = ""
     if len(rows) < len(related.names):
-        caption += f" The {len(rows)} features that rank best alone, of {len(related.names):,}."
-    table = Table(similar_sheet(names, matrix))
-    lead = "Of similar features, one is often enough."
-    return Section("Similar features", lead, [Chart(svg, caption, table, data=data)])
+        further = f"The {len(rows)} features that rank best alone, of {len(related.names):,}."
+    return similar_section(
+        names,
+        matrix,
+        "Of similar features, one is often enough.",
+        "absolute value of the correlation within queries",
+        further,
+        similar_sheet(names, matrix),
+    )
 
 
 def _compared(found: Inspection, related: Correlation) -> list[int]:
@@ -194,19 +194,20 @@ def _compared(found: Inspection, related: Correlation) -> list[int]:
     return sorted(order[:MOST_FEATURES])
 
 
-def _missing_section(found: Inspection) -> Section | None:
+def _missing_section(found: Inspection, top: int | None) -> Section | None:
     if not found.missing:
         return None
-    shown = list(found.missing.items())[:_MOST_BARS]
+    shown = list(found.missing.items())[:MOST_BARS]
     bars = [
         Bar(name, n / found.n_rows, f"{n:,} ({n / found.n_rows:.1%})", "s1") for name, n in shown
     ]
-    svg = draw_bars(bars, "Share of rows without a value")
+    draw = partial(draw_bars, bars, "Share of rows without a value")
     caption = "Share of rows without a value, the largest first."
     if len(found.missing) > len(shown):
         caption += (
             f" The first {len(shown)} of {len(found.missing):,} features with missing values."
         )
-    lead = "Where features are compared, a document without a value ranks last."
-    table = Table(first_rows(sheets.missing_sheet(found, len(found.missing)), 200))
-    return Section("Missing values", lead, [Chart(svg, caption, table)])
+    sheet, brief = (sheets.missing_sheet(found, n) for n in (None, top))
+    part = Part(sheet, Chart("missing-values", caption, draw), brief=brief)
+    sentence = "Where features are compared, a document without a value ranks last."
+    return Section("Missing values", sentence, [part])

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
+from ranksieve.report.charts import svg
+from ranksieve.report.charts.svg import Scale
 from ranksieve.report.formats.html import element
-from ranksieve.report.page.charts import svg
-from ranksieve.report.page.charts.svg import Scale
 from ranksieve.report.similarity import branches_of, leaves_of, tree_of
 from ranksieve.text import on_one_line
 
 _LEVELS = 10  # of shades
-# Pixels: names at the left may take LEFT; cells fill WIDTH, but are neither smaller than SMALLEST
-# nor larger than LARGEST.
-_MAP_LEFT, _MAP_TREE, _MAP_WIDTH = 180.0, 110.0, 900.0
-_MAP_SMALLEST, _MAP_LARGEST = 11.0, 20.0
-_TAKEN_LEFT, _TAKEN_WIDTH, _TAKEN_ROW = 180.0, 860.0, 17.0
-_TAKEN_SMALLEST, _TAKEN_LARGEST = 5.0, 14.0
+# Pixels: names at the left may take LEFT, and at most 2/5 of the width; cells fill the width, but
+# are neither smaller than SMALLEST nor larger than LARGEST.
+_MAP_LEFT, _MAP_TREE, _MAP_SMALLEST, _MAP_LARGEST = 180.0, 110.0, 11.0, 20.0
+_TAKEN_LEFT, _TAKEN_ROW, _TAKEN_SMALLEST, _TAKEN_LARGEST = 180.0, 17.0, 5.0, 14.0
 _TAKEN_GAP = 1  # columns between selectors
-_MATRIX_LEFT, _MATRIX_WIDTH, _MATRIX_ROW = 150.0, 900.0, 30.0
-_MATRIX_SMALLEST, _MATRIX_LARGEST = 34.0, 76.0
+_MATRIX_LEFT, _MATRIX_ROW, _MATRIX_SMALLEST, _MATRIX_LARGEST = 150.0, 30.0, 34.0, 76.0
 _MATRIX_WITH_TEXT = 52.0  # minimum width of cells that contain numbers
 
 
@@ -61,9 +58,10 @@ class Grid:
     says: str  # meaning of the values
     gap: float = 0.0  # share of a cell; without it, neighbors of equal shade become one box
 
-    def data(self) -> dict[str, Any]:
-        """Data with which the page's script shows a cell's value."""
-        return {
+    @property
+    def data(self) -> str:
+        """JSON with which the page's script shows the value of a cell."""
+        whole = {
             "x": round(self.x, 1),
             "y": round(self.y, 1),
             "width": round(self.width, 2),
@@ -73,6 +71,7 @@ class Grid:
             "values": np.round(self.values, 2).tolist(),
             "says": self.says,
         }
+        return json.dumps(whole, allow_nan=False, separators=(",", ":"))
 
     def shades(self, classes: Mapping[str, slice]) -> Markup:
         """Draw the cells, with one path for each of ten shades of each class's columns.
@@ -114,18 +113,13 @@ class Grid:
         return [f"M{x} {row}h{side}v{side}h-{side}z" for x in range(column, column + n)]
 
 
-def draw_heat_map(
-    similarity: np.ndarray, names: Sequence[str], title: str
-) -> tuple[Markup, dict[str, Any]]:
-    """Draw the similarity of all pairs (0 to 1), similar features side by side, and their tree.
-
-    Returns the figure and its data by key.
-    """
+def draw_heat_map(similarity: np.ndarray, names: Sequence[str], title: str, width: float) -> Markup:
+    """Draw the similarity of all pairs (0 to 1), similar features side by side, and their tree."""
     tree = tree_of(similarity)
     order = leaves_of(tree)
     ordered = [names[feature] for feature in order]
-    left = min(_MAP_LEFT, 12 + max(map(svg.width_of, ordered)))
-    cell = min(_MAP_LARGEST, max(_MAP_SMALLEST, (_MAP_WIDTH - left - _MAP_TREE) / len(names)))
+    left = min(_MAP_LEFT, 0.4 * width, 12 + max(map(svg.width_of, ordered)))
+    cell = min(_MAP_LARGEST, max(_MAP_SMALLEST, (width - left - _MAP_TREE) / len(names)))
     size = cell * len(names)
     values = similarity[np.ix_(order, order)]
     grid = Grid(left, 4.0, cell, cell, ordered, ordered, values, "similarity")
@@ -135,9 +129,8 @@ def draw_heat_map(
     ]
     branches = _draw_tree(tree, cell, left + size + 8)
     parts = [*labels, grid.shades({"heat": slice(None)}), *branches]
-    width = left + size + _MAP_TREE
-    chart = svg.drawing(width, size + 10, *parts, title=title, data_grid="similarity")
-    return chart, {"similarity": grid.data()}
+    whole = left + size + _MAP_TREE
+    return svg.drawing(whole, size + 10, *parts, title=title, data_grid=grid.data)
 
 
 def _draw_tree(tree: np.ndarray, cell: float, left: float) -> list[Markup]:
@@ -155,17 +148,19 @@ def draw_selections(
     features: Sequence[str],
     folds: Sequence[str],
     title: str,
-    key: str,
-    says: str = "share of seeds",
-) -> tuple[Markup, dict[str, Any]]:
+    says: str,
+    width: float,
+) -> Markup:
     """Draw a row for each feature, with a cell for each selector and fold.
 
-    Returns the figure and its data by ``key``; ``says`` is what the shares mean.
+    ``says`` is what the shares mean.
     """
-    left = min(_TAKEN_LEFT, 16 + max(map(svg.width_of, features)))
+    left = min(_TAKEN_LEFT, 0.4 * width, 16 + max(map(svg.width_of, features)))
     top = 24 + 0.71 * min(_TAKEN_LEFT, max(map(svg.width_of, taken)))
     step = len(folds) + _TAKEN_GAP  # columns of a selector, with the gap
-    cell = min(_TAKEN_LARGEST, max(_TAKEN_SMALLEST, (_TAKEN_WIDTH - left) / (len(taken) * step)))
+    last = 0.71 * min(_TAKEN_LEFT, svg.width_of(list(taken)[-1]))  # of a turned name
+    cell = (width - left - last) / (len(taken) * step)
+    cell = min(_TAKEN_LARGEST, max(_TAKEN_SMALLEST, cell))
     values = np.zeros((len(features), len(taken) * step))
     columns: list[str] = []
     parts, classes = [], {}
@@ -174,31 +169,35 @@ def draw_selections(
         values[:, start : start + len(folds)] = own.shares
         columns += [f"{selector}, {fold}" if fold else selector for fold in folds]
         columns += [""] * _TAKEN_GAP
-        x, width = left + start * cell, len(folds) * cell
-        turned = f"translate({x + width / 2:.1f} {top - 8:.1f}) rotate(-45)"
+        x, wide = left + start * cell, len(folds) * cell
+        turned = f"translate({x + wide / 2:.1f} {top - 8:.1f}) rotate(-45)"
         parts.append(svg.text(0, 0, svg.shorten(selector, _TAKEN_LEFT), transform=turned))
         height = len(features) * _TAKEN_ROW - 1
-        parts.append(element("rect", x=x, y=top, width=width, height=height, class_="cell"))
+        parts.append(element("rect", x=x, y=top, width=wide, height=height, class_="cell"))
         classes[f"fill {own.css} n{number}"] = slice(start, start + len(folds))
     grid = Grid(left, top, cell, _TAKEN_ROW, features, columns, values, says, gap=0.1)
     for row, name in enumerate(features):
         y = top + (row + 0.5) * _TAKEN_ROW + 4
         parts.append(svg.short_text(left - 10, y, name, left - 12, "end"))
-    right = left + len(columns) * cell + 0.71 * min(_TAKEN_LEFT, svg.width_of(list(taken)[-1]))
-    height = top + len(features) * _TAKEN_ROW + 4
-    chart = svg.drawing(right, height, *parts, grid.shades(classes), title=title, data_grid=key)
-    return chart, {key: grid.data()}
+    right, bottom = left + len(columns) * cell + last, top + len(features) * _TAKEN_ROW + 4
+    parts.append(grid.shades(classes))
+    return svg.drawing(right, bottom, *parts, title=title, data_grid=grid.data)
 
 
 def draw_matrix(
-    names: Sequence[str], differences: Mapping[tuple[str, str], Difference], title: str
+    names: Sequence[str],
+    differences: Mapping[tuple[str, str], Difference],
+    title: str,
+    width: float,
 ) -> Markup:
     """Draw the difference between each row's and each column's method.
 
     Colors deepen with the difference; differences that are not significant have no color.
     """
-    left = min(_MATRIX_LEFT, 16 + max(map(svg.width_of, names)))
-    cell = min(_MATRIX_LARGEST, max(_MATRIX_SMALLEST, (_MATRIX_WIDTH - left) / len(names)))
+    left = min(_MATRIX_LEFT, 0.4 * width, 16 + max(map(svg.width_of, names)))
+    last = 0.71 * min(_MATRIX_LEFT, svg.width_of(names[-1]))  # of a turned name
+    cell = (width - left - last) / len(names)
+    cell = min(_MATRIX_LARGEST, max(_MATRIX_SMALLEST, cell))
     top = 16 + 0.71 * min(_MATRIX_LEFT, max(map(svg.width_of, names)))
     largest = max((abs(one.value) for one in differences.values()), default=0.0) or 1.0
     indices = range(len(names))
@@ -214,8 +213,8 @@ def draw_matrix(
             if found is not None:
                 strength = 0.08 + 0.32 * abs(found.value) / largest
                 parts.append(_draw_difference(left + column * cell, y, cell, found, strength))
-    width = left + len(names) * cell + 0.71 * min(_MATRIX_LEFT, svg.width_of(names[-1]))
-    return svg.drawing(width, top + len(names) * _MATRIX_ROW + 4, *parts, title=title)
+    right = left + len(names) * cell + last
+    return svg.drawing(right, top + len(names) * _MATRIX_ROW + 4, *parts, title=title)
 
 
 def _draw_difference(x: float, y: float, cell: float, found: Difference, strength: float) -> Markup:

@@ -1,4 +1,4 @@
-"""Draw curves of quality against the number or cost of features, gains of queries, and bars."""
+"""Draw curves, such as quality by the number of features, gains of queries, densities, and bars."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from ranksieve.report.charts import svg
+from ranksieve.report.charts.svg import Scale
 from ranksieve.report.formats.html import element
-from ranksieve.report.page.charts import svg
-from ranksieve.report.page.charts.svg import Scale
 
-_WIDTH, _HEIGHT = 900.0, 380.0
+_HEIGHT, _SHAPE = (
+    380.0,
+    0.7,
+)  # most pixels, and the height of a narrow chart as a share of its width
 _LEFT, _TOP, _BOTTOM = 72.0, 12.0, 48.0
 _LABELS = 200.0  # maximum width of the names at the right with their lines, in pixels
 _LINE = 16.0  # distance between names
 _WIDE = 10.0  # ratio of numbers from which the scale is logarithmic
-_GAINS_WIDTH, _GAINS_HEIGHT, _GAINS_TOP = 216.0, 140.0, 44.0
-_BARS_LEFT, _BARS_WIDTH = 220.0, 760.0  # _BARS_LEFT is the room that names may take
+_MOST_DOTS = 60  # points of a line that are drawn as dots, too
+_SMALL_WIDTH, _SMALL_GAP = 190.0, 24.0  # of small charts side by side: least width, and distance
+_GAINS_HEIGHT, _GAINS_TOP = 140.0, 44.0
+_DENSITY_HEIGHT, _DENSITY_TOP = 130.0, 24.0
+_BARS_LEFT, _BARS_WIDTH = 220.0, 760.0  # most room of names, and most width of all
 _ROW, _BAR = 20.0, 12.0
 _MOST_POINTS = 90  # of a chart of gains; more cannot be distinguished
 
@@ -30,8 +36,9 @@ class Curve:
     name: str
     x: Sequence[float]
     y: Sequence[float]
-    tips: Sequence[str]  # text shown at each point
-    css: str  # CSS classes of its color and dashes
+    tips: Sequence[str]  # text shown at each point; none if there are many
+    css: str  # CSS classes of its color and dashes; the first is the color
+    band: Sequence[tuple[float, float]] = ()  # ends of an interval at each point, drawn as an area
     marked: int | None = None  # index of the point with a ring, if any
     hollow: Collection[int] = ()  # indices of points that are not filled
     may_leave: bool = False  # whether the scale ignores it, as for random orders
@@ -61,34 +68,36 @@ def draw_curves(
     title: str,
     x_label: str,
     y_label: str,
+    width: float,
+    *,
     level: Level | None = None,
     ticks: Sequence[float] | None = None,
     floor: float | None = None,
     is_log: bool | None = None,
 ) -> Markup:
-    """Draw lines with their names beside them, and hover values at their points.
+    """Draw lines with their names beside them, and values that show under the pointer.
 
     By default, ``ticks`` below the axis are round numbers, and the x scale is logarithmic if the
     numbers differ much. Lines are cut off below ``floor``.
     """
     names = [curve.name for curve in curves] + ([level.name] if level else [])
-    labels = min(_LABELS, 46 + max(map(svg.width_of, names)))
-    height = max(_HEIGHT, _TOP + _BOTTOM + _LINE * (len(names) + 1))
+    labels = min(_LABELS, 0.36 * width, 46 + max(map(svg.width_of, names)))
+    height = max(min(_HEIGHT, _SHAPE * width), _TOP + _BOTTOM + _LINE * (len(names) + 1))
     xs = [x for curve in curves for x in curve.x]
     if is_log is None:
         is_log = min(xs) > 0 and max(xs) >= _WIDE * min(xs)
     ends = (min(xs), max(xs)) if is_log or max(xs) > min(xs) else svg.padded(xs)
-    across = Scale(*ends, _LEFT + 12, _WIDTH - labels - 12, is_log)
+    across = Scale(*ends, _LEFT + 12, width - labels - 12, is_log)
     low, high = _range(curves, level)
     low = low if floor is None else max(low, floor)
     down = Scale(low, high, height - _BOTTOM, _TOP)
     return svg.drawing(
-        _WIDTH,
+        width,
         height,
         *_axes(across, down, x_label, y_label, ticks),
         *_level(level, across, down),
         _clipped(curves, across, down),
-        *_names(curves, level, across, down),
+        *_names(curves, level, across, down, labels - 46),
         title=title,
     )
 
@@ -96,9 +105,12 @@ def draw_curves(
 def _range(curves: Sequence[Curve], level: Level | None) -> tuple[float, float]:
     """Return the range of most points: one bad selection would make all other lines look alike."""
     kept = [y for curve in curves if not curve.may_leave for y in curve.y]
+    kept += [end for curve in curves if not curve.may_leave for ends in curve.band for end in ends]
     others = [y for curve in curves if curve.may_leave for y in curve.y]
     if level:
         kept += [level.value, level.value - level.allowed]
+    if all(len(curve.x) == 1 for curve in curves):  # no line hides another
+        return svg.padded(kept + others)
     ordered = sorted(kept or others)
     quarter = ordered[len(ordered) // 4]
     floor = quarter - 2 * (ordered[-1] - quarter)
@@ -152,19 +164,30 @@ def _level(level: Level | None, across: Scale, down: Scale) -> list[Markup]:
 def _clipped(curves: Sequence[Curve], across: Scale, down: Scale) -> Markup:
     """Draw the lines and points, clipped to the axes."""
     left, right = across.start - 12, across.stop + 12
-    parts = [
-        svg.path([(across(x) - left, down(y)) for x, y in zip(curve.x, curve.y, strict=True)], css)
-        for curve in reversed(curves)
-        for css in [f"line {curve.css}"]
-        if len(curve.x) > 1
-    ]
+    parts = [_band(curve, across, down, left) for curve in curves if curve.band]
     for curve in reversed(curves):
-        for index, (x, y, tip) in enumerate(zip(curve.x, curve.y, curve.tips, strict=True)):
+        at = [(across(x) - left, down(y)) for x, y in zip(curve.x, curve.y, strict=True)]
+        if len(at) > 1:
+            parts.append(svg.path(at, f"line {curve.css}"))
+    for curve in reversed(curves):
+        color = curve.css.split()[0]
+        for index, (x, y) in enumerate(zip(curve.x, curve.y, strict=True)):
             kind = _kind(curve, index)
-            radius = 7.0 if kind == "ring" else 4.5
-            at = {"cx": across(x) - left, "cy": down(y), "r": radius}
-            parts.append(element("circle", **at, class_=f"{kind} {curve.css}", data_tip=tip))
+            if kind == "ring" or len(curve.x) <= _MOST_DOTS:
+                where = {"cx": across(x) - left, "cy": down(y), "r": 7 if kind == "ring" else 4.5}
+                tip = curve.tips[index] if curve.tips else None
+                parts.append(element("circle", **where, class_=f"{kind} {color}", data_tip=tip))
     return element("svg", *parts, x=left, width=right - left, height=down.start)
+
+
+def _band(curve: Curve, across: Scale, down: Scale, left: float) -> Markup:
+    """Draw an area between the ends of an interval at each point; a broad line if there is one."""
+    xs = [across(x) - left for x in curve.x]
+    xs = xs if len(xs) > 1 else [xs[0] - 6, xs[0] + 6]
+    ends = curve.band if len(curve.band) > 1 else [*curve.band, *curve.band]
+    lower = [(x, down(low)) for x, (low, _) in zip(xs, ends, strict=True)]
+    upper = [(x, down(high)) for x, (_, high) in zip(xs, ends, strict=True)]
+    return svg.path([*lower, *upper[::-1]], f"range {curve.css.split()[0]}", closed=True)
 
 
 def _kind(curve: Curve, index: int) -> str:
@@ -174,7 +197,7 @@ def _kind(curve: Curve, index: int) -> str:
 
 
 def _names(
-    curves: Sequence[Curve], level: Level | None, across: Scale, down: Scale
+    curves: Sequence[Curve], level: Level | None, across: Scale, down: Scale, room: float
 ) -> list[Markup]:
     """Write names at the right ends of the lines, moved apart, each with a piece of its line."""
     ends = [(curve.name, curve.y[-1], f"line {curve.css}") for curve in curves]
@@ -185,12 +208,12 @@ def _names(
     parts = []
     for (name, _, css), y in zip(ends, positions, strict=True):
         parts.append(svg.path([(x, y), (x + 16, y)], css))
-        parts.append(svg.short_text(x + 22, y + svg.SMALL / 3, name, _LABELS - 46))
+        parts.append(svg.short_text(x + 22, y + svg.SMALL / 3, name, room))
     return parts
 
 
 def draw_gains(
-    differences: Sequence[tuple[str, str, np.ndarray]], title: str, width: float = _GAINS_WIDTH
+    differences: Sequence[tuple[str, str, np.ndarray]], title: str, width: float
 ) -> Markup:
     """Draw the differences of each method, the largest gain at the left, on a common scale.
 
@@ -199,19 +222,51 @@ def draw_gains(
     """
     largest = max((float(np.abs(values).max()) for _, _, values in differences), default=0.0)
     down = Scale(-(largest or 1.0), largest or 1.0, _GAINS_HEIGHT, _GAINS_TOP)
-    charts = [_draw_gains_of_one(*one, down, title, width) for one in differences]
-    return element("div", *charts, class_="multiples")
+    each = _width_of_each(len(differences), width)
+    counts = [
+        f"{name} gains {(values > 0).sum():,} and loses {(values < 0).sum():,} queries"
+        for name, _, values in differences
+    ]
+    charts = [_draw_gains_of_one(*one, down, each) for one in differences]
+    return _side_by_side(charts, each, _GAINS_HEIGHT, width, f"{title}: {'; '.join(counts)}")
+
+
+def _width_of_each(n_charts: int, width: float) -> float:
+    """Width of each of several small charts side by side."""
+    most = int((width + _SMALL_GAP) // (_SMALL_WIDTH + _SMALL_GAP))
+    n_beside = max(1, min(most, n_charts))
+    return (width - (n_beside - 1) * _SMALL_GAP) / n_beside
+
+
+def _side_by_side(
+    charts: Sequence[Sequence[Markup]],
+    each: float,
+    height: float,
+    width: float,
+    title: str,
+    key: Sequence[Markup] = (),
+) -> Markup:
+    """Draw small charts of the same size in rows, below a key to their lines."""
+    n_beside = round((width + _SMALL_GAP) / (each + _SMALL_GAP))
+    top = _SMALL_GAP if key else 0.0
+    placed = list(key)
+    for number, parts in enumerate(charts):
+        row, column = divmod(number, n_beside)
+        x, y = column * (each + _SMALL_GAP), top + row * (height + _SMALL_GAP)
+        placed.append(element("g", *parts, transform=f"translate({x:.1f} {y:.1f})"))
+    n_rows = -(-len(charts) // n_beside)
+    return svg.drawing(width, top + n_rows * (height + _SMALL_GAP), *placed, title=title)
 
 
 def _draw_gains_of_one(
-    name: str, css: str, values: np.ndarray, down: Scale, title: str, width: float
-) -> Markup:
+    name: str, css: str, values: np.ndarray, down: Scale, width: float
+) -> list[Markup]:
     ordered = np.sort(values)[::-1]
     shown = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), _MOST_POINTS)).round())
     across = Scale(0, max(len(ordered) - 1, 1), 0, width)
     points = [(across(index), float(ordered[int(index)])) for index in shown]
     won, lost = int((values > 0).sum()), int((values < 0).sum())
-    parts = [
+    return [
         element("circle", cx=5, cy=10, r=5, class_=f"fill {css}"),
         svg.text(16, 14, svg.shorten(name, width - 16), class_="strong"),
         _area([(x, max(y, 0.0)) for x, y in points], down, "good"),
@@ -220,8 +275,6 @@ def _draw_gains_of_one(
         _describe_end(0, won, "won", ordered[0], "start"),
         _describe_end(width, lost, "lost", ordered[-1], "end"),
     ]
-    summary = f"{title}: {name}. {won:,} queries gain, {lost:,} lose"
-    return svg.drawing(width, _GAINS_HEIGHT + 4, *parts, title=summary)
 
 
 def _describe_end(x: float, n_queries: int, what: str, largest: float, anchor: str) -> Markup:
@@ -240,10 +293,49 @@ def _area(points: list[tuple[float, float]], down: Scale, css: str) -> Markup:
     return svg.path([(edge[0][0], zero), *edge, (edge[-1][0], zero)], css, closed=True)
 
 
-def draw_bars(bars: Sequence[Bar], title: str) -> Markup:
+def draw_densities(
+    panels: Sequence[tuple[str, np.ndarray, np.ndarray]],
+    grades: Sequence[str],
+    title: str,
+    width: float,
+) -> Markup:
+    """Draw densities of features, a small chart with a line for each grade.
+
+    A panel has the name of the feature, points, and its densities there (grades, points).
+    """
+    each = _width_of_each(len(panels), width)
+    charts = [_draw_densities_of_one(*panel, each) for panel in panels]
+    key, x = [], 0.0
+    for index, grade in enumerate(grades):
+        key.append(svg.path([(x, 8), (x + 24, 8)], f"line {svg.color_class(index)}"))
+        key.append(svg.text(x + 30, 12, grade))
+        x += 44 + svg.width_of(grade)
+    return _side_by_side(charts, each, _DENSITY_HEIGHT, width, title, key)
+
+
+def _draw_densities_of_one(
+    name: str, points: np.ndarray, densities: np.ndarray, width: float
+) -> list[Markup]:
+    bottom = _DENSITY_HEIGHT - 20
+    across = Scale(float(points[0]), float(points[-1]), 0, width)
+    down = Scale(0.0, float(densities.max()) or 1.0, bottom, _DENSITY_TOP)
+    parts = [
+        svg.short_text(0, 14, name, width, class_="strong"),
+        svg.line(0, bottom, width, bottom, "grid"),
+    ]
+    for index, values in enumerate(densities.tolist()):
+        at = [(across(x), down(y)) for x, y in zip(points.tolist(), values, strict=True)]
+        parts.append(svg.path(at, f"line {svg.color_class(index)}"))
+    ends = zip((points[0], points[-1]), (0.0, width), ("start", "end"), strict=True)
+    parts += [svg.text(x, bottom + 16, f"{end:.3g}", side, class_="soft") for end, x, side in ends]
+    return parts
+
+
+def draw_bars(bars: Sequence[Bar], title: str, width: float) -> Markup:
     """Draw bars that start at zero, which a line marks at the left."""
-    left = min(_BARS_LEFT, 16 + max(map(svg.width_of, (bar.name for bar in bars))))
-    right = _BARS_WIDTH - 12 - max(map(svg.width_of, (bar.label for bar in bars)))
+    width = min(width, _BARS_WIDTH)
+    left = min(_BARS_LEFT, 0.4 * width, 16 + max(map(svg.width_of, (bar.name for bar in bars))))
+    right = width - 12 - max(map(svg.width_of, (bar.label for bar in bars)))
     largest = max(bar.value for bar in bars)
     across = Scale(0.0, largest if largest > 0 else 1.0, left, right)
     parts = [svg.line(left, 0, left, _ROW * len(bars), "grid")]
@@ -254,4 +346,4 @@ def draw_bars(bars: Sequence[Bar], title: str) -> Markup:
         where = {"x": left, "y": y + (_ROW - _BAR) / 2, "width": end - left, "height": _BAR}
         parts.append(element("rect", **where, class_=f"fill {bar.css}"))
         parts.append(svg.text(end + 6, y + _ROW / 2 + 4, bar.label, class_="soft"))
-    return svg.drawing(_BARS_WIDTH, _ROW * len(bars) + 2, *parts, title=title)
+    return svg.drawing(width, _ROW * len(bars) + 2, *parts, title=title)

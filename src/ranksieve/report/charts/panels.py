@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from ranksieve.report.charts import svg
+from ranksieve.report.charts.svg import Scale
 from ranksieve.report.formats.html import element
-from ranksieve.report.page.charts import svg
-from ranksieve.report.page.charts.svg import Scale
 
 # Pixels: LEFT and TEXT are the room that texts at the left and at the right may take.
 _LEFT, _TEXT, _GAP = 200.0, 190.0, 28.0
@@ -38,10 +38,15 @@ class Panel:
 
 
 def draw_panels(
-    names: Sequence[str], panels: Sequence[Panel], texts: Sequence[str], heading: str, title: str
+    names: Sequence[str],
+    panels: Sequence[Panel],
+    texts: Sequence[str],
+    heading: str,
+    title: str,
+    width: float,
 ) -> Markup:
     """Draw the panels side by side, with a text for each named feature at the right, if any."""
-    x = left = min(_LEFT, 16 + max(map(svg.width_of, names)))
+    x = left = min(_LEFT, 0.3 * width, 16 + max(map(svg.width_of, names)))
     height = _TOP + _ROW * len(names)
     parts = [_label(left - 10, row, name, left - 12, "end") for row, name in enumerate(names)]
     for panel in panels:
@@ -103,14 +108,20 @@ def _whiskers(low: float, high: float, y: float) -> list[Markup]:
 
 
 def draw_margin(
-    change: float, interval: tuple[float, float], bound: float, margin: float, is_shown: bool
+    change: float,
+    interval: tuple[float, float],
+    bound: float,
+    margin: float,
+    is_shown: bool,
+    width: float,
 ) -> Markup:
     """Draw a relative change, its two-sided interval, and the lower bound that is tested.
 
     The change ``is_shown`` to be small enough if the bound lies above minus the margin.
     """
+    width = min(width, _CHANGE_WIDTH)
     low, high = min(interval[0], bound, -1.5 * margin), max(interval[1], 0.5 * margin)
-    across = Scale(low, high, 60, _CHANGE_WIDTH - 60)
+    across = Scale(low, high, 60, width - 60)
     css = "good" if is_shown else "bad"
     start, end = across(bound), across(interval[1])
     edge, zero = across(-margin), across(0)
@@ -118,7 +129,7 @@ def draw_margin(
     parts = [
         element("rect", x=0, y=top, width=edge, height=height, class_="bad", fill_opacity="0.18"),
         element(
-            "rect", x=edge, y=top, width=_CHANGE_WIDTH - edge, height=height,
+            "rect", x=edge, y=top, width=width - edge, height=height,
             class_="good", fill_opacity="0.14",
         ),
         svg.line(zero, top, zero, top + height, "base"),
@@ -138,7 +149,7 @@ def draw_margin(
         f"A change of {100 * change:+.3g}%, {ends}; "
         f"its lower bound of {100 * bound:+.3g}% is {word} the margin of {100 * margin:.3g}%"
     )
-    return svg.drawing(_CHANGE_WIDTH, _CHANGE_HEIGHT, *parts, title=title)
+    return svg.drawing(width, _CHANGE_HEIGHT, *parts, title=title)
 
 
 def _below(x: float, label: str) -> Markup:

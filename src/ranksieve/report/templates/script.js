@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const all = (query, root = document) => [...root.querySelectorAll(query)];
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const grids = new Map();
 
   // Theme: follows the system until the button is pressed.
   const root = document.documentElement;
@@ -67,7 +67,8 @@
   };
   const hide = () => { tip.hidden = true; };
   const inGrid = (svg, event) => {
-    const grid = data[svg.dataset.grid];
+    if (!grids.has(svg)) grids.set(svg, JSON.parse(svg.dataset.grid));
+    const grid = grids.get(svg);
     const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
     const column = Math.floor((at.x - grid.x) / grid.width);
     const row = Math.floor((at.y - grid.y) / grid.height);

@@ -1,0 +1,74 @@
+"""Sections about features that several kinds of reports have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+
+import numpy as np
+
+from ranksieve.report.charts.cells import draw_heat_map
+from ranksieve.report.charts.curves import Bar, draw_bars
+from ranksieve.report.section import Chart, Part, Section
+from ranksieve.report.sheets.sheet import Sheet
+
+MOST_FEATURES = 60
+"""Maximum number of features in a chart; tables have all of them."""
+MOST_BARS = 40
+
+
+def similar_section(
+    names: Sequence[str],
+    similarity: np.ndarray,
+    sentence: str,
+    measured: str,
+    further: str,
+    sheet: Sheet,
+) -> Section | None:
+    """Similarity of features with the tree that joins them; None if there is no pair.
+
+    ``measured`` says what the similarity is, and ``further`` what else to know about the chart.
+    """
+    if len(names) < 2:
+        return None
+    caption = (
+        f"The stronger the color, the more similar two features are: {measured}. Squares are "
+        "groups of which one or two features are often enough. The tree at the right joins similar "
+        "features; the farther to the right two branches meet, the less similar they are. "
+        f"{further}"
+    )
+    draw = partial(draw_heat_map, similarity, names, "Similarity of features")
+    chart = Chart("similarity", caption.strip(), draw)
+    return Section("Similar features", sentence, [Part(sheet, chart)])
+
+
+def alone_section(
+    names: Sequence[str],
+    values: Sequence[float] | np.ndarray,
+    measure: str,
+    sentence: str,
+    further: str,
+    sheet: Sheet,
+    directions: Sequence[int] | None = None,
+    kept: Collection[int] = (),
+) -> Section:
+    """How well each feature ranks alone; ``kept`` are the recommended ones."""
+    order = np.argsort(-np.asarray(values), kind="stable")[:MOST_BARS].tolist()
+    bars = [
+        Bar(
+            names[feature],
+            float(values[feature]),
+            f"{values[feature]:.4f}"
+            + (" (small)" if directions is not None and directions[feature] < 0 else ""),
+            "s-" if kept and feature not in kept else "s2" if kept else "s0",
+        )
+        for feature in order
+    ]
+    caption = (
+        f"Mean {measure} if one feature alone ranks the documents, in its better direction. "
+        f"{further}"
+    )
+    if len(values) > len(order):
+        caption += f" The best {len(order)} of {len(values):,} features."
+    chart = Chart("alone", caption, partial(draw_bars, bars, f"{measure} of single features"))
+    return Section("How well features rank alone", sentence, [Part(sheet, chart)])

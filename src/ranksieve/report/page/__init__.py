@@ -1,1 +1,0 @@
-"""One self-contained HTML page with the tables and charts of a study or a decision."""

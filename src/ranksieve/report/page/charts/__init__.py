@@ -1,1 +1,0 @@
-"""Charts of the page as SVG, one module for each kind."""
