@@ -31,37 +31,37 @@ settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
-# Real data, a browser, a cluster, other processes: who asks for one of these waits.
-_SLOW_FIXTURES = {"browser", "client", "mq2008_dir", "scheduler", "start_program"}
-_LISTED = Path(__file__).with_name("slow.txt")  # until each of them has the mark in its source
-
-
 def pytest_collection_modifyitems(items):
     """Mark tests that wait as slow, and put them where they keep no process busy at the end.
 
     What needs the cluster comes first, one after the other, so that it need not run for long; then
     pages, the longest tests; then reproductions, so that one process has them all: others would
-    compute what they share again.
+    compute what they share again. Other tests of more than 0.3 seconds have the mark in the source.
     """
-    listed = set(_LISTED.read_text().splitlines())
     for item in items:
-        asks = _SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))
-        if asks or _uses_cluster(item) or item.nodeid.partition("[")[0] in listed:
+        waits = {"browser", "mq2008_dir", "start_program"} & _fixtures(item)
+        if waits or _uses_cluster(item) or _is_page(item) or _is_reproduction(item):
             item.add_marker("slow")
     items.sort(
-        key=lambda item: (
-            not _uses_cluster(item),
-            item.path.suffix != ".md",
-            "tests/reproduction/" not in item.nodeid,
-        )
+        key=lambda item: (not _uses_cluster(item), not _is_page(item), not _is_reproduction(item))
     )
 
 
 def _uses_cluster(item):
-    """Whether a test asks for the cluster."""
     parameters = getattr(getattr(item, "callspec", None), "params", {})
-    asks = {"client", "scheduler"} & set(getattr(item, "fixturenames", ()))
-    return bool(asks) or parameters.get("everywhere") == "dask"
+    return bool({"client", "scheduler"} & _fixtures(item)) or parameters.get("everywhere") == "dask"
+
+
+def _is_page(item):
+    return item.path.suffix == ".md"
+
+
+def _is_reproduction(item):
+    return "tests/reproduction/" in item.nodeid
+
+
+def _fixtures(item):
+    return set(getattr(item, "fixturenames", ()))
 
 
 def pytest_collection_finish():

@@ -51,9 +51,8 @@ def options_of(parameters):
     return [part for name, value in pairs for part in ("--param", f"{name}={value}")]
 
 
-def test_inspect(run, text_file):
-    status, output, errors = run("inspect", text_file)
-    assert (status, errors) == (0, "")
+def test_inspect(succeed, text_file):
+    output = succeed("inspect", text_file)
     assert re.search(r"rows +5\n", re.sub(" +\n", "\n", output))
     assert re.search(r"queries +2\n", re.sub(" +\n", "\n", output))
     assert "bm25" in output
@@ -71,9 +70,8 @@ def test_inspect_as_json(run, text_file):
     assert [feature["name"] for feature in found["best_features"]] == ["bm25", "clicks"]
 
 
-def test_inspect_the_demo(run):
-    status, output, _ = run("inspect", "--demo", "--top", "3")
-    assert status == 0
+def test_inspect_the_demo(succeed):
+    output = succeed("inspect", "--demo", "--top", "3")
     assert "embedded demo" in output
     table = output.split("Best single features")[1].strip().splitlines()
     assert len(table) == 4 + 3  # title, convention, an empty line and names of columns
@@ -99,10 +97,9 @@ class TestFormats:
         ("form", "sign"),
         [("terminal", r"\n\n"), ("markdown", r"\| :?---"), ("latex", r"\\toprule"), ("csv", ",")],
     )
-    def test_tables(self, run, commands, form, sign):
+    def test_tables(self, succeed, commands, form, sign):
         for command in commands:
-            status, output, errors = run(*command, "--format", form)
-            assert (status, errors) == (0, "")
+            output = succeed(*command, "--format", form)
             assert re.search(sign, output)
 
     def test_json(self, run, commands):
@@ -163,23 +160,21 @@ def test_convert_joins_files_and_drops_zeros(run, tmp_path):
 
 
 @pytest.fixture
-def shard_directory(run, tmp_path):
+def shard_directory(succeed, tmp_path):
     """Shards of a planted ranking, made by the command line, and the text they came from."""
     text = tmp_path / "planted.txt"
     write_letor(make_ranking(60, random_state=2)[0], text)
     directory = tmp_path / "planted.shards"
-    status, output, _ = run("convert", text, directory)
-    assert status == 0
+    output = succeed("convert", text, directory)
     assert output.startswith(f"{directory}: ")
     return text, directory
 
 
-def test_shards_are_inspected_like_the_text(run, shard_directory, scheduler):
+def test_shards_are_inspected_like_the_text(run, succeed, shard_directory, scheduler):
     text, directory = shard_directory
     expected = run("inspect", text, "--format", "json")[1]
     for options in ([], ["--verify"], ["--dask", scheduler]):
-        status, output, errors = run("inspect", directory, "--format", "json", *options)
-        assert (status, errors) == (0, "")
+        output = succeed("inspect", directory, "--format", "json", *options)
         ours, theirs = json.loads(output), json.loads(expected)
         for name in ("best_features", "near_duplicates"):
             assert len(ours[name]) == len(theirs[name])
@@ -238,7 +233,7 @@ def test_damaged_shards_are_reported(run, shard_directory):
     assert errors.startswith(f"error: {damaged}")
 
 
-def test_evaluate_equals_the_library(run, text_file, tmp_path):
+def test_evaluate_equals_the_library(run, succeed, text_file, tmp_path):
     scores = tmp_path / "scores.txt"
     scores.write_text("0.5\n1\n3e-1\n\n-2\n0\n")
     status, output, _ = run(
@@ -256,8 +251,7 @@ def test_evaluate_equals_the_library(run, text_file, tmp_path):
     expected = evaluate(data.y, [0.5, 1, 0.3, -2, 0], data.qid, ["map", "ndcg@2"], "letor4")
     assert status == 0
     assert json.loads(output) == {"convention": "letor4", "mean": expected.mean}
-    status, output, _ = run("evaluate", text_file, scores, "--per-query", "--measures", "map")
-    assert status == 0
+    output = succeed("evaluate", text_file, scores, "--per-query", "--measures", "map")
     heading, table = output.split("\n\n", 1)
     assert "Convention standard." in heading
     assert [line.split() for line in table.splitlines()] == [
@@ -295,12 +289,11 @@ def test_evaluate_follows_the_lines_of_ungrouped_files(run, tmp_path):
     assert answer["mean"]["MAP"] == 1.0
 
 
-def test_published_digits(run, mq2008_dir, tmp_path):
+def test_published_digits(succeed, mq2008_dir, tmp_path):
     part = mq2008_dir / "S5.txt"
     scores = tmp_path / "scores.txt"
     scores.write_text("".join(f"{value!r}\n" for value in read_letor(part).X[:, 38].tolist()))
-    status, output, _ = run("evaluate", part, scores, "--convention", "letor4")
-    assert status == 0
+    output = succeed("evaluate", part, scores, "--convention", "letor4")
     assert output.splitlines()[-1].split()[-4:] == ["0.4311", "0.1920", "0.2333", "0.4454"]
 
 
@@ -323,21 +316,19 @@ def test_names_with_marks_are_shown_as_they_are(run, tmp_path):
     assert "[red]" in run("evaluate", path, scores, "--per-query")[1]
 
 
-def test_version_and_help(run):
+def test_version_and_help(run, succeed):
     assert run("--version")[1] == f"ranksieve {__version__}\n"
-    status, output, _ = run("--help")
-    assert status == 0
+    output = succeed("--help")
     for command in ("inspect", "select", "convert", "evaluate"):
         assert command in output
 
 
-def test_progress_bar_only_on_a_terminal(run, tmp_path, monkeypatch):
+def test_progress_bar_only_on_a_terminal(run, succeed, tmp_path, monkeypatch):
     pty = pytest.importorskip("pty", reason="pseudo-terminals are a Unix matter")
     big = tmp_path / "big.txt"
     big.write_text("".join(f"0 qid:{n} 1:0.123456\n" for n in range(100_000)))
     command = ["inspect", big, "--format", "json"]
-    status, piped, errors = run(*command)
-    assert (status, errors) == (0, "")
+    piped = succeed(*command)
     master, slave = pty.openpty()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
@@ -374,10 +365,9 @@ def test_one_of_anything_is_no_plural(run, tmp_path):
     assert "1 query (50.0%)" in said
 
 
-def test_inspect_writes_a_page(run, tmp_path):
+def test_inspect_writes_a_page(succeed, tmp_path):
     page = tmp_path / "data <b>.html"
-    status, output, _ = run("inspect", "--demo", "--html", page)
-    assert status == 0
+    output = succeed("inspect", "--demo", "--html", page)
     assert f"The page is in {page}" in output
     text = page.read_text()
     assert "How well features rank alone" in text

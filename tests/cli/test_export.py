@@ -29,13 +29,10 @@ def refused(run, *command):
     return error
 
 
-def test_verified_export(run, saved, tmp_path):
+def test_verified_export(succeed, saved, tmp_path):
     model, table, _ = saved
     out = tmp_path / "out"
-    status, output, _ = run(
-        "export", model, "--to", "elasticsearch-ltr", "--out", out, "--verify", table
-    )
-    assert status == 0
+    output = succeed("export", model, "--to", "elasticsearch-ltr", "--out", out, "--verify", table)
     assert "Model for elasticsearch-ltr" in output
     assert "on 80 rows of" in output
     lines = [line.split() for line in output.splitlines()]
@@ -44,14 +41,13 @@ def test_verified_export(run, saved, tmp_path):
     assert found["model"]["name"] == "model"
 
 
-def test_feature_sets_and_names(run, saved, tmp_path):
+def test_feature_sets_and_names(run, succeed, saved, tmp_path):
     model, _, _ = saved
     features = [{"name": name, "template": {}} for name in [*NAMES, "other"]]
     chosen = tmp_path / "set.json"
     chosen.write_text(json.dumps({"features": features}))
     command = ["export", model, "--to", "opensearch-ltr", "--out", tmp_path / "out"]
-    status, output, _ = run(*command, "--feature-set", chosen, "--name", "mine")
-    assert status == 0
+    output = succeed(*command, "--feature-set", chosen, "--name", "mine")
     assert "The files were not verified" in output
     assert "1 feature to switch off" in output
     written = json.loads((tmp_path / "out" / "featureset.json").read_text())
@@ -154,9 +150,8 @@ def test_an_export_may_be_repeated(run, saved, tmp_path, target):
     assert run(*command, "--verify", saved[1], "--name", "mine")[0] == 0
 
 
-def test_list_of_targets(run):
-    status, output, _ = run("export", "--targets")
-    assert status == 0
+def test_list_of_targets(succeed):
+    output = succeed("export", "--targets")
     assert all(f"\n{name} " in output for name in TARGETS)
     assert max(map(len, output.splitlines())) <= 80
 
@@ -180,7 +175,7 @@ def test_predictions_with_files_of_libraries(run, tmp_path, kind):
         ranker.feature_names_in_ = np.array(NAMES, dtype=object)
 
 
-def test_reduced_models_take_their_columns_of_text(run, tmp_path):
+def test_reduced_models_take_their_columns_of_text(run, succeed, tmp_path):
     data = rows_for(ranker_of("rankboost"), names=False)
     paths = {name: tmp_path / name for name in ("data.txt", "chosen.json", "model.json", "scores")}
     write_letor(data, paths["data.txt"])
@@ -189,8 +184,7 @@ def test_reduced_models_take_their_columns_of_text(run, tmp_path):
     lightgbm = ["--ranker", "lambdamart", "--param", "n_estimators=5"]
     run(*command, *lightgbm, "--out", paths["model.json"])
     out = tmp_path / "out"
-    status, _, _ = run("export", paths["model.json"], "--to", "lightgbm", "--out", out)
-    assert status == 0
+    succeed("export", paths["model.json"], "--to", "lightgbm", "--out", out)
     run("predict", out / "model.txt", paths["data.txt"], "--out", paths["scores"])
     expected = load_model(paths["model.json"]).predict(data)
     np.testing.assert_array_equal(read_scores(paths["scores"]), expected)
@@ -200,7 +194,7 @@ def test_reduced_models_take_their_columns_of_text(run, tmp_path):
 
 
 class TestErrors:
-    def test_the_rule_for_missing_values(self, run, tmp_path):
+    def test_the_rule_for_missing_values(self, run, succeed, tmp_path):
         ranker = ranker_of("lambdamart", gaps=True)
         model, table = tmp_path / "model.json", tmp_path / "data.parquet"
         ranker.save_model(model)
@@ -208,6 +202,5 @@ class TestErrors:
         command = ["export", model, "--to", "vespa", "--out", tmp_path / "out", "--verify", table]
         error = refused(run, *command)
         assert "zeros change NDCG@10 from" in error
-        status, output, _ = run(*command, "--missing", "zero")
-        assert status == 0
+        output = succeed(*command, "--missing", "zero")
         assert "NDCG@10 with missing values as in training" in output

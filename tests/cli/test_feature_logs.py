@@ -45,12 +45,11 @@ def test_convert(run, files, tmp_path):
         assert data.doc_ids.tolist() == ["a", "a", "c"]
 
 
-def test_convert_to_shards(run, files, tmp_path):
+def test_convert_to_shards(succeed, files, tmp_path):
     log, judgments = files
     out = tmp_path / "d.shards"
     how = ("--judgments", judgments, "--dtype", "float32", "--sparse", "--unjudged", "zero")
-    status, told, errors = run("convert", log, out, *how)
-    assert (status, errors) == (0, "")
+    told = succeed("convert", log, out, *how)
     assert "Given grade 0: 1 document without a judgment\nMissing: 1 feature value\n" in told
     with open_shards(out) as shards:
         data = shards.read()

@@ -77,36 +77,22 @@ def here(tmp_path, monkeypatch, data):
     return tmp_path
 
 
-def test_a_selector_of_the_user(run, here, data):
-    status, output, _ = run("select", "data.txt", "--method", "somebody:Spread", "-k", 2)
-    assert status == 0
+def test_a_selector_of_the_user(succeed, here, data):
+    output = succeed("select", "data.txt", "--method", "somebody:Spread", "-k", 2)
     assert "Spread: 2 of 8 features" in output
     best = np.argsort(-read_letor("data.txt").X.std(axis=0), kind="stable")[:2] + 1
     rows = [line.split() for line in output.splitlines()]
     assert [row[1] for row in rows if row and row[0] in ("1", "2")] == [str(f) for f in best]
-    status, output, _ = run(
-        "select",
-        "data.txt",
-        "--method",
-        "somebody:Spread",
-        "--param",
-        "power=-1",
-        "--out",
-        "s.json",
-    )
-    assert "Spread (power=-1): 4 of 8 features" in output
-    assert run("train", "data.txt", "--selection", "s.json")[0] == 0
+    command = ["select", "data.txt", "--method", "somebody:Spread", "--param", "power=-1"]
+    assert "Spread (power=-1): 4 of 8 features" in succeed(*command, "--out", "s.json")
+    succeed("train", "data.txt", "--selection", "s.json")
 
 
-def test_a_ranker_of_the_user(run, here):
-    status, output, _ = run("train", "data.txt", "--ranker", "somebody:tuned", "--out", "m.json")
-    assert status == 0
+def test_a_ranker_of_the_user(run, succeed, here):
+    output = succeed("train", "data.txt", "--ranker", "somebody:tuned", "--out", "m.json")
     assert "tuned, trained on 8 features" in output
     assert load_model("m.json").estimator.num_leaves == 5
-    status, output, _ = run(
-        "train", "data.txt", "--ranker", "somebody:Column", "--param", "place=1"
-    )
-    assert status == 0
+    output = succeed("train", "data.txt", "--ranker", "somebody:Column", "--param", "place=1")
     assert "Column (place=1), trained on 8 features" in output
     status, _, error = run("train", "data.txt", "--ranker", "somebody:Column", "--out", "c.json")
     assert status != 0
@@ -114,11 +100,10 @@ def test_a_ranker_of_the_user(run, here):
 
 
 @pytest.mark.parametrize("name", ["lightgbm", "xgboost", "catboost"])
-def test_the_libraries_by_name(run, here, name):
+def test_the_libraries_by_name(run, succeed, here, name):
     trees = "iterations" if name == "catboost" else "n_estimators"
     command = ["train", "data.txt", "--ranker", name, "--param", f"{trees}=3", "--seed", 1]
-    status, output, _ = run(*command, "--out", "m.json")
-    assert status == 0
+    output = succeed(*command, "--out", "m.json")
     assert f"{name} ({trees}=3" in " ".join(output.split())
     assert run("predict", "m.json", "data.txt")[0] == 0
 

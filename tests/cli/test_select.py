@@ -80,14 +80,13 @@ def read(path):
 
 
 @pytest.mark.parametrize("method", SELECTORS)
-def test_every_method(run, method, planted, tmp_path, monkeypatch):
+def test_every_method(succeed, method, planted, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     data = planted.take_queries(range(20))
     write_letor(data, "data.txt")
     number = [] if method == "all" else ["-k", 6]
     settings = options_of(SELECTORS[method].trial)
-    status, output, errors = run("select", "data.txt", "--method", method, *number, *settings)
-    assert (status, errors) == (0, "")
+    output = succeed("select", "data.txt", "--method", method, *number, *settings)
     heading, table = output.split("\n\n")
     columns, *rows = table.splitlines()
     n = 12 if method == "all" else 6
@@ -101,11 +100,8 @@ def test_every_method(run, method, planted, tmp_path, monkeypatch):
     assert [row.split()[1] for row in rows] == data.feature_names[selector.selected_].tolist()
 
 
-def test_the_table(run, stored, planted):
-    status, output, _ = run(
-        "select", stored["txt"], "--method", "gas-e", "-k", 3, "--param", "c=0.2"
-    )
-    assert status == 0
+def test_the_table(succeed, stored, planted):
+    output = succeed("select", stored["txt"], "--method", "gas-e", "-k", 3, "--param", "c=0.2")
     heading, table = output.split("\n\n")
     columns, *rows = table.splitlines()
     assert "gas-e (c=0.2): 3 of 12 features of" in heading
@@ -117,24 +113,22 @@ def test_the_table(run, stored, planted):
         assert row.split() == [f"{rank + 1}", name, f"{selector.path_[rank].score:.4f}", *reason]
 
 
-def test_tables_fit_the_terminal_whatever_the_names(run, planted, tmp_path):
+def test_tables_fit_the_terminal_whatever_the_names(run, succeed, planted, tmp_path):
     names = [f"{'long ' * 30}{n}" for n in range(planted.n_features)]
     write_letor(RankingData(planted.X, planted.y, planted.qid, feature_names=names), tmp_path / "d")
     for method in ("gas-e", "random", "gas-l"):
-        status, output, _ = run("select", tmp_path / "d", "--method", method, "-k", 5)
-        assert status == 0
+        output = succeed("select", tmp_path / "d", "--method", method, "-k", 5)
         assert max(map(len, output.splitlines())) <= 80
     marked = RankingData(planted.X[:, :1], planted.y, planted.qid, feature_names=["[red]a[/red]"])
     write_letor(marked, tmp_path / "d")
     assert "[red]a[/red]" in run("select", tmp_path / "d", "-k", 1)[1]
 
 
-def test_json_is_printed_as_it_is_written(run, stored, planted, tmp_path):
+def test_json_is_printed_as_it_is_written(run, succeed, stored, planted, tmp_path):
     out = tmp_path / "selected.json"
     command = ["select", stored["txt"], "--method", "mmr", "-k", "0.25", "--out", out]
     command += ["--param", "similarity=tau_b", "--param", "similarity.absolute=true"]
-    status, output, errors = run(*command, "--format", "json")
-    assert (status, errors) == (0, "")
+    output = succeed(*command, "--format", "json")
     assert output == out.read_text()
     found = json.loads(output)
     selector = make_selector("mmr", 0.25, similarity=Similarity("tau_b", absolute=True)).fit(
@@ -180,9 +174,8 @@ def test_the_same_wherever_the_data_lives(run, stored, client):
         assert features(*arguments) == expected
 
 
-def test_a_word_instead_of_a_number(run):
-    status, output, _ = run("select", "--demo", "--method", "hierarchical", "-k", "silhouette")
-    assert status == 0
+def test_a_word_instead_of_a_number(succeed):
+    output = succeed("select", "--demo", "--method", "hierarchical", "-k", "silhouette")
     assert output.startswith("hierarchical (n_features_to_select=silhouette): ")
 
 
@@ -202,10 +195,9 @@ def test_a_word_instead_of_a_number(run):
         (["-k", 4, "--param", "search=floating"], {"k": 4, "search": "floating"}),
     ],
 )
-def test_the_path_of_greedy_rankrls(run, small_demo, options, parameters):
+def test_the_path_of_greedy_rankrls(succeed, small_demo, options, parameters):
     data, path = small_demo
-    status, output, errors = run("select", path, "--method", "greedy-rankrls", *options)
-    assert (status, errors) == (0, "")
+    output = succeed("select", path, "--method", "greedy-rankrls", *options)
     assert max(map(len, output.splitlines())) <= 80
     selector = make_selector("greedy-rankrls", **parameters).fit(data)
     heading, table = output.split("\n\n")
@@ -228,26 +220,23 @@ def test_the_path_of_greedy_rankrls(run, small_demo, options, parameters):
             assert f"{name}={value}" in " ".join(heading.split())
 
 
-def test_greedy_rankrls_names_features_as_the_collection_does(run, mq2008_dir):
+def test_greedy_rankrls_names_features_as_the_collection_does(run, succeed, mq2008_dir):
     command = ["select", mq2008_dir, "--method", "greedy-rankrls", "-k", 3]
-    status, output, errors = run(*command, "--param", 'include=["39"]', "--param", "lam=0.5")
-    assert (status, errors) == (0, "")
+    output = succeed(*command, "--param", 'include=["39"]', "--param", "lam=0.5")
     first = output.split("\n\n")[1].splitlines()[1]
     assert first.split()[:2] == ["1", "39"]
     assert "no feature is named '47'" in run(*command, "--param", 'include=["47"]')[2]
 
 
 @pytest.mark.parametrize("include", ["5", '["5"]'])
-def test_features_are_told_by_the_numbers_that_tables_show(run, tmp_path, include):
+def test_features_are_told_by_the_numbers_that_tables_show(run, succeed, tmp_path, include):
     data, _ = make_ranking(40, n_informative=3, n_redundant=0, n_noise=5)
     write_letor(RankingData(data.X, data.y, data.qid), tmp_path / "data.txt")
     for method in ("greedy-rankrls", "greedy-rankrls-cv", "elimination", "sequential"):
         command = ["select", tmp_path / "data.txt", "--method", method, "-k", 2, "--format", "json"]
-        status, output, errors = run(*command, "--param", f"include={include}")
-        assert (status, errors) == (0, "")
+        output = succeed(*command, "--param", f"include={include}")
         assert "5" in [feature["name"] for feature in json.loads(output)["features"]]
-        status, output, errors = run(*command, "--param", f"exclude={include}")
-        assert (status, errors) == (0, "")
+        output = succeed(*command, "--param", f"exclude={include}")
         assert "5" not in [feature["name"] for feature in json.loads(output)["features"]]
     status, _, errors = run(*command, "--param", "exclude=9")
     assert (status, errors) == (1, "error: exclude: no feature is named '9'")
@@ -263,7 +252,7 @@ def test_features_are_told_by_the_numbers_that_tables_show(run, tmp_path, includ
         (None, "[[1, 2, 3, 4], [5, 6, 7]]"),
     ],
 )
-def test_tables_say_what_was_counted(run, tmp_path, name, text):
+def test_tables_say_what_was_counted(run, succeed, tmp_path, name, text):
     data, _ = make_ranking(40, n_informative=3, n_redundant=0, n_noise=5)
     write_letor(RankingData(data.X, data.y, data.qid), tmp_path / "data.txt")
     given = ["--param", f"groups={text}"]
@@ -275,8 +264,7 @@ def test_tables_say_what_was_counted(run, tmp_path, name, text):
     for count, k, expected in (("groups", 2, "2 groups, {} of 8"), ("features", 5, "{} of 8")):
         selector = make_selector("elimination", k, groups=lists, count=count).fit(data)
         options = ["-k", k, "--count", count]
-        status, output, errors = run(*command, *options, "--format", "json")
-        assert (status, errors) == (0, "")
+        output = succeed(*command, *options, "--format", "json")
         found = json.loads(output)
         assert [feature["index"] for feature in found["features"]] == selector.selected_.tolist()
         assert found["parameters"]["count"] == count
@@ -287,11 +275,10 @@ def test_tables_say_what_was_counted(run, tmp_path, name, text):
         assert run(*command, *options)[1].startswith(f"{heading} of ")
 
 
-def test_what_is_worth_adding_to_what_there_is(run):
+def test_what_is_worth_adding_to_what_there_is(succeed):
     options = ["--include", "spam_score, url_depth", "--include", "pagerank"]
     command = ["select", "--demo", "--method", "gas-e", "-k", 5, "--format", "json"]
-    status, output, errors = run(*command, *options, "--exclude", "bm25_body,bm25_title")
-    assert (status, errors) == (0, "")
+    output = succeed(*command, *options, "--exclude", "bm25_body,bm25_title")
     data, _ = load_demo()
     names, left_out = ["spam_score", "url_depth", "pagerank"], ["bm25_body", "bm25_title"]
     expected = make_selector("gas-e", 5, include=names, exclude=left_out).fit(data)
@@ -308,19 +295,17 @@ def test_what_is_worth_adding_to_what_there_is(run):
     ]
 
 
-def test_features_for_what_they_cost(run, small_demo, demo_cost_files):
+def test_features_for_what_they_cost(run, succeed, small_demo, demo_cost_files):
     costs, groups = demo_cost_files
     data, path = small_demo
     command = ["select", path, "--method", "greedy-rankrls", "--costs", costs]
     command += ["--group-costs", groups, "--budget", 12]
     expected = make_selector("greedy-rankrls", "best", costs=demo_costs(), budget=12).fit(data)
-    status, output, errors = run(*command, "--format", "json")
-    assert (status, errors) == (0, "")
+    output = succeed(*command, "--format", "json")
     found = json.loads(output)
     assert [feature["index"] for feature in found["features"]] == expected.selected_.tolist()
     assert FeatureCosts.make(found["parameters"]["costs"], data.feature_names) == demo_costs()
-    status, output, errors = run(*command)
-    assert (status, errors) == (0, "")
+    output = succeed(*command)
     assert f"Together they cost {expected.cost_:.4g} of 115.9 for all features." in output
     output = run(*command, "-k", 2, "--format", "csv")[1]
     added = [float(row["cost"]) for row in csv.DictReader(output.splitlines())]
@@ -328,24 +313,32 @@ def test_features_for_what_they_cost(run, small_demo, demo_cost_files):
     assert sum(added) == pytest.approx(two.cost_)
 
 
-def test_without_a_method_one_that_knows_of_costs_selects(run, small_demo, demo_cost_files):
+def test_without_a_method_one_that_knows_of_costs_selects(succeed, small_demo, demo_cost_files):
     costs, groups = demo_cost_files
     both = ["--costs", costs, "--group-costs", groups]
     for options, method in ((both, "cegb"), ([*both, "--budget", 5], "greedy-rankrls")):
-        status, output, errors = run("select", small_demo[1], "-k", 2, *options, "--format", "json")
-        assert (status, errors) == (0, "")
+        output = succeed("select", small_demo[1], "-k", 2, *options, "--format", "json")
         assert json.loads(output)["method"] == method
 
 
-def test_greedy_rankrls_validated_on_held_out_data(run, divided):
+def test_greedy_rankrls_validated_on_held_out_data(succeed, divided):
     folder, _ = divided
     train, vali = (read_letor(folder / f"{name}.txt") for name in ("train", "vali"))
     for rule in ("best", "one-se", "knee", "penalized", "pareto", "3"):
-        status, output, errors = run(
-            "select", folder / "train.shards", "--method", "greedy-rankrls-cv", "-k", rule,
-            "--param", "lams=[0.25, 4, 64]", "--vali", folder / "vali.shards", "--format", "json",
-        )  # fmt: skip
-        assert (status, errors) == (0, "")
+        output = succeed(
+            "select",
+            folder / "train.shards",
+            "--method",
+            "greedy-rankrls-cv",
+            "-k",
+            rule,
+            "--param",
+            "lams=[0.25, 4, 64]",
+            "--vali",
+            folder / "vali.shards",
+            "--format",
+            "json",
+        )
         k = int(rule) if rule.isdecimal() else rule
         selector = GreedyRankRLSCV(k, lams=[0.25, 4, 64]).fit(train, eval_set=vali)
         found = json.loads(output)
@@ -383,23 +376,22 @@ def divided(planted, tmp_path):
         ("train.shards", "vali.shards", ["--verify"]),
     ],
 )
-def test_held_out_data(run, divided, train, vali, options):
+def test_held_out_data(succeed, divided, train, vali, options):
     folder, expected = divided
-    assert selected_by(run, folder / train, folder / vali, *options) == expected
+    assert selected_by(succeed, folder / train, folder / vali, *options) == expected
 
 
-def test_held_out_data_on_a_cluster(run, divided, scheduler):
+def test_held_out_data_on_a_cluster(succeed, divided, scheduler):
     folder, expected = divided
     parts = folder / "train.shards", folder / "vali.shards"
-    assert selected_by(run, *parts, "--dask", scheduler) == expected
+    assert selected_by(succeed, *parts, "--dask", scheduler) == expected
 
 
-def selected_by(run, train, vali, *options):
+def selected_by(succeed, train, vali, *options):
     """Features that FS-ED selects with held-out data."""
-    status, output, errors = run(
+    output = succeed(
         "select", train, "--method", "fs-ed", "-k", 4, "--vali", vali, "--format", "json", *options
     )
-    assert (status, errors) == (0, "")
     return [feature["index"] for feature in json.loads(output)["features"]]
 
 
@@ -426,21 +418,18 @@ def test_held_out_data_have_the_features_of_the_data(run, planted, divided, tmp_
     assert "other.parquet: the names of its features differ from" in run(*command, other)[2]
 
 
-def test_a_convention_with_a_label(run):
+def test_a_convention_with_a_label(succeed):
     command = ["select", "--demo", "--method", "gas-e", "-k", 3, "--format", "json", "--param"]
-    status, output, errors = run(*command, "importance.convention=standard:2")
-    assert (status, errors) == (0, "")
+    output = succeed(*command, "importance.convention=standard:2")
     assert json.loads(output)["parameters"]["importance"]["convention"] == "standard:2"
 
 
-def test_the_list_of_methods(run):
-    status, output, _ = run("select", "--methods")
-    assert status == 0
+def test_the_list_of_methods(succeed):
+    output = succeed("select", "--methods")
     assert max(map(len, output.splitlines())) <= 80
     starts = [line.split(" ")[0] for line in output.splitlines()[3:]]
     assert [start for start in starts if start in SELECTORS] == list(SELECTORS)
-    status, output, _ = run("select", "--methods", "--format", "csv")
-    assert status == 0
+    output = succeed("select", "--methods", "--format", "csv")
     rows = list(csv.DictReader(output.splitlines()))
     told = {name: method.description for name, method in SELECTORS.items()}
     assert {row["method"]: row["description"] for row in rows} == told
@@ -460,11 +449,10 @@ def selection(run, stored, tmp_path):
 @pytest.mark.parametrize("source", ["txt", "parquet", "shards"])
 @pytest.mark.parametrize("destination", ["kept.txt", "kept.parquet", "kept.shards", "kept"])
 def test_convert_does_what_transform_does(
-    run, stored, planted, selection, tmp_path, source, destination
+    succeed, stored, planted, selection, tmp_path, source, destination
 ):
     target = tmp_path / destination
-    status, output, errors = run("convert", stored[source], target, "--selection", selection)
-    assert (status, errors) == (0, "")
+    output = succeed("convert", stored[source], target, "--selection", selection)
     assert output == f"{target}: {planted.n_rows:,} rows, 60 queries, 5 features\n"
     assert_identical(make_selector("gas-e", 5).fit(planted).transform(planted), read(target))
     assert target.is_dir() == (destination in ("kept.shards", "kept"))
@@ -503,10 +491,9 @@ def test_a_collection(run, mq2008_dir, tmp_path):
 
 
 class TestAroundARanker:
-    def test_any_ranker(self, run, stored, planted):
+    def test_any_ranker(self, succeed, stored, planted):
         command = ["select", stored["txt"], "--method", "elimination", "-k", 3, "--format", "json"]
-        status, output, _ = run(*command, "--ranker", "ranksvm", "--ranker-param", "C=0.5")
-        assert status == 0
+        output = succeed(*command, "--ranker", "ranksvm", "--ranker-param", "C=0.5")
         record = json.loads(output)
         expected = EliminationSelector(RankSVM(C=0.5), 3).fit(planted).selected_
         assert [feature["index"] for feature in record["features"]] == expected.tolist()
@@ -522,14 +509,13 @@ class TestAroundARanker:
         assert len(path.read_bytes().splitlines()) == n_lines
 
 
-def test_several_methods_together(run, planted, tmp_path, monkeypatch):
+def test_several_methods_together(succeed, planted, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_letor(planted, "data.txt")
     together = ["--method", "borda", "--param", 'selectors=["ig", "top"]', "--param", "depth=5"]
-    status, output, _ = run(
+    output = succeed(
         "select", "data.txt", *together, "--param", 'parameters={"ig": {"n_bins": 4}}', "-k", 4
     )
-    assert status == 0
     alone = make_selector(
         "borda", 4, selectors=["ig", "top"], parameters={"ig": {"n_bins": 4}}, depth=5
     ).fit(planted)

@@ -75,7 +75,7 @@ def test_scores_fit_evaluate(run, stored, tmp_path):
     assert numbers[-2:] == [f"{found['MAP']:.4f}", f"{found['NDCG@10']:.4f}"]
 
 
-def test_scores_are_in_the_order_of_the_lines(run, planted, tmp_path):
+def test_scores_are_in_the_order_of_the_lines(succeed, planted, tmp_path):
     order = np.random.default_rng(0).permutation(planted.n_rows)
     path, model = tmp_path / "shuffled.txt", tmp_path / "model.json"
     lines = []
@@ -85,20 +85,18 @@ def test_scores_are_in_the_order_of_the_lines(run, planted, tmp_path):
     path.write_text("".join(lines))
     ranker = RankSVM().fit(planted)
     ranker.save_model(model)
-    status, output, _ = run("predict", model, path)
-    assert status == 0
+    output = succeed("predict", model, path)
     printed = [float(line) for line in output.splitlines()]
     np.testing.assert_array_equal(printed, ranker.predict(planted.X)[order])
 
 
-def test_selected_features(run, stored, tmp_path):
+def test_selected_features(run, succeed, stored, tmp_path):
     chosen, model = tmp_path / "selected.json", tmp_path / "model.json"
     run("select", stored["txt"], "--method", "top", "-k", 3, "--out", chosen)
     results = []
     for form in ("txt", "parquet", "shards"):
         command = ["train", stored[form], "--selection", chosen, "--vali", stored["other"]]
-        status, output, _ = run(*command, "--out", model)
-        assert status == 0
+        output = succeed(*command, "--out", model)
         assert "ranksvm, trained on 3 features" in output
         ranker = load_model(model)
         assert (ranker.n_features_in_, len(ranker.selection_.features)) == (3, 3)
@@ -121,9 +119,8 @@ def test_held_out_data_are_used(run, stored, tmp_path):
     assert len(load_model(model).rounds_) == expected.best_round_
 
 
-def test_what_is_printed(run, stored):
-    status, output, _ = run("train", stored["txt"], "--param", "C=0.1", "--convention", "letor4")
-    assert status == 0
+def test_what_is_printed(succeed, stored):
+    output = succeed("train", stored["txt"], "--param", "C=0.1", "--convention", "letor4")
     heading, setting, _, columns, values, *_ = output.splitlines()  # a long path is folded
     assert heading.rstrip() == "ranksvm (C=0.1), trained on 8 features"
     assert setting.rstrip() == "Means over queries, convention letor4."
@@ -134,11 +131,10 @@ def test_what_is_printed(run, stored):
     assert values.split()[-2:] == [f"{value:.4f}" for value in found.values()]
 
 
-def test_shards_and_cluster_and_demo(run, stored, scheduler):
+def test_shards_and_cluster_and_demo(run, succeed, stored, scheduler):
     _, expected, _ = run("train", stored["txt"])
     for options in ([], ["--dask", scheduler]):
-        status, output, _ = run("train", stored["shards"], *options)
-        assert status == 0
+        output = succeed("train", stored["shards"], *options)
         assert output.splitlines()[-1].split()[1:] == expected.splitlines()[-1].split()[1:]
     assert run("train", "--demo")[0] == 0
 

@@ -456,15 +456,13 @@ def test_options_of_text_are_refused_for_other_data(run, folder, option):
     assert f"leave out {option[0]}: only for LETOR text, not for the demo" in errors
 
 
-def test_options_of_text_are_used_for_the_part_that_is_text(run, folder):
+def test_options_of_text_are_used_for_the_part_that_is_text(run, succeed, folder):
     run("convert", "t.parquet", "t.shards", "--ignore", "day,title,fold")
     Path("zero.txt").write_text("1 qid:100 0:1\n0 qid:100 2:2\n1 qid:101 0:2\n0 qid:101 1:0\n")
     run("convert", "a.txt", "a.shards")
     quick = ["--selectors", "gas-e", "--rankers", "rankrls", "--ks", "1", "--no-figures"]
-    status, _, errors = run("compare", "a.shards", "--test", "zero.txt", "--zero-based", *quick)
-    assert (status, errors) == (0, "")
-    status, _, errors = run("train", "zero.txt", "--zero-based", "--vali", "a.shards")
-    assert (status, errors) == (0, "")
+    succeed("compare", "a.shards", "--test", "zero.txt", "--zero-based", *quick)
+    succeed("train", "zero.txt", "--zero-based", "--vali", "a.shards")
 
 
 def test_labels_without_a_measure_are_refused_before_the_training(run, folder, monkeypatch):
@@ -479,28 +477,25 @@ def test_labels_without_a_measure_are_refused_before_the_training(run, folder, m
 @pytest.mark.parametrize(
     ("convention", "measures"), [("sklearn", ["NDCG@10"]), ("trec", ["MAP", "NDCG@10"])]
 )
-def test_training_is_measured_as_the_convention_can(run, folder, convention, measures):
+def test_training_is_measured_as_the_convention_can(succeed, folder, convention, measures):
     ties = "".join(f"{label} qid:1 1:1 # d{label}\n" for label in range(3))
     Path("ties.txt").write_text(f"{ties}1 qid:2 1:1 # a\n0 qid:2 1:0 # b\n")
-    status, output, _ = run("train", "ties.txt", "--convention", convention, "--format", "json")
-    assert status == 0
+    output = succeed("train", "ties.txt", "--convention", convention, "--format", "json")
     assert [name for name in ("MAP", "NDCG@10") if name in output] == measures
 
 
-def test_names_that_begin_at_0_are_not_numbers_of_features(run, folder):
+def test_names_that_begin_at_0_are_not_numbers_of_features(succeed, folder):
     frame = pd.DataFrame(DATA.X, columns=["0", "1", "2"])
     ranker = RankSVM().fit(frame, DATA.y, qid=DATA.qid)
     ranker.save_model("model.json")
-    status, output, _ = run("predict", "model.json", "a.txt")
-    assert status == 0
+    output = succeed("predict", "model.json", "a.txt")
     scores = [float(line) for line in output.split()]
     np.testing.assert_array_equal(scores, ranker.predict(frame))
 
 
-def test_features_that_the_model_uses_must_be_there(run, folder):
+def test_features_that_the_model_uses_must_be_there(run, succeed, folder):
     run("select", "a.txt", "--method", "gas-e", "-k", "1", "--include", "3", "--out", "s.json")
-    status, _, _ = run("train", "a.txt", "--selection", "s.json", "--out", "model.json")
-    assert status == 0
+    succeed("train", "a.txt", "--selection", "s.json", "--out", "model.json")
     Path("narrow.txt").write_text("1 qid:1 1:1\n0 qid:1 2:2\n")
     assert run("predict", "model.json", "narrow.txt")[0] == 0  # text leaves out zeros
     run("convert", "narrow.txt", "narrow.shards")
