@@ -14,6 +14,8 @@ from rich.console import Console
 
 from ranksieve import RankingData, limit_threads, make_ranking, write_letor
 
+pytestmark = pytest.mark.slow
+
 PEERS = ("fastcan", "ranx", "torch")  # those that the tests do not need otherwise
 MODULES = {name: harness.load(name) for name in harness.available()}
 

@@ -56,6 +56,7 @@ def own_directory(tmp_path):
     return tmp_path / "temporary" / f"ranksieve-numba-{user}"
 
 
+@pytest.mark.slow
 def test_the_cache_is_among_temporary_files(installed, tmp_path):
     done = installed()
     assert (done.stdout, done.stderr, done.returncode) == ("1.5\n", "", 0)
@@ -64,6 +65,7 @@ def test_the_cache_is_among_temporary_files(installed, tmp_path):
         assert own_directory(tmp_path).stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")
 def test_what_others_can_write_is_not_run(installed, tmp_path):
     own_directory(tmp_path).mkdir()

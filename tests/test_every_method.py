@@ -242,6 +242,7 @@ OF_CLASSES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("name", OF_CLASSES.values())
 def test_scikit_learn_checks(name):

@@ -25,6 +25,8 @@ from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 from ranksieve.study import load_study
 from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run, StudyResult
 
+pytestmark = pytest.mark.slow
+
 NAMES = [
     "$x$",
     "$\\frac{$",

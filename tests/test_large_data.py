@@ -10,6 +10,8 @@ from ranksieve.data import DataError
 from ranksieve.rankers.registry import make_ranker
 from ranksieve.selectors.registry import make_selector
 
+pytestmark = pytest.mark.slow
+
 
 def made(n_queries, n_documents, n_features):
     rng = np.random.default_rng(0)

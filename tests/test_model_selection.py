@@ -308,6 +308,7 @@ class TestWithoutRouting:
             search.fit(X, y, groups=qid)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", ["pandas", "polars"])
 @pytest.mark.parametrize("name", ["ours", "lightgbm", "wrapper"])
 def test_frames_go_through(name, container, data, routing):

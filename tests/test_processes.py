@@ -20,6 +20,7 @@ def found(name):
     return made.predict(data) if name in RANKERS else made.selected_
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_all_methods_side_by_side_in_threads():
     names = [*RANKERS, *SELECTORS]
@@ -29,6 +30,7 @@ def test_all_methods_side_by_side_in_threads():
         np.testing.assert_array_equal(ours, alone, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["loky", "fork"])  # new interpreters, and copies of this one
 def test_in_another_process(way):
     expected = [found(name) for name in SOME]

@@ -56,6 +56,7 @@ def test_every_method_takes_weights():
     assert not any(SELECTORS[name].no_weights for name in SELECTORS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name for name in TAKING if name not in (*LEAVE_QUERIES_OUT, *OTHERS)]
 )

@@ -31,6 +31,7 @@ def letor_file(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_a_study_leaves_tables_figures_and_a_page(letor_file, tmp_path, capsys):
     out = tmp_path / "study"
     run("compare", letor_file, "--selectors", "gas-e,fs-ed", *OPTIONS, "--out", out)
@@ -88,6 +89,7 @@ def test_a_plan_file_does_the_same_as_options(letor_file, tmp_path, capsys):
     assert not (tmp_path / "a" / "figures").exists()
 
 
+@pytest.mark.slow
 def test_report_writes_the_tables_again(letor_file, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     out = Path("study")
@@ -107,6 +109,7 @@ def test_report_writes_the_tables_again(letor_file, tmp_path, capsys, monkeypatc
     assert (out / "figures" / "curves-rankrls-map.svg").exists()
 
 
+@pytest.mark.slow
 def test_the_plan_of_a_study_can_be_run_again_and_changed(letor_file, tmp_path, capsys):
     one = tmp_path / "one"
     run(
@@ -125,6 +128,7 @@ def test_the_plan_of_a_study_can_be_run_again_and_changed(letor_file, tmp_path, 
     assert load_study(tmp_path / "top").selectors == ["top", "all", "random"]
 
 
+@pytest.mark.slow
 def test_facts_of_an_earlier_study_are_not_shown(letor_file, tmp_path, capsys, monkeypatch):
     def refuse(*_):
         raise DataError("not for this data")
@@ -138,6 +142,7 @@ def test_facts_of_an_earlier_study_are_not_shown(letor_file, tmp_path, capsys, m
     assert '<section id="similar-features">' not in (out / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_lack_of_memory_is_told_and_what_is_finished_is_kept(letor_file, tmp_path, capsys):
     out = tmp_path / "study"
     common = (*OPTIONS, "--no-figures", "--out", out)
@@ -173,6 +178,7 @@ def test_the_fold_of_plain_files_is_not_named_as_a_selector(tmp_path, capsys):
     assert [row["selector"] for row in rows] == ["top", "all", "random"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selectors", ["random", " all , random "])
 def test_baselines_alone_have_a_report(letor_file, tmp_path, capsys, selectors):
     out = tmp_path / "study"

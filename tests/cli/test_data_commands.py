@@ -297,6 +297,7 @@ def test_published_digits(succeed, mq2008_dir, tmp_path):
     assert output.splitlines()[-1].split()[-4:] == ["0.4311", "0.1920", "0.2333", "0.4454"]
 
 
+@pytest.mark.slow
 def test_no_traceback_from_the_program_itself(tmp_path):
     path = tmp_path / "bad.txt"
     path.write_text("x\n")
@@ -323,6 +324,7 @@ def test_version_and_help(run, succeed):
         assert command in output
 
 
+@pytest.mark.slow
 def test_progress_bar_only_on_a_terminal(run, succeed, tmp_path, monkeypatch):
     pty = pytest.importorskip("pty", reason="pseudo-terminals are a Unix matter")
     big = tmp_path / "big.txt"

@@ -119,6 +119,7 @@ def test_a_ranker_inside_a_selector(run, here):
 
 
 class TestCompare:
+    @pytest.mark.slow
     def test_own_code(self, run, here):
         own = ["--selectors", "top,somebody:Spread", "--rankers", "lightgbm,mine=somebody:Column"]
         more = ["--param", "lightgbm.num_iterations=3", "--grid", "mine.place=0,1"]

@@ -78,6 +78,7 @@ def test_answer_tables_and_models(runs, files, tmp_path):
     assert "Features that are kept" in text
 
 
+@pytest.mark.slow
 def test_models_with_missing_values(runs, tmp_path):
     """LightGBM writes infinite thresholds where only missing values tell anything."""
     rng = np.random.default_rng(0)
@@ -114,6 +115,7 @@ def test_the_exit_status_tells_that_the_margin_is_broken(runs, run, files, data,
     assert "is broken: recommend again" in text
 
 
+@pytest.mark.slow
 def test_costs_budget_and_json(runs, files, tmp_path):
     costs = ("--costs", files / "costs.csv", "--group-costs", files / "groups.csv")
     text = runs(
@@ -126,6 +128,7 @@ def test_costs_budget_and_json(runs, files, tmp_path):
     assert record["cost_of_all"] == 21 + 5
 
 
+@pytest.mark.slow
 def test_hostile_names_are_escaped(runs, files, tmp_path):
     out = tmp_path / "out"
     text = runs("recommend", files / "named.parquet", *QUICK[:4], "--out", out, "--margin", "5%")
@@ -145,6 +148,7 @@ def test_columns_and_features_are_left_out(runs, files, tmp_path):
     assert record["settings"]["exclude"] == ["6"]
 
 
+@pytest.mark.slow
 def test_models_of_another_run_are_refused(runs, fails, files, tmp_path):
     for name, include in (("a", "1"), ("b", "6")):
         how = ("--include", include, "--out", tmp_path / name)
@@ -159,6 +163,7 @@ def test_models_of_another_run_are_refused(runs, fails, files, tmp_path):
     assert said in fails("export", model, "--to", "solr", "--out", tmp_path / "engine")
 
 
+@pytest.mark.slow
 def test_the_page_is_written_and_can_be_written_again(runs, files, tmp_path):
     out = tmp_path / "out"
     how = "--costs", files / "costs.csv", "--group-costs", files / "groups.csv", "--margin", "5%"

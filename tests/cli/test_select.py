@@ -113,6 +113,7 @@ def test_the_table(succeed, stored, planted):
         assert row.split() == [f"{rank + 1}", name, f"{selector.path_[rank].score:.4f}", *reason]
 
 
+@pytest.mark.slow
 def test_tables_fit_the_terminal_whatever_the_names(run, succeed, planted, tmp_path):
     names = [f"{'long ' * 30}{n}" for n in range(planted.n_features)]
     write_letor(RankingData(planted.X, planted.y, planted.qid, feature_names=names), tmp_path / "d")
@@ -313,6 +314,7 @@ def test_features_for_what_they_cost(run, succeed, small_demo, demo_cost_files):
     assert sum(added) == pytest.approx(two.cost_)
 
 
+@pytest.mark.slow
 def test_without_a_method_one_that_knows_of_costs_selects(succeed, small_demo, demo_cost_files):
     costs, groups = demo_cost_files
     both = ["--costs", costs, "--group-costs", groups]
@@ -321,6 +323,7 @@ def test_without_a_method_one_that_knows_of_costs_selects(succeed, small_demo, d
         assert json.loads(output)["method"] == method
 
 
+@pytest.mark.slow
 def test_greedy_rankrls_validated_on_held_out_data(succeed, divided):
     folder, _ = divided
     train, vali = (read_letor(folder / f"{name}.txt") for name in ("train", "vali"))

@@ -173,6 +173,7 @@ def table_of(out):
     return (out / "tables" / "comparison-rankrls.csv").read_text()
 
 
+@pytest.mark.slow
 def test_files_that_train_tune_and_test(run, parts, tmp_path):
     train, vali, test = parts
     told = compare(run, tmp_path / "a", train, "--vali", vali, "--test", test)
@@ -186,6 +187,7 @@ def test_files_that_train_tune_and_test(run, parts, tmp_path):
     assert "Resample3" in (tmp_path / "c" / "tables" / "folds-rankrls-map.csv").read_text()
 
 
+@pytest.mark.slow
 def test_columns_and_times_that_divide(run, table, tmp_path):
     told = compare(run, tmp_path / "a", table, "--split-column", "fold")
     assert (
@@ -208,6 +210,7 @@ def test_columns_and_times_that_divide(run, table, tmp_path):
     assert "tests on queries after 2026-01-15" in " ".join(other[1].split())
 
 
+@pytest.mark.slow
 def test_options_add_to_the_columns_of_a_plan(run, table, tmp_path):
     plan = tmp_path / "plan.toml"
     plan.write_text(

@@ -9,6 +9,7 @@ from ranksieve.datasets.demo import render_responses
 from ranksieve.io.feature_logs import read_feature_log
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["elasticsearch", "solr"])
 def test_the_demo_comes_back(tmp_path, engine):
     log, judgments = write_demo_log(tmp_path / "new", engine)

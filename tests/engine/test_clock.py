@@ -98,6 +98,7 @@ class Compiling:
         self.selected_ = list(range(self.k))
 
 
+@pytest.mark.slow
 def test_seconds_of_a_cell_of_a_study_are_without_compilation(compiling):
     data, _ = make_ranking(20, n_informative=2, n_redundant=0, n_noise=2, random_state=0)
     trial = Trial("Fold1", Source.of(data), QuerySets(np.arange(12)))

@@ -179,6 +179,7 @@ def everything(source):
     ]
 
 
+@pytest.mark.slow
 @forked_workers()
 def test_any_number_of_workers_gives_the_same_bits(shard_directory):
     with open_shards(shard_directory) as shards:
@@ -199,6 +200,7 @@ def test_any_number_of_workers_gives_the_same_bits(shard_directory):
         client.close()
 
 
+@pytest.mark.slow
 @forked_workers()
 def test_killed_workers_are_replaced_without_changing_a_bit(shard_directory):
     with open_shards(shard_directory) as shards:

@@ -105,6 +105,7 @@ def assert_same(ours, theirs):
 
 
 class TestSelectors:
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", SELECTORS)
     def test_every_method_finds_the_same(self, name, data, common):
         alone = make_quick(name, 4).fit(data)

@@ -249,6 +249,7 @@ def attack(form: Format, directory: Path, times: int, seed: int) -> Counter:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS, ids=str)
 def test_damage_is_refused_or_harmless(form, tmp_path):
     most = max(2**26, pa.default_memory_pool().max_memory())  # of all tests so far

@@ -576,6 +576,7 @@ def test_an_array_out_of_proportion_is_refused(save, monkeypatch):
     check_error(path, ": 2,000 different features make an array of 32 MB from 2,000 val", judged)
 
 
+@pytest.mark.slow
 def test_documents_that_are_left_out_take_no_memory(save, monkeypatch):
     monkeypatch.setattr(files, "_CHUNK", 2**14)
     many = {f"feature_{n}": n / 7 for n in range(50)}

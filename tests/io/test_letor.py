@@ -160,6 +160,7 @@ def test_ways_to_read(write):
     read_as(joined, read_letor(parts))
 
 
+@pytest.mark.slow
 def test_many_pieces_and_threads_give_the_same(write, monkeypatch):
     rng = random.Random(0)
     lines = [

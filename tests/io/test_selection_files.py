@@ -240,6 +240,7 @@ def test_conversion_keeps_the_selected_features(named, named_file, tmp_path, as_
     )
 
 
+@pytest.mark.slow
 def test_features_that_come_late_in_sparse_text(tmp_path):
     path = tmp_path / "late.txt"
     rows = [f"{n % 2} qid:{n // 2} 1:{n}.5\n" for n in range(100_000)]  # several pieces of text
@@ -282,6 +283,7 @@ def test_width_that_text_cannot_tell(tmp_path):
         assert shards.read().X.tolist() == [[0, 0], [4, 0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".txt", ".parquet"])
 def test_conversion_holds_few_values_at_a_time(tmp_path, monkeypatch, suffix):
     data, _ = make_ranking(500, docs_per_query=10)

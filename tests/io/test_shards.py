@@ -522,6 +522,7 @@ def test_errors_of_parquet_files(tmp_path):
 # Memory
 
 
+@pytest.mark.slow
 def test_memory_stays_bounded_by_pieces_and_shards(tmp_path):
     ranking = PlantedRanking(draw_plan(n_noise=90), docs_per_query=50)
     total = 400 * 50 * 100 * 8

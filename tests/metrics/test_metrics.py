@@ -504,6 +504,7 @@ def test_every_tie_pattern_of_four_documents():
             assert ours[measure.name] == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_order_of_the_file_counts_only_where_programs_count_it():
     labels, qid = np.array([2.0, 1.0, 0.0, 0.0]), [1] * 4  # the relevant ones first
     by_file, backwards = (

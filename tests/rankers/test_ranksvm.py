@@ -82,6 +82,7 @@ class TestKernels:
             np.testing.assert_allclose(sums[row], sum(values[p] for p in partners), atol=1e-12)
             np.testing.assert_allclose(others[row], sum(z[p] for p in partners), atol=1e-12)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("levels", [2, 5, 0])
     def test_long_query(self, levels):
         rng = np.random.default_rng(0)
@@ -290,6 +291,7 @@ class TestOptimum:
 
 
 class TestStarts:
+    @pytest.mark.slow
     @pytest.mark.parametrize("loss", LOSSES)
     def test_warm_start_is_the_same_in_fewer_iterations(self, loss):
         data, _ = make_ranking(25, n_informative=4, n_noise=6, noise=0.5, random_state=3)
@@ -306,6 +308,7 @@ class TestStarts:
         with pytest.raises(DataError, match="last fit had 15 features, but now there are 2"):
             warm.fit(data.take_features([0, 1]))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("loss", LOSSES)
     def test_path(self, loss):
         data, _ = make_ranking(25, n_informative=4, n_noise=6, noise=0.5, random_state=3)

@@ -145,6 +145,7 @@ class TestDivision:
 
 
 class TestProcedure:
+    @pytest.mark.slow
     @pytest.mark.parametrize("is_large", [False, True])
     def test_equal_to_a_slow_version(self, data, is_large, monkeypatch):
         """Each step written out, for two selectors with sizes from 1 to 5."""
@@ -173,6 +174,7 @@ class TestProcedure:
         assert found.claim.bound == pytest.approx(tested.lower, rel=1e-12)
         assert found.claim.is_shown == tested.non_inferior
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("costs", [None, [3, 1, 4, 1, 5, 2]])
     def test_queries_that_judge_do_not_change_the_choice(self, data, costs):
         judges = np.isin(data.query_codes, divide(data, 5, 0).parts["3"])
@@ -269,6 +271,7 @@ def test_other_queries_confirm_what_is_deployed(data, is_split):
 
 
 class TestCosts:
+    @pytest.mark.slow
     def test_a_dear_feature_is_exchanged_for_a_cheaper_one_that_is_like_it(self, data):
         """The selector does not know about costs, and the copy is a little worse."""
         best = recommend(data, margin=0.05, **ONE).features[0]
@@ -332,6 +335,7 @@ class TestCosts:
         assert sorted(found.features) == [0, 1]
         assert found.advice == "Keep 2 of 3 features, which cost 2 instead of 52."
 
+    @pytest.mark.slow
     def test_a_budget_is_kept(self, data, answer):
         found = recommend(data, budget=2, costs=[1, 2, 1, 2, 1, 2], **QUICK)
         assert 0 < found.cost <= 2

@@ -58,6 +58,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(values)
 def test_a_record_makes_the_same_estimator_again(value):
     for kind in (Holder, Bare):

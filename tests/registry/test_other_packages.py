@@ -116,6 +116,7 @@ def _paths():
     return [path for path in [os.environ.get("PYTHONPATH")] if path]
 
 
+@pytest.mark.slow
 def test_what_is_installed_is_known_by_name(site, tmp_path):
     data, _ = make_ranking(30, n_informative=2, n_redundant=0, n_noise=3, random_state=0)
     data = data._replace(X=data.X * [1, 2, 30, 4, 5])
@@ -152,6 +153,7 @@ gas-e = ranksieve.selectors.baselines:RandomSelector
 """
 
 
+@pytest.mark.slow
 def test_a_package_that_cannot_be_used_is_named_and_harms_nobody(tmp_path):
     install(tmp_path, "unusable", UNUSABLE)
     (tmp_path / "twice.py").write_text(

@@ -65,6 +65,7 @@ def test_the_first_list_is_preferred_unless_another_is_clearly_better():
     assert _winner(np.array([base, base, base - 0.1]), None) == 0
 
 
+@pytest.mark.slow
 def test_defaults_take_few_trainings(data, monkeypatch):
     import lightgbm
 

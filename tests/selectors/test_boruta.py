@@ -86,6 +86,7 @@ def test_it_finds_what_matters(planted, fitted):
     assert [step.score for step in fitted.path_] == [1.0, 1.0]
 
 
+@pytest.mark.slow
 def test_a_number_takes_the_others_by_their_hits(planted, fitted):
     data, _ = planted
     for k in (1, 3, 6):
@@ -169,6 +170,7 @@ def test_parameters_of_single_features_follow_them(planted, monkeypatch):
         assert params["monotone_constraints"][int(np.argmin(np.abs(sums - column)))] == constraint
 
 
+@pytest.mark.slow
 def test_useless_features_between_queries_need_shadows_within_them():
     """Over all rows, shadows lose what documents of a query have in common."""
     hits = {"queries": 0, "rows": 0}

@@ -410,6 +410,7 @@ class TestParametersOfSingleFeatures:
         rising[[2, 7]] = 1, -1
         return {"monotone_constraints": rising.tolist(), "num_threads": 1}
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", [SequentialSelector, EliminationSelector])
     def test_of_a_ranker(self, kind):
         data, _ = planted()

@@ -461,6 +461,7 @@ class TestNewFeatures:
         with pytest.raises(DataError, match="cannot be converted back"):
             fitted.selector.inverse_transform(np.ones((3, 2)))
 
+    @pytest.mark.slow
     def test_scikit_learn_checks(self):
         check_estimator(with_queries(FSBFS)(1, output="constructed"), on_skip=None)
 

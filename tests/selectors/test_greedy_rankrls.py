@@ -111,6 +111,7 @@ class TestEqualToBruteForce:
         alone = clone(selector).fit(twice)
         assert sum(fit.error for fit in alone.fits_) < sum(fit.error for fit in selector.fits_)
 
+    @pytest.mark.slow
     @given(
         st.integers(0, 10**6),
         st.sampled_from([2.0**-10, 2.0**-3, 1.0, 2.0**10]),

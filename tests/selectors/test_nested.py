@@ -115,6 +115,7 @@ def sizes_that_differ(name, data, parameters, **beside):
     yield from (k for k in range(least, most) if selected(k) != largest[:k])
 
 
+@pytest.mark.slow
 @one_thread
 @pytest.mark.parametrize("name", [name for name in NESTED if name != "all"])
 def test_smaller_selections_begin_larger_ones(name):
@@ -129,6 +130,7 @@ def test_others_have_no_reason_to_say_so(name):
     assert any(k for data in data_sets() for k in sizes_that_differ(name, data, parameters))
 
 
+@pytest.mark.slow
 @one_thread
 @pytest.mark.parametrize(("name", "parameters", "is_nested"), VARIANTS)
 def test_parameters_matter(name, parameters, is_nested):
@@ -185,6 +187,7 @@ QUICK = (
 )
 
 
+@pytest.mark.slow
 @few_examples
 @given(
     X=arrays(np.int64, (20, 5), elements=st.integers(0, 2)),

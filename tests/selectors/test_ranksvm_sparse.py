@@ -322,6 +322,7 @@ class TestOptimum:
 
 
 class TestConcavePenalties:
+    @pytest.mark.slow
     def test_validation_finds_the_planted_features_with_fewer_others(self):
         others, bias = dict.fromkeys(PENALTIES, 0), dict.fromkeys(PENALTIES, 0.0)
         for seed in range(2):

@@ -32,6 +32,7 @@ def slow_sizes(data, folds, leaves):
             yield number, trees, np.mean(values)
 
 
+@pytest.mark.slow
 def test_equal_to_a_slow_version(data):
     found = SizedTrees(3, ranker=FEW, leaves=[6, 2], random_state=5).fit(data)
     halves = [(fold.train.take(), fold.test.take()) for fold in make_folds(data, 2, 5)]
@@ -63,6 +64,7 @@ def test_queries_count_as_their_weights_say(data):
     assert found.sizes_[-1].value == pytest.approx(mean)
 
 
+@pytest.mark.slow
 def test_noise_asks_for_small_trees_and_products_for_large_ones():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 6))
@@ -78,6 +80,7 @@ def test_noise_asks_for_small_trees_and_products_for_large_ones():
     assert all(set(selector.selected_.tolist()) == {0, 1} for selector in sizes)
 
 
+@pytest.mark.slow
 def test_few_trainings(data):
     wide = np.column_stack([data.X, np.random.default_rng(0).normal(size=(data.n_rows, 136))])
     for selectors in (["cegb", "cegb"], ["elimination", "elimination"]):

@@ -112,6 +112,7 @@ class TestSequential:
             spread = np.std(expected, ddof=1) / np.sqrt(len(expected))
             assert fit.deviation == pytest.approx(spread)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("criterion", ["ndcg@10", "map"])
     def test_leave_query_out_with_rankrls_is_greedy_rankrls(self, criterion):
         data, _ = make_ranking(

@@ -154,6 +154,7 @@ def graphical_procedure(p_values, alpha):
     return [[(n, place) not in left for place in range(len(own))] for n, own in enumerate(p_values)]
 
 
+@pytest.mark.slow
 def test_wrong_claims_of_many_candidates_are_rare():
     """All candidates lose the margin: a claim of any of them is wrong."""
     rng = np.random.default_rng(5)
@@ -179,6 +180,7 @@ def test_wrong_claims_of_many_candidates_are_rare():
     assert np.mean([wrong(best_of_all) for _ in range(60)]) > 0.4  # the winner's curse
 
 
+@pytest.mark.slow
 def test_wrong_claims_are_rare_where_finished_chains_pass_their_share_on():
     """One chain is right and nearly always shown, so that all others get its share."""
     rng = np.random.default_rng(6)

@@ -273,6 +273,7 @@ def binomial_band(rate, n_trials, n_deviations=4):
     return n_deviations * np.sqrt(rate * (1 - rate) / n_trials)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("test", TESTS)
 def test_tests_keep_their_level(test, weighted):

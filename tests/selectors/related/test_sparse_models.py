@@ -86,6 +86,7 @@ class TestEGRank:
 
 
 class TestSparseListMLE:
+    @pytest.mark.slow
     def test_it_is_the_least_by_bounds(self, data):
         selector = SparseListMLE(lam=0.1, tol=1e-7).fit(data)
         given = Standardized(data)
