@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +13,7 @@ from ranksieve.base.estimator import RankEstimator
 from ranksieve.engine import whole_block
 from ranksieve.io.files import check_replaceable
 from ranksieve.io.record_log import RecordLog
-from ranksieve.io.records import PathLike
+from ranksieve.io.records import Finite, PathLike, convert_record
 from ranksieve.metrics import Convention, Measure
 from ranksieve.progress import track
 from ranksieve.rankers.base import Ranker
@@ -160,13 +159,10 @@ class _SearchLog(RecordLog):
         super().__init__(path, search)
 
     def _checked(self, cell: Any, result: Any, where: str) -> None:
-        if type(cell) is not list or not all(type(number) is int for number in cell):
-            raise ValueError("a key should be a list of whole numbers")
-        if type(result) is not list or not all(_is_array(values) for values in result):
-            raise ValueError("a result should be lists of numbers")
-        if [len(values) for values in result] != self._lengths(cell):
-            raise ValueError(f"there should be {self._lengths(cell)} values")
-        self._arrays[tuple(cell)] = [np.array(values, dtype=np.float64) for values in result]
+        key, arrays = convert_record(cell, list[int]), convert_record(result, list[list[Finite]])
+        if [len(values) for values in arrays] != self._lengths(key):
+            raise ValueError(f"there should be {self._lengths(key)} values")
+        self._arrays[tuple(key)] = [np.array(values, dtype=np.float64) for values in arrays]
 
     def _lengths(self, cell: list[int]) -> list[int]:
         if not cell or cell[0] >= 0:
@@ -175,7 +171,3 @@ class _SearchLog(RecordLog):
         if fold >= len(self._n_queries):
             raise ValueError(f"there is no fold {fold}")
         return [len(cell) - 1, self._n_queries[fold]]
-
-
-def _is_array(values: Any) -> bool:
-    return type(values) is list and all(type(v) is float and math.isfinite(v) for v in values)
