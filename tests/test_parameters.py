@@ -32,7 +32,7 @@ class Example(RankSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    def _choose(self, source, choices, **held_out):
+    def _choose(self, source, choices):
         return np.arange(choices.k)
 
 

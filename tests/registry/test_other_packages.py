@@ -42,7 +42,7 @@ class Variance(RankSelector):
         self.power = power
         self.verbose = verbose
 
-    def _choose(self, source, choices, **held_out):
+    def _choose(self, source, choices):
         order = np.argsort(-source.X.var(axis=0) ** self.power, kind="stable")
         return choices.in_order(order.tolist())
 
@@ -179,7 +179,7 @@ class First(RankSelector):
         self.n_features_to_select = n_features_to_select
         self.verbose = verbose
 
-    def _choose(self, source, choices, **held_out):
+    def _choose(self, source, choices):
         return choices.in_order(range(source.n_features))
 
 

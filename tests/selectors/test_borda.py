@@ -55,7 +55,7 @@ class Fixed(RankSelector):
     include = exclude = groups = None
     count = "features"
 
-    def _choose(self, source, choices, **held_out):
+    def _choose(self, source, choices):
         return [f for f in self.order if f < source.n_features][: choices.k]
 
 

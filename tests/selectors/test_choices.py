@@ -450,7 +450,7 @@ class Fixed(RankSelector):
         self.n_features_to_select, self.include = n_features_to_select, include
         self.verbose = verbose
 
-    def _choose(self, source, choices, **held_out):
+    def _choose(self, source, choices):
         return range(choices.k)
 
 

@@ -179,11 +179,11 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         return has_order and isinstance(getattr(self, "random_state", 0), Integral)
 
     @abstractmethod
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> Any:
+    def _choose(self, source: Source, choices: Choices) -> Any:
         """Return features in the order of selection; may set further attributes.
 
-        ``source`` is the training data without the excluded features, and ``held_out`` are further
-        arguments of ``fit``, in which an ``eval_set`` is a source like ``source``.
+        ``source`` is the training data without the excluded features. A selector that uses held-out
+        queries gets them as a further argument, a source like ``source`` or None.
         """
 
     def reasons(self) -> list[str]:
@@ -209,7 +209,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         return self._fit(X, y, qid, sample_weight)
 
     def _fit(self, X: Any, y: Any, qid: Any, sample_weight: Any, **held_out: Any) -> Any:
-        """Select features; further arguments of a method are passed on to :meth:`_choose`."""
+        """Select features; ``held_out`` are the arguments of ``fit`` for held-out queries."""
         self._validate_params()
         source = self._source(X, y, qid, sample_weight)
         for name, why in (("include", self.no_include), ("groups", self.no_groups)):
@@ -217,16 +217,15 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
             if listed is not None and not (isinstance(listed, Sized) and len(listed) == 0):
                 raise DataError(f"{type(self).__name__} takes no {name}: {why}")
         choices = make_choices(self, source)
-        if "eval_set" in held_out:
-            queries = {name: held_out.pop(name, None) for name in ("eval_qid", "eval_group")}
-            vali = as_source(held_out["eval_set"], source, **queries)
-            held_out["eval_set"] = None if vali is None else choices.cut(vali)
         before = dict(vars(self))
-        inside = choices.cut(source)
+        inside, further = choices.cut(source), []
+        if held_out:
+            vali = as_source(training=source, **held_out)
+            further = [None if vali is None else choices.cut(vali)]
         with progress_bar(bool(self.verbose)), explain_failures(self, inside, X):
             if self._uses_labels:
                 check_labels_differ(source)
-            chosen = np.asarray(self._choose(inside, choices, **held_out), dtype=np.intp)
+            chosen = np.asarray(self._choose(inside, choices, *further), dtype=np.intp)
         included = choices.include
         if chosen[: len(included)].tolist() != included:
             raise DataError(f"{type(self).__name__} does not start with the included features")

@@ -192,8 +192,8 @@ class RankerAdapter(Adapter, Ranker):
         importances = library_of(self.estimator_).importances(self.estimator_, self.n_features_in_)
         return np.asarray(importances, dtype=np.float64)
 
-    def _train(self, source: Source, validation: Source | None) -> None:
-        parts = [in_memory(part) for part in (source, validation) if part is not None]
+    def _train(self, source: Source, vali: Source | None) -> None:
+        parts = [in_memory(part) for part in (source, vali) if part is not None]
         for part in parts:
             self._check_training(part)
         library, unfitted = self._library, self._make_unfitted()

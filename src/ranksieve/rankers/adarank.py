@@ -183,7 +183,7 @@ class AdaRank(LinearRanker):
     ties: Ties = "average"
     verbose: bool = False
 
-    def _train(self, source: Source, validation: Source | None) -> None:
+    def _train(self, source: Source, vali: Source | None) -> None:
         measure = parse_measure(self.measure)
         parameters = (
             measure,
@@ -191,7 +191,7 @@ class AdaRank(LinearRanker):
             self.directions == "both",
             self.reweighting == "multiply",
         )
-        held_out = Rounds.measured_on(validation, self, self.eval_measure or measure)
+        held_out = Rounds.measured_on(vali, self, self.eval_measure or measure)
         with engine_of(source).start(QueryValues, *parameters) as workers, held_out as chosen:
             rounds = self._boost(workers, source.n_features, chosen)
             weights = np.concatenate(workers.collect(QueryValues.distribution))

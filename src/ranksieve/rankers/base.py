@@ -46,7 +46,7 @@ class Ranker(Predictor):
         return self._allows_missing
 
     @abstractmethod
-    def _train(self, source: Source, validation: Source | None) -> None:
+    def _train(self, source: Source, vali: Source | None) -> None:
         """Train on a source, whose queries count by their weights."""
 
     def _contributions(self, X: Any) -> np.ndarray:
@@ -104,14 +104,14 @@ class Ranker(Predictor):
         """
         self._validate_params()
         source = self._source(X, y, qid, sample_weight)
-        validation = as_source(eval_set, source, eval_qid, eval_group)
+        vali = as_source(eval_set, source, eval_qid, eval_group)
         for attribute in ("selection_", "trained_on_"):  # from an earlier fit
             if hasattr(self, attribute):
                 delattr(self, attribute)
         with progress_bar(bool(self.verbose)), explain_failures(self, source, X):
             check_labels_differ(source)
             with limit_threads_for(source.n_rows):
-                self._train(source, validation)
+                self._train(source, vali)
         return self
 
     def _rows(self, X: Any) -> Any:

@@ -49,15 +49,15 @@ class Rounds:
     @classmethod
     @contextmanager
     def measured_on(
-        cls, validation: Source | None, ranker: Any, measure: str | Measure
+        cls, vali: Source | None, ranker: Any, measure: str | Measure
     ) -> Iterator[Rounds]:
         """Keep scores of the validation data, if there is any, while rounds are added."""
         parsed = parse_measure(measure)
-        if validation is None:
+        if vali is None:
             yield cls(ranker, parsed, None)
             return
         convention = get_convention(ranker.convention, ranker.ties)
-        with engine_of(validation).start(GrowingModel, parsed, convention) as workers:
+        with engine_of(vali).start(GrowingModel, parsed, convention) as workers:
             yield cls(ranker, parsed, workers)
 
     @property

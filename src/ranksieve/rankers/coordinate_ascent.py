@@ -186,7 +186,7 @@ class CoordinateAscent(LinearRanker):
     random_state: Seed = 0
     verbose: bool = False
 
-    def _train(self, source: Source, validation: Source | None) -> None:
+    def _train(self, source: Source, vali: Source | None) -> None:
         measure = parse_measure(self.measure)
         rng = check_random_state(self.random_state)
         parameters = measure, get_convention(self.convention, self.ties)
@@ -200,11 +200,9 @@ class CoordinateAscent(LinearRanker):
         reached = [ascent.value for ascent in ascents]
         held_out: list[Any] = [None] * len(ascents)
         values = np.array(reached)
-        if validation is not None:
+        if vali is not None:
             models = np.arange(source.n_features), np.column_stack([a.coef for a in ascents])
-            (found,) = measure_models(
-                validation, [models], measure, self.convention, ties=self.ties
-            )
+            (found,) = measure_models(vali, [models], measure, self.convention, ties=self.ties)
             held_out = found.mean.tolist()
             values = found.mean if measure.greater_is_better else -found.mean
         self.best_restart_ = first_of_best(values)

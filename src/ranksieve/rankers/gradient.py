@@ -193,7 +193,7 @@ class GradientRanker(Ranker):
         shapes = {"inner": (n, self.hidden), "bias": (self.hidden,), "outer": (self.hidden,)}
         self.weights_ = [get_numbers(learned, name, *shape) for name, shape in shapes.items()]
 
-    def _train(self, source: Source, validation: Source | None) -> None:
+    def _train(self, source: Source, vali: Source | None) -> None:
         by_steps = self._takes_steps()
         with ExitStack() as stack:
             engine = engine_of(source)
@@ -204,7 +204,7 @@ class GradientRanker(Ranker):
                 engine = LocalEngine([lambda: block], source.check_finite)
             training = engine.start(TrainingLoss, self._loss, self.activation)
             workers = stack.enter_context(training)
-            log = self._make_log(validation, stack)
+            log = self._make_log(vali, stack)
             rows, total, terms = workers.sum(TrainingLoss.totals)
             standard = Standard(np.zeros(source.n_features), np.ones(source.n_features))
             if self.standardize:
@@ -219,13 +219,11 @@ class GradientRanker(Ranker):
             raise ValueError("solver='lbfgs' needs a linear model (hidden=0) other than LambdaRank")
         return self.solver in STEPS or not convex
 
-    def _make_log(self, validation: Source | None, stack: ExitStack) -> _TrainingLog:
+    def _make_log(self, vali: Source | None, stack: ExitStack) -> _TrainingLog:
         measure = parse_measure(self.measure)  # an unknown one is an error even if it is not used
-        if validation is None:
+        if vali is None:
             return _TrainingLog(None, self.early_stopping_rounds)
-        measured = engine_of(validation).start(
-            MeasuredNetwork, measure, self.convention, self.activation
-        )
+        measured = engine_of(vali).start(MeasuredNetwork, measure, self.convention, self.activation)
         workers = stack.enter_context(measured)
 
         def value_of(weights: Weights) -> float:

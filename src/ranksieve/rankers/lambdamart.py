@@ -142,29 +142,29 @@ class LambdaMART(Ranker):
         """Total gain of the splits on each feature."""
         return self.booster_.feature_importance("gain", iteration=self.best_iteration_)
 
-    def _train(self, source: Source, validation: Source | None) -> None:
+    def _train(self, source: Source, vali: Source | None) -> None:
         self._check_training(source)
-        if validation is not None:
-            check_whole_labels("LambdaMART", validation, LARGEST_LABEL)
+        if vali is not None:
+            check_whole_labels("LambdaMART", vali, LARGEST_LABEL)
         if not isinstance(source, Shards) or source.client is None:
             with lightgbm_errors():
-                self._train_on(lambda parameters: dataset_of(blocks_of(source)), validation)
+                self._train_on(lambda parameters: dataset_of(blocks_of(source)), vali)
             return
         self.booster_ = train_on_workers(source, self._dataset_parameters(), self.n_estimators)
         self.best_iteration_ = self.booster_.num_trees()
-        if validation is not None:
+        if vali is not None:
             self.best_iteration_ = self.booster_.best_iteration = best_number_of_trees(
-                self.booster_, validation, self.ndcg_at, self.early_stopping_rounds
+                self.booster_, vali, self.ndcg_at, self.early_stopping_rounds
             )
 
     def _train_on(
-        self, dataset: Callable[[dict[str, Any]], Any], validation: Source | None = None
+        self, dataset: Callable[[dict[str, Any]], Any], vali: Source | None = None
     ) -> None:
         """Train on the LightGBM Dataset that ``dataset`` makes for the training parameters."""
         parameters, held_out = self._dataset_parameters(), None
         data = dataset(parameters)
-        if validation is not None:
-            held_out = dataset_of(blocks_of(validation), reference=data)
+        if vali is not None:
+            held_out = dataset_of(blocks_of(vali), reference=data)
         patience = self.early_stopping_rounds
         self.booster_ = train(parameters, data, self.n_estimators, held_out, patience)
         self.best_iteration_ = max(0, self.booster_.best_iteration) or self.booster_.num_trees()

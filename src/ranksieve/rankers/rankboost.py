@@ -216,8 +216,8 @@ class RankBoost(Ranker):
             importances[step.feature] += abs(step.alpha)
         return importances
 
-    def _train(self, source: Source, validation: Source | None) -> None:
-        held_out = Rounds.measured_on(validation, self, self.measure)
+    def _train(self, source: Source, vali: Source | None) -> None:
+        held_out = Rounds.measured_on(vali, self, self.measure)
         with engine_of(source).start(PairPotentials) as workers, held_out as chosen:
             self.thresholds_ = self._thresholds(workers)
             self.rounds_ = self._boost(workers, chosen)

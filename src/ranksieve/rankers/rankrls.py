@@ -74,7 +74,7 @@ class RankRLS(LinearRanker):
     _: KW_ONLY
     verbose: bool = False
 
-    def _train(self, source: Source, validation: Source | None) -> None:
+    def _train(self, source: Source, vali: Source | None) -> None:
         self.coef_ = decompose_features(source).models(np.array([self.lam])).coefs[0]
 
 
@@ -126,10 +126,10 @@ class RankRLSCV(LinearRanker):
     ties: Ties | None = None
     verbose: bool = False
 
-    def _train(self, source: Source, validation: Source | None) -> None:
+    def _train(self, source: Source, vali: Source | None) -> None:
         lams = as_lams(self.lams)
         measure = None if self.measure == "squared" else parse_measure(self.measure)
-        if validation is None:
+        if vali is None:
             found = leave_query_out(
                 source, lams, measure or "squared", self.convention, ties=self.ties
             )
@@ -139,7 +139,7 @@ class RankRLSCV(LinearRanker):
                 raise DataError("eval_set needs a measure to choose by, such as measure='map'")
             coefs = decompose_features(source).models(lams).coefs
             models = [(np.arange(source.n_features), coefs.T.copy())]
-            (values,) = measure_models(validation, models, measure, self.convention, ties=self.ties)
+            (values,) = measure_models(vali, models, measure, self.convention, ties=self.ties)
             self.values_, self.deviations_ = values
         greater = measure is not None and measure.greater_is_better
         best = nearest_to_one(self.values_ if greater else -self.values_, lams)

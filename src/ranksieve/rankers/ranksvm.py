@@ -131,7 +131,7 @@ class RankSVM(LinearRanker):
     warm_start: bool = False
     verbose: bool = False
 
-    def _train(self, source: Source, validation: Source | None) -> None:
+    def _train(self, source: Source, vali: Source | None) -> None:
         start = np.zeros(source.n_features)
         if self.warm_start and hasattr(self, "coef_"):
             start = self.coef_

@@ -234,7 +234,7 @@ def row_weights(data: RankingData) -> np.ndarray | None:
     return None if weights is None else np.repeat(weights, data.group_counts)
 
 
-def fit_foreign(estimator: Any, data: RankingData, validation: RankingData | None = None) -> Any:
+def fit_foreign(estimator: Any, data: RankingData, vali: RankingData | None = None) -> Any:
     """Fit an estimator in place, with those arguments that its ``fit`` takes.
 
     ``fit(data)`` gets a RankingData, with its weights; ``fit(X, y)`` also gets ``qid``, ``group``
@@ -245,8 +245,8 @@ def fit_foreign(estimator: Any, data: RankingData, validation: RankingData | Non
     parameters = fit_parameters(estimator)
     arguments: dict[str, Any] = {}
     if "y" not in parameters:
-        if validation is not None and "eval_set" in parameters:
-            arguments["eval_set"] = validation
+        if vali is not None and "eval_set" in parameters:
+            arguments["eval_set"] = vali
         return estimator.fit(data, **arguments)
     if data.query_weights is not None:
         if "sample_weight" not in parameters:
@@ -257,8 +257,8 @@ def fit_foreign(estimator: Any, data: RankingData, validation: RankingData | Non
         arguments["sample_weight"] = row_weights(data)
     queries = {"qid": data.qid, "group": data.group_counts, "groups": data.query_codes}
     arguments |= {name: value for name, value in queries.items() if name in parameters}
-    if validation is not None:
-        arguments |= _held_out(estimator, parameters, validation)
+    if vali is not None:
+        arguments |= _held_out(estimator, parameters, vali)
     return estimator.fit(rows_for(estimator, data.X), data.y, **arguments)
 
 
@@ -272,14 +272,12 @@ def fit_parameters(estimator: Any) -> Mapping[str, Any]:
     return dict(parameters) | ({"y": None} if takes_any else {})
 
 
-def _held_out(
-    estimator: Any, parameters: Mapping[str, Any], validation: RankingData
-) -> dict[str, Any]:
-    X = rows_for(estimator, validation.X)
+def _held_out(estimator: Any, parameters: Mapping[str, Any], vali: RankingData) -> dict[str, Any]:
+    X = rows_for(estimator, vali.X)
     if "eval_X" in parameters:  # LightGBM, where eval_set is deprecated
-        return {"eval_X": (X,), "eval_y": (validation.y,)}
+        return {"eval_X": (X,), "eval_y": (vali.y,)}
     if "eval_set" not in parameters:
         return {}
     if "qid" in parameters:
-        return {"eval_set": (X, validation.y, validation.qid)}
-    return {"eval_set": [(X, validation.y)]}
+        return {"eval_set": (X, vali.y, vali.qid)}
+    return {"eval_set": [(X, vali.y)]}

@@ -149,14 +149,14 @@ class SelectorAdapter(Adapter, HeldOutSelector):
         """Whether the estimator's attribute ``is_nested`` is true."""
         return getattr(self.estimator, "is_nested", False) is True
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> np.ndarray:
-        data, validation = in_memory(source), None
-        if held_out["eval_set"] is not None:
-            validation = in_memory(held_out["eval_set"])
+    def _choose(self, source: Source, choices: Choices, vali: Source | None = None) -> np.ndarray:
+        data, vali = in_memory(source), None
+        if vali is not None:
+            vali = in_memory(vali)
         if not self.takes_missing:
             data.check_finite()
         copied = copy_of(self.estimator, **self._number(choices.k))
-        fit_foreign(copied, data, validation)
+        fit_foreign(copied, data, vali)
         self.estimator_ = copied
         self.__dict__.pop("scores_", None)  # from an earlier fit
         scores = np.asarray(getattr(copied, "scores_", None))

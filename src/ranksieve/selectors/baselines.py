@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 from sklearn.utils import check_random_state
 
@@ -54,7 +53,7 @@ class TopImportance(ImportanceFilter):
 
     _is_nested = True
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         quality = self._quality(source, choices)
         return self._record_path(best_first(choices, quality.varies, quality.values))
 
@@ -104,7 +103,7 @@ class RandomSelector(_Blind):
     random_state: Seed = 0
     verbose: bool = False
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         random = check_random_state(self.random_state)
         return choices.in_order(random.permutation(source.n_features).tolist())
 
@@ -139,5 +138,5 @@ class AllFeatures(_Blind):
     def _number_to_select(self, n: int) -> int:
         return n
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         return choices.in_order(range(source.n_features))

@@ -89,9 +89,9 @@ class Library:
     def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
         """Raise a DataError for labels that an estimator of these parameters cannot use."""
 
-    def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
+    def fit(self, estimator: Any, data: RankingData, vali: RankingData | None = None) -> None:
         """Fit an estimator in place; queries of both data sets count by their weights."""
-        fit_foreign(estimator, data, validation)
+        fit_foreign(estimator, data, vali)
 
     def trains_on_datasets(self, estimator: Any) -> bool:
         """Whether it trains on Datasets of LightGBM, whose values are in bins already."""
@@ -157,11 +157,11 @@ class TreeLibrary(Library):
         """Context manager for what the parameter for threads does not limit."""
         return nullcontext()
 
-    def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
+    def fit(self, estimator: Any, data: RankingData, vali: RankingData | None = None) -> None:
         """Fit an estimator in place; queries of both data sets count by their weights."""
         rows, named = self.training(data)
-        if validation is not None:
-            named |= self.held_out(estimator, validation)
+        if vali is not None:
+            named |= self.held_out(estimator, vali)
         with self.limits():
             estimator.fit(*rows, **named)
 

@@ -171,11 +171,11 @@ def measure_trees(block: Block, text: str, cutoff: int) -> np.ndarray:
 
 
 def best_number_of_trees(
-    booster: Any, validation: Source, cutoff: int, early_stopping_rounds: int
+    booster: Any, vali: Source, cutoff: int, early_stopping_rounds: int
 ) -> int:
     """Number of trees that early stopping by NDCG@cutoff (LightGBM's convention) would keep."""
-    sums = engine_of(validation).sum(measure_trees, booster.model_to_string(), cutoff)
-    values = sums / total_weight(validation)
+    sums = engine_of(vali).sum(measure_trees, booster.model_to_string(), cutoff)
+    values = sums / total_weight(vali)
     stopping = EarlyStopping(early_stopping_rounds)
     for value in values.tolist():
         if stopping.add(value):

@@ -112,7 +112,7 @@ class SimilarityFilter(ImportanceFilter):
 
     similarity: SimilarityChoice
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         quality = self._quality(source, choices)
         self.similarity_ = Similarity.from_estimator(self)(source, quality.directions)
         alike = choices.most_similar(self.similarity_)

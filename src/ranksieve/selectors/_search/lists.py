@@ -69,7 +69,7 @@ class ListsSelector(HeldOutSelector):
         source: Source,
         choices: Choices,
         length: int,
-        held_out: Mapping[str, Any],
+        vali: Source | None,
     ) -> list[RankedList]:
         """List of each of these selectors, of at most ``length`` features."""
         include = {"include": choices.include} if choices.include else {}
@@ -77,7 +77,7 @@ class ListsSelector(HeldOutSelector):
         for member in members:
             seeds = dict.fromkeys(member.method.seeds, self.random_state)
             selector = member.make(length, seeds, include)
-            evaluation = held_out if member.method.uses_held_out_data else {}
+            evaluation = {"eval_set": vali} if member.method.uses_held_out_data else {}
             chosen = selector.fit(source, **evaluation).selected_
             lists.append(RankedList(member.method.name, tuple(chosen[:length].tolist())))
             advance(1)

@@ -90,14 +90,14 @@ class WrapperSelector(Predictor, HeldOutSelector):
     def _ranker(self) -> Ranker:
         return RankRLS() if self.ranker is None else clone(as_ranker(self.ranker))
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices, vali: Source | None = None) -> list[int]:
         ranker = choices.cut_ranker(self._ranker())
         data = in_memory(source)
         if not ranker.takes_missing:
             data.check_finite()
         given = None
-        if held_out.get("eval_set") is not None:
-            given = Fold(QueryPart(data), QueryPart(in_memory(held_out["eval_set"])))
+        if vali is not None:
+            given = Fold(QueryPart(data), QueryPart(in_memory(vali)))
         chosen = self._search(data, given, ranker, choices)
         kept = data.take_features(np.sort(chosen))
         ranker = ranker._for_features(np.sort(chosen).tolist(), data.n_features)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from sklearn.utils import check_random_state
 
@@ -93,7 +93,7 @@ class BackfittingRankRLS(LinearPathSelector):
     methods = (
         Method(
             "backfitting-rankrls",
-            "leave-query-out error of one feature fitted to the residuals",
+            "leave-query-out error of one feature fitted to residuals",
             grid={"lam": LAMS},
             draws=False,
         ),
@@ -107,7 +107,7 @@ class BackfittingRankRLS(LinearPathSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         random = None if self.kappa is None else check_random_state(self.random_state)
         with engine_of(source).start(Backfitting) as workers:
             model = BackfittedModel(workers, self.lam, keeps_all=self.kappa is None)

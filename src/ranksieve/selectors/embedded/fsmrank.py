@@ -125,7 +125,7 @@ class FSMRank(EmbeddedSelector):
     max_iter: Count = 1000
     verbose: bool = False
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         terms = self._terms(source, choices.include)
         with mean_loss(source) as loss:
             solver = SparseNewton(loss)

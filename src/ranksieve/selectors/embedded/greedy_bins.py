@@ -206,7 +206,7 @@ class GreedyBins(LeaveQueryOutSelector):
         has_seed = getattr(self.teacher, "random_state", 0) is not None
         return has_seed and super().is_nested
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         categories = self._categories(choices)
         bins = make_bins(source, self.n_bins, categories, self.max_categories)
         self.target_ = self._target(source, choices)

@@ -200,7 +200,7 @@ class GreedyRankRLS(LinearPathSelector):
     def _greater_is_better(self) -> bool:
         return self.criterion != "squared" and parse_measure(self.criterion).greater_is_better
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         (self.fits_,) = self._paths(source, choices, [self.lam])
         return self._use_model(self._position_on(self.fits_, choices), source.n_features)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -168,17 +168,17 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         values = [step.score for step in self.path_]
         return changes_with_bars([f"{now - old:+.4f}" for old, now in pairwise(values)], values)
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices, vali: Source | None = None) -> list[int]:
         self.lams_ = as_lams(self.lams).tolist()
-        validation = held_out["eval_set"]
-        if validation is not None:
-            _check_labels(validation)
-        self.validated_ = validation is not None
+        vali = vali
+        if vali is not None:
+            _check_labels(vali)
+        self.validated_ = vali is not None
         # Raise errors for wrong names before the long search.
-        measure = self._judge(validation)
+        measure = self._judge(vali)
         self._sign = 1 if measure is not None and measure.greater_is_better else -1
         self.paths_ = self._paths(source, choices, self.lams_)
-        self._set_values(source, validation)
+        self._set_values(source, vali)
         # Smaller models lack included features.
         first = max(1, len(choices.start))
         self.front_ = front_of_sizes(self.values_, self.lams_, self._sign, first)
@@ -188,18 +188,18 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
             point = self._best_of_size(self.values_.shape[1])
         return self._use_point(point, source.n_features)
 
-    def _judge(self, validation: Source | None) -> Measure | None:
+    def _judge(self, vali: Source | None) -> Measure | None:
         """The measure V; None for squared loss."""
-        if validation is not None:
+        if vali is not None:
             return parse_measure(self.measure)
         return None if self.criterion == "squared" else parse_measure(self.criterion)
 
-    def _set_values(self, source: Source, validation: Source | None) -> None:
+    def _set_values(self, source: Source, vali: Source | None) -> None:
         """Set ``values_`` and ``deviations_`` of all models on the paths."""
         found: Iterable[tuple[np.ndarray, np.ndarray]] = self._measure_errors(source)
-        if validation is not None:
+        if vali is not None:
             rule = self.measure, self.convention
-            found = measure_models(validation, self._models(), *rule, ties=self.ties)
+            found = measure_models(vali, self._models(), *rule, ties=self.ties)
         shape = len(self.paths_), max(len(path) for path in self.paths_)
         self.values_, self.deviations_ = np.full((2, *shape), np.nan)
         for row, (path, values) in enumerate(zip(self.paths_, found, strict=True)):
@@ -248,9 +248,9 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         return features
 
 
-def _check_labels(validation: Source) -> None:
+def _check_labels(vali: Source) -> None:
     try:
-        check_labels_differ(validation)
+        check_labels_differ(vali)
     except DataError as error:
         raise DataError(f"eval_set: {error}") from None
 

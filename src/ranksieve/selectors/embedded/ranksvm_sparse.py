@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -154,7 +154,7 @@ class SparseRankSVM(EmbeddedSelector):
     max_iter: Count = 1000
     verbose: bool = False
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         self.solutions_: list[SparseFit] = []
         with mean_loss(source) as loss:
             for found in self._path(SparseNewton(loss), choices.include):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -78,7 +77,7 @@ class StepwiseAIC(EmbeddedSelector):
     _: KW_ONLY
     verbose: bool = False
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         gram = centered_gram(source)
         (xx, xy, yy), varies = gram, gram.varies
         scale = np.sqrt(np.where(varies, np.diagonal(xx), 1.0))

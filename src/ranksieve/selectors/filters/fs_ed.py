@@ -125,13 +125,13 @@ class FSED(ImportanceFilter, HeldOutSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
-        train, validation = self._parts(source, held_out["eval_set"])
-        self.grades_ = grades_of(source, *([] if validation is None else [validation.source]))
+    def _choose(self, source: Source, choices: Choices, vali: Source | None = None) -> list[int]:
+        train, held_out = self._parts(source, vali)
+        self.grades_ = grades_of(source, *([] if held_out is None else [held_out.source]))
         divergence, self.bandwidths_ = map_densities(
             partial(expected_divergence, estimator=self.estimator),
             train,
-            validation,
+            held_out,
             self.grades_,
             bandwidth=self.bandwidth,
             evaluation=self.evaluation,

@@ -69,7 +69,7 @@ class _Dependence(RankSelector):
     binning: Literal["frequency", "width"] = "frequency"
     verbose: bool = False
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         found = contingency(source, self.n_bins, self.binning)
         self.grades_, self.edges_, self.tables_ = found.grades, list(found.edges), found.tables
         self.scores_ = self._score(self.tables_)

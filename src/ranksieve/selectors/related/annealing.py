@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -161,14 +160,14 @@ class SimulatedAnnealing(SubsetSelector):
     start_temperature: Positive = 0.01
     end_temperature: Positive = 0.0001
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> np.ndarray:
+    def _choose(self, source: Source, choices: Choices, vali: Source | None = None) -> np.ndarray:
         if self.end_temperature > self.start_temperature:
             raise DataError(
                 f"end_temperature={self.end_temperature} must not be larger than "
                 f"start_temperature={self.start_temperature}"
             )
         rng = check_random_state(self.random_state)
-        train, validation = hold_out(source, held_out["eval_set"], self.validation_fraction, rng)
+        train, validation = hold_out(source, vali, self.validation_fraction, rng)
         products = training_products(train)
         free = free_features(choices, products.varies)
         sign = 1 if parse_measure(self.measure).greater_is_better else -1

@@ -109,9 +109,9 @@ class SubsetTrees(TreeSelector, SubsetSelector):
         The trial of a larger subset has no value.
         """
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> np.ndarray:
+    def _choose(self, source: Source, choices: Choices, vali: Source | None = None) -> np.ndarray:
         rng = check_random_state(self.random_state)
-        train, validation = hold_out(source, held_out["eval_set"], self.validation_fraction, rng)
+        train, validation = hold_out(source, vali, self.validation_fraction, rng)
         free = free_features(choices, varying_features(source))
         subsets = self._first_subsets(free, rng)
         ranker = self._ranker(choices, rng.randint(2**31))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -88,7 +87,7 @@ class EGRank(EmbeddedSelector):
     max_iter: Count = 10_000
     verbose: bool = False
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         with mean_loss(source) as loss:
             scales = loss.deviations if self.standardize else np.ones(loss.n_features)
             loss_and_gradient = loss.make_loss_and_gradient(scales)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.registry import Method
@@ -62,7 +60,7 @@ class SparseListMLE(ProximalSelector):
 
     methods = (Method("listmle-l1", "ListMLE weighted by NDCG, with an L1 penalty", grid=LAM_GRID),)
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         with standardized_loss(source, "listmle-cost") as loss:
             found = self._minimize(loss.of_linear, choices)
             return self._select_by_weights(*found, loss.varies, choices, loss.standard.scale)

@@ -112,7 +112,7 @@ class GroupLassoNetwork(EmbeddedSelector):
         norms = self.scores_[self.selected_]
         return [f"norm of weights {norm:.3g}" if norm else "no weight" for norm in norms]
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         n, h = source.n_features, self.hidden
         inner, bias, outer = first_weights(n, h, check_random_state(self.random_state))
         with standardized_loss(source, self.loss, "tanh") as loss:

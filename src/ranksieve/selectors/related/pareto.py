@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
@@ -126,14 +126,14 @@ class MOFSRank(ParetoSelector):
     population_size: AtLeastTwo = 40
     n_generations: Count = 25
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices, vali: Source | None = None) -> list[int]:
         if self.n_samples > self.n_draws:
             raise DataError(
                 f"n_samples={self.n_samples} must not be larger than n_draws={self.n_draws}: only "
                 "drawn samples can be kept"
             )
         rng = check_random_state(self.random_state)
-        train, validation = hold_out(source, held_out["eval_set"], self.validation_fraction, rng)
+        train, validation = hold_out(source, vali, self.validation_fraction, rng)
         products = training_products(train)
         with self._measuring_workers(MeasuredModels, validation) as workers:
             samples = self._best_samples(train, workers, rng)
@@ -257,9 +257,9 @@ class RiskPareto(ParetoSelector):
     _: KW_ONLY
     alpha: NotNegative = 1.0
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices, vali: Source | None = None) -> list[int]:
         rng = check_random_state(self.random_state)
-        train, validation = hold_out(source, held_out["eval_set"], self.validation_fraction, rng)
+        train, validation = hold_out(source, vali, self.validation_fraction, rng)
         products = training_products(train)
         with self._measuring_workers(MeasuredModels, validation) as workers:
             front = self._search(products, workers, rng, choices)

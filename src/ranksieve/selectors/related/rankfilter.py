@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -104,7 +104,7 @@ class _Relief(RankSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         seed = int(check_random_state(self.random_state).randint(2**31))
         parameters = self._by_ordering, self.max_documents, seed
         n_queries, weights, varying = engine_of(source).sum(sum_relief, *parameters)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -99,7 +98,7 @@ class RSRank(EmbeddedSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         with standardized_loss(source, "lambdarank") as loss:
             start = np.zeros(source.n_features)
             # If all scores are equal there is no ranking yet, so take a tiny step first.

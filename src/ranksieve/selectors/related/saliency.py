@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -108,7 +108,7 @@ class SaliencySelector(ClusterSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         network = _RANKERS[self.loss](
             self.hidden, epochs=self.epochs, random_state=self.random_state
         ).fit(source)

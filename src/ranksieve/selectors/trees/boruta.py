@@ -127,7 +127,7 @@ class Boruta(TreeSelector):
     level: Share = 0.05
     permute: Literal["queries", "rows"] = "queries"
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         data = in_memory(source)
         check_for_lightgbm("LambdaMART", data)  # with the names of features, not of shadows
         varies = choices.any_of(varying_features(source))

@@ -137,7 +137,7 @@ class BoostedTrees(TreeSelector):
 
     _is_nested = True
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         self.scores_ = self._relative_gains(source, choices)
         steps = best_sum_first(choices, varying_features(source), self.scores_)
         return self._record_path(steps)

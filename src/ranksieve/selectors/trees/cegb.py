@@ -136,7 +136,7 @@ class CostEfficientTrees(TreeSelector):
     methods = (
         Method(
             "cegb",
-            "share of the gain in boosted trees that pay for each feature",
+            "share of the gain in boosted trees that pay for features",
             grid=TREE_GRID,
             draws=False,
             trial={"n_estimators": 3, "tradeoffs": 2},
@@ -155,7 +155,7 @@ class CostEfficientTrees(TreeSelector):
         """True with the nested order."""
         return self.order == "nested" and super().is_nested
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         varies = choices.any_of(varying_features(source))
         self.models_ = self._sweep(source, choices)
         priced = self.models_[1:] or self.models_

@@ -112,7 +112,7 @@ class ShapSelector(TreeSelector):
     def _name_in_errors(self) -> str:
         return f"{type(self).__name__} of {type(untrained_ranker(self.ranker)).__name__}"
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         if self.ranker is None:
             ranker: Ranker = self._ranker(choices, self.random_state)
         else:

@@ -127,11 +127,11 @@ class SizedTrees(ListsSelector):
         check_is_fitted(self)
         return [f"{self.method_} {rank}" for rank in range(1, 1 + len(self.selected_))]
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices, vali: Source | None = None) -> list[int]:
         data, n, varies = in_memory(source), choices.n_features, varying_features(source)
         data.check_finite()
         ranker, numbers = self._trees(), self._leaves()
-        folds = self._folds(data, held_out.get("eval_set"))
+        folds = self._folds(data, vali)
         self.sizes_ = self._compare_sizes(ranker, numbers, folds) if folds else []
         self.size_ = TreeSize(ranker.num_leaves, ranker.n_estimators, float("nan"))
         if self.sizes_:
@@ -139,7 +139,7 @@ class SizedTrees(ListsSelector):
             self.size_ = self.sizes_[first_of_best(orient(values, parse_measure(self.measure)))]
         small, large = self._members()
         is_small = bool(self.sizes_) and self.size_.num_leaves == numbers[0]
-        [ranked] = self._lists([small if is_small else large], data, choices, n, held_out)
+        [ranked] = self._lists([small if is_small else large], data, choices, n, vali)
         self.method_ = ranked.name
         return self._follow(ranked.features, varies, choices)
 

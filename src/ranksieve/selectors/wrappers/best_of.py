@@ -120,13 +120,13 @@ class BestOf(ListsSelector):
         """Whether all selectors and the ranker take missing values."""
         return self._judging_ranker().takes_missing and super().takes_missing
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices, vali: Source | None = None) -> list[int]:
         sizes = self._sizes(choices.n_features)  # before the long search
         n, varies = choices.n_features, varying_features(source)
-        fold = self._fold(source, held_out.get("eval_set"))
+        fold = self._fold(source, vali)
         measure, convention = parse_measure(self.measure), get_convention(self.convention)
         compared = HeldOutValues(self._judging_ranker(), [fold], measure, convention)
-        self.lists_ = self._lists(list(self._members()), fold.train.take(), choices, n, held_out)
+        self.lists_ = self._lists(list(self._members()), fold.train.take(), choices, n, vali)
         subsets = [[ranked.features[:size] for size in sizes] for ranked in self.lists_]
         self.values_ = np.array([np.mean(compared.values(of_list), axis=0) for of_list in subsets])
         defined, is_weighted = compared.is_defined, fold.test.data.query_weights is not None

@@ -101,13 +101,13 @@ class Borda(ListsSelector):
             for feature in self.selected_.tolist()
         ]
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices, vali: Source | None = None) -> list[int]:
         varies, n = varying_features(source), choices.n_features
         members = list(self._members())
         order: list[int] = []
         depth = length = max(self.depth, len(choices.include))
         while True:
-            lists = self._lists(members, source, choices, min(length, n), held_out)
+            lists = self._lists(members, source, choices, min(length, n), vali)
             each = np.full(
                 (len(lists), n), n
             )  # rank of each feature, from 0; n if it is not listed

@@ -182,7 +182,7 @@ class FSBFS(RankSelector):
         """True with ``output="members"``."""
         return self.output == "members" and super().is_nested
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         if self.output == "constructed" and self.include is not None:
             raise DataError("FSBFS takes include only with output='members'")
         measure = parse_measure(self.measure)

@@ -120,7 +120,7 @@ class StabilitySelector(RankSelector):
     methods = (
         Method(
             "stability",
-            "features that a method selects on most halves of the queries",
+            "features that a method selects on most halves of queries",
             trial={"selector": "ig", "n_pairs": 2},
         ),
     )
@@ -168,7 +168,7 @@ class StabilitySelector(RankSelector):
         number = k if "n_features_to_select" in method.defaults else None
         return make_method(method, number, **(self.parameters or {}))
 
-    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices) -> list[int]:
         data = in_memory(source)
         varies = varying_groups(data, choices)
         k = None if self.n_features_per_run == "own" else self.n_features_per_run
