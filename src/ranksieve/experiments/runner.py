@@ -378,6 +378,8 @@ class _Threads:
         return self._pools[is_alone].submit(self._run, cell, trial)
 
     def _run(self, cell: Cell, trial: Trial) -> Any:
+        if self._is_over:  # it was submitted, and not yet canceled
+            raise CancelledError
         with limit_threads(1), listen(self._end_if_over):
             return _run_timed(cell, trial.open)
 
