@@ -22,14 +22,14 @@ SimilarityChoice = Annotated[str | Callable[[Any], Any], StrOptions(set(SIMILARI
 
 
 def choose_in_turn(
-    choices: Choices, varies: np.ndarray, score: Callable[[list[int]], np.ndarray]
+    choices: Choices, varies: np.ndarray, score: Callable[[list[int]], np.ndarray | None]
 ) -> list[Step]:
     """Choose groups one at a time, each the best by ``score(groups chosen so far)``.
 
-    ``score`` returns one number per group, and ``varies`` has one entry per group. Steps have
-    positions of groups, which are the features themselves if there are no groups. Included groups
-    come first. Ties go to the lowest position. Groups whose features are constant within every
-    query come last, whatever their scores.
+    ``score`` returns one number per group, or None to end the search, and ``varies`` has one entry
+    per group. Steps have positions of groups, which are the features themselves if there are no
+    groups. Included groups come first. Ties go to the lowest position. Groups whose features are
+    constant within every query come last, whatever their scores.
     """
     steps: list[Step] = []
     chosen: list[int] = []
@@ -38,6 +38,8 @@ def choose_in_turn(
         if choices.is_full(chosen):
             break
         scores = score(chosen)
+        if scores is None:
+            break
         if number < len(choices.start):
             best = choices.start[number]
         else:

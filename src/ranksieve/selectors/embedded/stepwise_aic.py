@@ -7,11 +7,12 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ranksieve.base import Choices
-from ranksieve.choosing import ROUNDING
 from ranksieve.engine import Source
 from ranksieve.parameters import FeatureCount
 from ranksieve.registry import Method
+from ranksieve.selectors._search.clustering import dense_ranks
 from ranksieve.selectors._search.embedded import EmbeddedSelector
+from ranksieve.selectors._search.filters import choose_in_turn
 from ranksieve.selectors._search.paths import Step
 from ranksieve.sums.checks import weight_of_rows
 from ranksieve.sums.gram import centered_gram
@@ -85,56 +86,56 @@ class StepwiseAIC(EmbeddedSelector):
         shares = np.where(varies, xy / scale, 0.0) / np.sqrt(yy)
         self.scores_ = shares**2
         n_rows = weight_of_rows(source)
-        model = _Regression(alike, shares, varies, n_rows)
-        chosen = choices.features_of(self._search(model, choices))
+        model = _Regression(alike, shares, varies)
+        chosen = choices.features_of(self._search(model, choices, n_rows, yy))
         left = model.residuals[: len(chosen) + 1]
-        self.aic_ = np.array([_aic(n_rows, rss * yy, n) for n, rss in enumerate(left)])
+        self.aic_ = _aic(n_rows, np.array(left) * yy)
         self.path_ = [Step(f, rss) for f, rss in zip(chosen, left[1:], strict=True)]
         self.coef_ = np.zeros(len(xy))
         within = alike[np.ix_(chosen, chosen)]
         self.coef_[chosen] = np.linalg.lstsq(within, (xy / scale)[chosen])[0] / scale[chosen]
         return chosen
 
-    def _search(self, model: _Regression, choices: Choices) -> list[int]:
-        """Groups in the order of selection."""
-        positions: list[int] = []
-        while len(positions) < choices.n_groups and not choices.is_full(positions):
-            if len(positions) < len(choices.start):
-                best = choices.start[len(positions)]
-            else:
-                best, change = model.best_addition(choices, positions)
-                if self.n_features_to_select is None and positions and change >= 0:
-                    break
-            for feature in choices.features_of([best]):
-                model.add(feature)
-            positions.append(best)
-        return choices.take(positions)
+    def _search(self, model: _Regression, choices: Choices, n_rows: float, yy: float) -> list[int]:
+        """Groups in the order of selection, each the one that lowers AIC the most."""
+        least = max(1, len(choices.start)) if self.n_features_to_select is None else np.inf
+        ends = [0]  # number of features without a group in the model, with one, with two, ...
+
+        def rises(chosen: list[int]) -> bool:
+            """Add groups that are not in the model; whether AIC rises, and that ends the search."""
+            for position in chosen[len(ends) - 1 :]:
+                for feature in choices.features_of([position]):
+                    model.add(feature)
+                ends.append(len(model.residuals) - 1)
+            aic = _aic(n_rows, np.array(model.residuals) * yy)
+            return len(chosen) > least and aic[ends[-1]] >= aic[ends[-2]]
+
+        def score(chosen: list[int]) -> np.ndarray | None:
+            return None if rises(chosen) else dense_ranks(model.worth(choices, n_rows))
+
+        steps = choose_in_turn(choices, choices.any_of(model.left > 0), score)
+        positions = [step.feature for step in steps]
+        return positions[:-1] if rises(positions) else positions
 
 
 class _Regression:
     """Least squares that adds one feature at a time; features are centered and of unit length."""
 
-    def __init__(
-        self, alike: np.ndarray, shares: np.ndarray, varies: np.ndarray, n_rows: float
-    ) -> None:
-        self.alike, self.n_rows = alike, n_rows
+    def __init__(self, alike: np.ndarray, shares: np.ndarray, varies: np.ndarray) -> None:
+        self.alike = alike
         # For each feature, the parts of its variance and of its share in y that the model leaves.
         self.left, self.shares = varies.astype(float), shares
         self.bases = np.empty((0, len(shares)))
         self.residuals = [1.0]  # fraction of RSS left before the first feature and after each one
 
-    def best_addition(self, choices: Choices, taken: list[int]) -> tuple[int, float]:
-        """The group whose addition gives the smallest AIC, and the change of AIC."""
-        gains, sizes = self._gains(choices), choices.total(np.ones(len(self.left)))
+    def worth(self, choices: Choices, n_rows: float) -> np.ndarray:
+        """Numbers that are the larger, the smaller AIC is after the addition of each group."""
+        gains = self._gains(choices)
+        if choices.groups is None:  # among single features, AIC and the gain agree
+            return gains
         left = np.maximum(self.residuals[-1] - np.maximum(gains, 0.0), _LEAST)
-        # Among single features, AIC and the gain agree except for rounding.
-        worth = gains if choices.groups is None else np.minimum(gains, 0.0) - np.log(left)
-        if choices.groups is not None:
-            worth = worth - 2 * sizes / self.n_rows
-        worth[taken] = -np.inf
-        best = int(np.argmax(worth >= worth.max() - ROUNDING))
-        lower = np.log(left[best] / max(self.residuals[-1], _LEAST))
-        return best, float(self.n_rows * lower + 2 * sizes[best])
+        sizes = choices.total(np.ones(len(self.left)))
+        return np.minimum(gains, 0.0) - np.log(left) - 2 * sizes / n_rows
 
     def _gains(self, choices: Choices) -> np.ndarray:
         """Fraction of y that each group explains; negative if the model explains the group."""
@@ -165,5 +166,6 @@ class _Regression:
         self.residuals.append(max(self.residuals[-1] - gain, 0.0))
 
 
-def _aic(n_rows: float, rss: float, n_features: int) -> float:
-    return n_rows * float(np.log(max(rss, _LEAST) / n_rows)) + 2 * n_features
+def _aic(n_rows: float, rss: np.ndarray) -> np.ndarray:
+    """AIC of models with 0, 1, 2, ... features, given their sums of squared residuals."""
+    return n_rows * np.log(np.maximum(rss, _LEAST) / n_rows) + 2 * np.arange(len(rss))
