@@ -22,6 +22,7 @@ from ranksieve.rankers.registry import RANKERS
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.sums.gram import centered_gram
 from ranksieve.sums.importance import Importance, feature_importance
+from ranksieve.sums.similarity import feature_similarity
 from tests.every_method import make_quick
 from tests.example_statistics import Awkward, DoubleSizes, Rounds, Sizes, count_rows
 from tests.processes import forked_workers
@@ -154,7 +155,8 @@ def test_threads_do_not_change_a_bit(data):
     results = []
     for n in (1, 2, 5):
         with limit_threads(n):
-            results.append((run_rounds(data), feature_importance(data), centered_gram(data).xx))
+            sums = feature_importance(data), feature_similarity(data), centered_gram(data).xx
+            results.append((run_rounds(data), *sums))
     for other in results[1:]:
         for ours, theirs in zip(results[0], other, strict=True):
             np.testing.assert_array_equal(ours, theirs)

@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from ranksieve import RankingData, make_ranking, open_shards
+from ranksieve import RankingData, make_ranking
 from ranksieve.engine.memo import Memo, shared, sharing
-from ranksieve.io.shards import write_shards
 from ranksieve.selectors import FSED, GAS, MMR, ChiSquare, FSMRank, InformationGain
 from ranksieve.selectors.filters import ig_chi as dependence
 from ranksieve.selectors.registry import SELECTORS
@@ -153,15 +152,6 @@ class TestSelectors:
             assert started == {"Importance": 2}
             importance_sums(data, "ndcg@10", queries=np.ones(data.n_queries, dtype=bool))
             assert started == {"Importance": 3}
-
-    def test_shards(self, data, tmp_path, started):
-        write_shards(data, tmp_path / "shards")
-        with open_shards(tmp_path / "shards") as shards, sharing(Memo()) as borrowed:
-            for c in C:
-                selected = GAS(3, c=c).fit(shards).selected_
-            np.testing.assert_array_equal(selected, GAS(3, c=c).fit(data).selected_)
-        assert started == {"Importance": 2, "Similarity": 2}  # of shards, and of data
-        assert borrowed.seconds > 0
 
     def test_a_similarity_that_the_user_computes_is_not_shared(self, data):
         calls = []
@@ -441,19 +431,6 @@ class TestThreads:
             answers = list(pool.map(run, range(8)))
         assert calls == [5]
         assert all(answer is answers[0] for answer in answers)
-
-    def test_selectors_side_by_side(self, data, started):
-        memo, ready = Memo(), threading.Barrier(4)
-
-        def run(c):
-            ready.wait()
-            with sharing(memo):
-                return GAS(4, c=c).fit(data).selected_.tolist()
-
-        with ThreadPoolExecutor(4) as pool:
-            together = list(pool.map(run, C[:4]))
-        assert started == {"Importance": 1, "Similarity": 1}
-        assert together == [GAS(4, c=c).fit(data).selected_.tolist() for c in C[:4]]
 
     def test_an_error_goes_to_all_and_is_forgotten(self, clock):
         fails, asking, all_asked = [True], set(), threading.Event()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse, stats
 
-from ranksieve import DataError, RankingData, limit_threads, make_ranking
+from ranksieve import DataError, RankingData, make_ranking
 from ranksieve._kernels.pair_counts import count_by_bits, count_by_sorting
 from ranksieve.data import NonFiniteError
 from ranksieve.sums import similarity
@@ -151,13 +151,6 @@ def test_equals_scipy_query_by_query(method, coefficient, lengths):
     np.testing.assert_allclose(feature_similarity(data, method), expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("method", SIMILARITIES)
-def test_permuted_features_permute_rows_and_columns(data, method):
-    order = np.random.default_rng(0).permutation(data.n_features)
-    ours = feature_similarity(data.take_features(order), method)
-    np.testing.assert_array_equal(ours, feature_similarity(data, method)[np.ix_(order, order)])
-
-
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("method", SIMILARITIES)
 def test_order_of_documents_and_increasing_transforms_change_nothing(method):
@@ -171,49 +164,6 @@ def test_order_of_documents_and_increasing_transforms_change_nothing(method):
     ranks[:, 0] = ranks[:, 0] ** 3 - 7.0
     transformed = RankingData(ranks, data.y, data.qid)
     np.testing.assert_array_equal(feature_similarity(transformed, method), expected)
-
-
-@pytest.mark.parametrize("method", SIGNED)
-def test_a_flipped_feature_is_as_unlike_as_it_was_alike(data, method):
-    directions = np.ones(data.n_features)
-    directions[1] = -1
-    expected = feature_similarity(data, method) * np.outer(directions, directions)
-    ours = feature_similarity(data, method, directions=directions)
-    np.testing.assert_array_equal(ours, expected)
-    absolute = feature_similarity(data, Similarity(method, absolute=True))
-    flipped = feature_similarity(data, Similarity(method, absolute=True), directions=directions)
-    np.testing.assert_array_equal(flipped, absolute)
-    assert (absolute >= np.abs(expected) - 1e-15).all()
-
-
-@pytest.mark.parametrize("method", SIMILARITIES)
-def test_directions_mean_the_negated_feature(data, method):
-    directions = np.where(np.arange(data.n_features) % 2, -1, 1)
-    negated = RankingData(dense(data) * directions, data.y, data.qid)
-    ours = feature_similarity(data, method, directions=directions)
-    np.testing.assert_array_equal(ours, feature_similarity(negated, method))
-
-
-def test_concordance_is_its_own_absolute_value_and_zero_for_constants(data):
-    ours = feature_similarity(data)
-    np.testing.assert_array_equal(
-        feature_similarity(data, Similarity("concordance", absolute=True)), ours
-    )
-    X = dense(data)
-    varies = [
-        any(np.ptp(X[data.qid == q, f]) > 0 for q in set(data.qid)) for f in range(X.shape[1])
-    ]
-    assert not all(varies)
-    np.testing.assert_array_equal(ours.any(axis=0), varies)
-
-
-@pytest.mark.parametrize("method", SIMILARITIES)
-def test_threads_do_not_change_a_bit(method):
-    data, _ = make_ranking(700, docs_per_query=(1, 40), n_noise=12, tied=0.3)
-    with limit_threads(1):
-        alone = feature_similarity(data, method)
-    with limit_threads(4):
-        np.testing.assert_array_equal(feature_similarity(data, method), alone)
 
 
 def test_errors_say_what_is_wrong(data):
