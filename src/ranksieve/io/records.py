@@ -28,15 +28,6 @@ _TOO_DEEP = "lists or objects are nested too deeply"
 _SPACE = re.compile(r"[ \t\n\r]*")  # as JSON has it
 _LONGEST_INTEGER = 300  # characters; a float holds any such number
 
-_KINDS = {
-    str: "a text",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    list: "a list",
-    dict: "an object",
-}
-
 T = TypeVar("T")
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
@@ -282,8 +273,7 @@ def sign_record(value: Any, name: str, version: int) -> dict[str, Any]:
 
 def convert_signed(record: Any, kind: type[T], name: str, version: int, what: str) -> T:
     """Convert what :func:`sign_record` returned to a type; raise a DataError if it is not that."""
-    check_format(record, name, version, what)
-    check_checksum(record)
+    check_signed(record, name, version, what)
     content = {n: v for n, v in record.items() if n not in ("format", "version", "checksum")}
     return convert_record(content, kind)
 
@@ -293,14 +283,8 @@ def to_values(value: Any) -> Any:
     return msgspec.to_builtins(value)
 
 
-def check_checksum(record: dict[str, Any]) -> None:
-    """Raise a DataError unless a record has the checksum of the rest of it."""
-    if not matches_checksum(record):
-        raise DataError("it is damaged: its checksum is not that of its content")
-
-
-def check_format(record: Any, name: str, version: int, what: str) -> None:
-    """Raise a DataError unless a record has this format and version."""
+def check_signed(record: Any, name: str, version: int, what: str) -> None:
+    """Raise a DataError unless a record has this format and version, and its own checksum."""
     found = record.get("format") if isinstance(record, dict) else None
     if found != name:
         raise DataError(f"not {what}: its format is {found!r:.40}")
@@ -312,6 +296,8 @@ def check_format(record: Any, name: str, version: int, what: str) -> None:
         raise DataError(
             f"written by {age} version of ranksieve: format {written}, this one reads {version}"
         )
+    if not matches_checksum(record):
+        raise DataError("it is damaged: its checksum is not that of its content")
 
 
 def _refuse(number: str) -> NoReturn:
@@ -322,19 +308,6 @@ def write_text(text: str, path: PathLike) -> None:
     """Write a file; an old file is replaced only when the new one is complete."""
     with replace_on_success(Path(path)) as temporary:
         temporary.write_text(text, encoding="utf-8")
-
-
-def get(record: Any, key: str, kind: type, where: str = "") -> Any:
-    """Value of a record; raises a DataError that begins with ``where`` if it has another type."""
-    if not isinstance(record, dict) or key not in record:
-        raise DataError(f"{where}{key!r} is missing")
-    _check_kind(record[key], kind, f"{where}{key!r}")
-    return record[key]
-
-
-def _check_kind(value: Any, kind: type, what: str) -> None:
-    if type(value) is not kind:  # isinstance would accept true as an int
-        raise DataError(f"{what} should be {_KINDS[kind]}, not {value!r:.40}")
 
 
 def get_numbers(record: Mapping[str, Any], key: str, *shape: int | None) -> np.ndarray:

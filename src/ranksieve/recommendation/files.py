@@ -23,8 +23,7 @@ from ranksieve.io.model import (
     check_model_of_answer,
 )
 from ranksieve.io.records import (
-    check_checksum,
-    check_format,
+    check_signed,
     checksum_of_file,
     locate_errors,
     read_record,
@@ -123,8 +122,7 @@ def read_answer(directory: Path) -> dict[str, Any]:
 
 def _read(path: Path, form: str, version: int, what: str) -> dict[str, Any]:
     record = read_record(path)
-    check_format(record, form, version, what)
-    check_checksum(record)
+    check_signed(record, form, version, what)
     return dict(record)
 
 

@@ -85,7 +85,7 @@ def _read_manifest(path: Path) -> Manifest:
                 "write the shards again"
             )
         raise DataError(f"{path}: not a directory of shards: there is no {MANIFEST}")
-    with locate_errors(path / MANIFEST):
+    with locate_errors(path / MANIFEST, "; write the shards again"):
         return Manifest.from_json(read_file(path / MANIFEST))
 
 
