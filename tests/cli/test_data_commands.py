@@ -5,12 +5,10 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import ranksieve
 from ranksieve import (
     RankingData,
     __version__,
@@ -120,12 +118,6 @@ class TestFormats:
         )
 
 
-def test_inspect_a_collection(run, mq2008_dir):
-    status, output, _ = run("inspect", mq2008_dir, "--format", "json")
-    found = json.loads(output)
-    assert (status, found["n_rows"], found["n_queries"]) == (0, 15_211, 784)
-
-
 def test_convert_there_and_back(run, text_file, tmp_path):
     parquet, packed = tmp_path / "data.parquet", tmp_path / "back.txt.gz"
     status, output, _ = run("convert", text_file, parquet)
@@ -144,10 +136,6 @@ def test_convert_scales_within_queries(run, text_file, tmp_path):
     assert run("convert", text_file, scaled, "--scale", "min-max")[0] == 0
     expected = QueryMinMaxScaler().fit_transform(read_letor(text_file))
     np.testing.assert_array_equal(read_letor(scaled).X, expected.X)
-    told = run("convert", text_file, tmp_path / "x.txt", "--scale", "log")[2]
-    assert "scale must be one of none, min-max, standard, got 'log'" in told
-    refused = run("convert", text_file, tmp_path / "x", "--scale", "min-max")[2]
-    assert "convert that to shards" in refused
 
 
 def test_convert_joins_files_and_drops_zeros(run, tmp_path):
@@ -212,14 +200,6 @@ def test_shards_are_not_replaced_unless_told(run, shard_directory):
     assert run("convert", text, directory, "--overwrite", "--dtype", "float32")[0] == 0
     with open_shards(directory) as shards:
         assert shards.dtype == np.float32
-
-
-def test_a_collection_becomes_shards(run, mq2008_dir, tmp_path):
-    status, output, _ = run("convert", mq2008_dir, tmp_path / "mq2008")
-    assert (status, output) == (
-        0,
-        f"{tmp_path / 'mq2008'}: 15,211 rows, 784 queries, 46 features\n",
-    )
 
 
 def test_damaged_shards_are_reported(run, shard_directory):
@@ -308,15 +288,6 @@ def test_no_traceback_from_the_program_itself(tmp_path):
     assert done.stderr == f"error: {path}:1: the label is not a number: 'x'\n"
 
 
-def test_names_with_marks_are_shown_as_they_are(run, tmp_path):
-    path = tmp_path / "marked.txt"
-    path.write_text("#1:[bold]title[/bold] :smile:\n1 qid:[red] 1:2\n0 qid:[red] 1:1\n")
-    assert "[bold]title[/bold] :smile:" in run("inspect", path)[1]
-    scores = tmp_path / "scores.txt"
-    scores.write_text("1\n2\n")
-    assert "[red]" in run("evaluate", path, scores, "--per-query")[1]
-
-
 def test_version_and_help(run, succeed):
     assert run("--version")[1] == f"ranksieve {__version__}\n"
     output = succeed("--help")
@@ -341,16 +312,6 @@ def test_progress_bar_only_on_a_terminal(run, succeed, tmp_path, monkeypatch):
     os.close(master)
     assert (status, shown) == (0, piped)
     assert json.loads(shown)["n_rows"] == 100_000
-
-
-def test_errors_without_a_line_name_the_file_alone(run, text_file, tmp_path):
-    empty, scores = tmp_path / "empty.txt", tmp_path / "scores.txt"
-    empty.write_text("")
-    scores.write_text("")
-    assert run("inspect", empty)[2].startswith(f"error: {empty}: no rows")
-    assert run("evaluate", text_file, scores)[2].startswith(f"error: {scores}: no scores")
-    for source in sorted(Path(ranksieve.__file__).parent.rglob("*.py")):
-        assert "}:0: " not in source.read_text(), source
 
 
 def test_one_of_anything_is_no_plural(run, tmp_path):

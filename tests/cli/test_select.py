@@ -113,18 +113,6 @@ def test_the_table(succeed, stored, planted):
         assert row.split() == [f"{rank + 1}", name, f"{selector.path_[rank].score:.4f}", *reason]
 
 
-@pytest.mark.slow
-def test_tables_fit_the_terminal_whatever_the_names(run, succeed, planted, tmp_path):
-    names = [f"{'long ' * 30}{n}" for n in range(planted.n_features)]
-    write_letor(RankingData(planted.X, planted.y, planted.qid, feature_names=names), tmp_path / "d")
-    for method in ("gas-e", "random", "gas-l"):
-        output = succeed("select", tmp_path / "d", "--method", method, "-k", 5)
-        assert max(map(len, output.splitlines())) <= 80
-    marked = RankingData(planted.X[:, :1], planted.y, planted.qid, feature_names=["[red]a[/red]"])
-    write_letor(marked, tmp_path / "d")
-    assert "[red]a[/red]" in run("select", tmp_path / "d", "-k", 1)[1]
-
-
 def test_json_is_printed_as_it_is_written(run, succeed, stored, planted, tmp_path):
     out = tmp_path / "selected.json"
     command = ["select", stored["txt"], "--method", "mmr", "-k", "0.25", "--out", out]

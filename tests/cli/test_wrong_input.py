@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import ranksieve
 from ranksieve import (
     RankingData,
     datasets,
@@ -138,6 +139,8 @@ WRONG = [
     ),
     ("inspect a.txt --workers 2", "make them with: ranksieve convert a.txt a.shards"),
     ("inspect a.txt --html a.txt", "a.txt: is an input, which would be overwritten"),
+    ("inspect a.txt --ignore x", "a.txt: leave out --ignore: only Parquet"),
+    ("inspect --demo --label y", "leave out --label: only Parquet"),
     ("inspect none", "error: none: no such file"),
     ("inspect nothing", "error: nothing: no known layout"),
     ("inspect cut.gz", "error: cut.gz: the compressed file is truncated"),
@@ -154,6 +157,8 @@ WRONG = [
     ("convert a.txt b.txt --scale log", "scale must be one of none, min-max, standard, got 'log'"),
     ("convert a.txt b --scale min-max", "convert that to shards"),
     ("convert a.txt t.parquet b.txt", "cannot be joined"),
+    ("convert a.shards b.shards --ignore x", "a.shards: leave out --ignore"),
+    ("convert t.parquet b.csv --features ?", "b.csv: CSV cannot be written; write Parquet"),
     ("convert a.txt a.txt", "a.txt: is an input, which would be overwritten"),
     ("convert a.* a.txt", "a.txt: is an input, which would be overwritten"),
     ("convert a.txt a.shards", "a.shards: is not empty; replace the shards in it with"),
@@ -362,6 +367,11 @@ WRONG = [
     ("export model.json --to c --out x --missing mean", "missing must be 'nan' or 'zero'"),
     ("export a.txt --to c --out x --group-costs costs.csv", "--group-costs needs --costs"),
 ]
+
+
+def test_no_error_names_line_0():
+    for source in sorted(Path(ranksieve.__file__).parent.rglob("*.py")):
+        assert "}:0: " not in source.read_text(), source
 
 
 def contents(folder):

@@ -96,21 +96,7 @@ def test_roles_can_be_said(run, frame, tmp_path):
     )
 
 
-def test_columns_of_text_and_of_the_demo_are_refused(run, tmp_path):
-    (tmp_path / "a.txt").write_text("1 qid:1 1:2\n")
-    assert (
-        "a.txt: leave out --ignore: only Parquet"
-        in run("inspect", tmp_path / "a.txt", "--ignore", "x")[2]
-    )
-    assert "leave out --label: only Parquet" in run("inspect", "--demo", "--label", "y")[2]
-    assert run("convert", tmp_path / "a.txt", tmp_path / "a.shards")[0] == 0
-    errors = run("convert", tmp_path / "a.shards", tmp_path / "b.shards", "--ignore", "x")[2]
-    assert "a.shards: leave out --ignore" in errors
-
-
-def test_csv_is_only_read(run, table, tmp_path):
-    errors = run("convert", table, tmp_path / "b.csv", "--features", "f?")[2]
-    assert "b.csv: CSV cannot be written; write Parquet" in errors
+def test_weights_cannot_be_written_as_text(run, table, tmp_path):
     errors = run("convert", table, tmp_path / "b.txt", "--features", "f?")[2]
     assert "b.txt: LETOR text cannot store the weights of queries" in errors
     done = run("convert", table, tmp_path / "b.txt", "--features", "f?", "--ignore", "weight")
