@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ranksieve import DataError, RankingData, concatenate, make_ranking
+from ranksieve import DataError, RankingData, concatenate
 from ranksieve.data.ranking_data import fingerprint
-from ranksieve.selectors import GAS, GreedyRankRLS, RankFilter
 from tests import oracles
 
 X = np.arange(12.0).reshape(6, 2)
@@ -165,24 +164,6 @@ def test_sparse_matrices_that_lead_out_of_their_arrays_are_refused(array, value)
     getattr(matrix, array)[2] = value
     with pytest.raises(DataError, match="not a valid sparse matrix"):
         RankingData(matrix, Y, QID)
-
-
-def forms_of(matrix):
-    """The same numbers, stored in other ways."""
-    read_only = matrix.copy()
-    read_only.flags.writeable = False
-    wide = np.repeat(np.repeat(matrix, 2, axis=0), 3, axis=1)
-    swapped = matrix.astype(matrix.dtype.newbyteorder())
-    return [read_only, np.asfortranarray(matrix), wide[::2, ::3], matrix[::-1][::-1], swapped]
-
-
-def test_any_layout_gives_the_same_features():
-    planted, _ = make_ranking(40, n_noise=3, random_state=2)
-    selectors = [GAS(4), GreedyRankRLS(4), RankFilter(4)]
-    expected = [selector.fit(planted).selected_.tolist() for selector in selectors]
-    for form in forms_of(planted.X):
-        data = RankingData(form, planted.y, planted.qid)
-        assert [selector.fit(data).selected_.tolist() for selector in selectors] == expected
 
 
 @pytest.mark.parametrize(
