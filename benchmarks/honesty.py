@@ -23,9 +23,8 @@ from rich.table import Table
 from ranksieve import FeatureCosts, RankingData, recommend
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
-from ranksieve.recommendation import procedure
+from ranksieve.recommendation import FrontPoint, Recommendation
 from ranksieve.selectors.registry import make_selector
-from ranksieve.significance import claim_non_inferiority
 
 PARAMETERS = {
     "runs": 300,
@@ -72,29 +71,18 @@ def _one(
     data, other = _draw(rng, queries, "q"), _draw(rng, queries, "c")
     world = _draw(np.random.default_rng([number, 1]), population, "w")
     own = _costs(number) if costs == "random" else None
-    kept: dict[str, Any] = {}
-    original = procedure._claim
-
-    def claim(task: Any, stages: Any, choices: Any) -> Any:
-        kept["stages"], kept["choices"] = stages, choices
-        return original(task, stages, choices)
-
-    procedure._claim = claim
-    try:
-        with tempfile.TemporaryDirectory(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            how: dict[str, Any] = {"selectors": _SELECTORS, "margin": margin, "level": level}
-            how |= {"costs": own, "details": False}
-            answer = recommend(data, "rankrls", confirm=other, seed=number, **how)
-    finally:
-        procedure._claim = original
-    stages, choices = kept["stages"], kept["choices"]
+    with tempfile.TemporaryDirectory(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        how: dict[str, Any] = {"selectors": _SELECTORS, "margin": margin, "level": level}
+        how |= {"costs": own, "details": False}
+        answer = recommend(data, "rankrls", confirm=other, seed=number, **how)
+    assert answer.evidence is not None
     losses = []
-    for stage, choice in zip(stages[:-1], choices[:-1], strict=True):
-        train = data.take_queries(stage.final.sets.train)
-        losses.append(_true_loss(train, world, choice.features))
+    for part in answer.evidence.outcomes:
+        train = data.take_queries(np.flatnonzero(~np.isin(data.query_ids, part.queries)))
+        losses.append(_true_loss(train, world, part.features))
     named = _true_loss(data, world, answer.features)
-    naive = _naive(choices[-1], margin, level)
+    naive = _naive(answer, margin)
     holds = naive is None or _true_loss(data, world, _again(data, naive, own)) < margin
     assert answer.confirmed is not None
     return {
@@ -132,15 +120,13 @@ def _true_loss(train: RankingData, world: RankingData, features: Any) -> float:
     return float(1 - _values(train, world, features).mean() / base)
 
 
-def _naive(choice: Any, margin: float, level: float) -> Any:
+def _naive(answer: Recommendation, margin: float) -> FrontPoint | None:
     """Return the cheapest candidate that passes a test on the queries that chose it."""
-    base = next(one.values for one in choice.candidates if one.selector == "all")
-    others = [one for one in choice.candidates if one.selector not in ("all", "none")]
-    shown = [one for one in others if claim_non_inferiority(one.values, base, margin, level).shown]
-    return min(shown, key=lambda one: (one.cost, -one.values.mean())) if shown else None
+    shown = [point for point in answer.selected_points if point.lower > -margin]
+    return min(shown, key=lambda point: (point.cost, -point.value), default=None)
 
 
-def _again(data: RankingData, candidate: Any, costs: FeatureCosts | None) -> Any:
+def _again(data: RankingData, candidate: FrontPoint, costs: FeatureCosts | None) -> Any:
     """Return the features of a candidate, selected on all queries."""
     name, by_cost, _ = candidate.selector.partition(", by cost")
     parameters = {"costs": costs} if by_cost else {}

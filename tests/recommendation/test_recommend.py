@@ -11,11 +11,11 @@ from ranksieve import DataError, FeatureCosts, RankingData, make_ranking, recomm
 from ranksieve.experiments import Trial
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
-from ranksieve.recommendation import procedure
+from ranksieve.recommendation import nested
 from ranksieve.recommendation import task as tasks
 from ranksieve.recommendation.files import LEDGER
-from ranksieve.recommendation.nested import plan_stages
-from ranksieve.recommendation.task import Candidate, Rule, divide
+from ranksieve.recommendation.nested import Candidate, choose_candidate, plan_stages
+from ranksieve.recommendation.task import Rule, divide
 from ranksieve.selectors.registry import make_selector
 from ranksieve.significance import non_inferiority
 from ranksieve.sums.similarity import Similarity, feature_similarity
@@ -107,7 +107,7 @@ class TestDivision:
         queries = divide(data, 5, 0)
         every = np.arange(data.n_queries)
         assert np.array_equal(np.sort(queries.positions(list(queries.parts))), every)
-        for stage in plan_stages(queries)[0][:-1]:
+        for stage in plan_stages(queries)[:-1]:
             judges = set(queries.parts[stage.judge].tolist())
             for trial, part in stage.folds:
                 assert judges.isdisjoint(trial.sets.train)
@@ -119,7 +119,7 @@ class TestDivision:
         rows = np.repeat(np.arange(1000), 50)
         large = RankingData(np.zeros((50_000, 1), dtype=np.float32), rows % 2, rows)
         queries = divide(large, 5, 0)
-        names = {trial.name for stage in plan_stages(queries)[0] for trial, _ in stage.folds}
+        names = {trial.name for stage in plan_stages(queries) for trial, _ in stage.folds}
         assert len(names) == 7
         trial = queries.without("2")
         sample = queries.to_select(trial).sets.train
@@ -153,7 +153,7 @@ class TestProcedure:
             monkeypatch.setattr(tasks, "_MANY_ROWS", 100)
             monkeypatch.setattr(tasks, "ROWS_TO_SELECT", 60)
         found, queries = recommend(data, margin=0.05, **QUICK), divide(data, 5, 0)
-        *stages, last = plan_stages(queries)[0]
+        *stages, last = plan_stages(queries)
         parts = found.evidence.outcomes
         assert found.features == slow_choice(data, queries, last, margin=0.05)
         assert [one.part for one in parts] == list(queries.parts)
@@ -182,7 +182,7 @@ class TestProcedure:
         X = np.where(judges[:, None], rng.normal(size=data.X.shape), data.X)
         y = np.where(judges, rng.integers(0, 3, data.n_rows), data.y)
         other = RankingData(X, y, data.qid)
-        before, after = (stage_choices(one, costs)[2] for one in (data, other))
+        before, after = (stage_choices(one, costs)["3"] for one in (data, other))
         assert before.features == after.features
         assert [one.values.tolist() for one in before.candidates] == [
             one.values.tolist() for one in after.candidates
@@ -211,25 +211,26 @@ class TestProcedure:
         candidates = [
             Candidate("s", k, k, base + mean + spread[k] * wobble) for k, mean in means.items()
         ]
-        chosen = Rule(name, margin=0.02).choose(candidates, base, None)
+        chosen = choose_candidate(Rule(name, margin=0.02), candidates, base, None)
         assert chosen.size == expected
 
     def test_the_best_within_a_budget_is_taken(self):
         base = np.full(10, 0.5)
         candidates = [Candidate("s", k, 2.0 * k, base + 0.01 * k) for k in (1, 2, 3)]
-        assert Rule("half-margin", 0.01, budget=4.5).choose(candidates, base, None).size == 2
+        rule = Rule("half-margin", 0.01, budget=4.5)
+        assert choose_candidate(rule, candidates, base, None).size == 2
 
 
 def stage_choices(data, costs):
-    """Choices of all stages."""
-    kept, original = [], procedure._claim
+    """Choices of all stages, by the part that judges."""
+    kept, original = {}, nested.choose
 
-    def claim(task, stages, choices):
-        kept.extend(choices)
-        return original(task, stages, choices)
+    async def choose(task, stage, run):
+        kept[stage.judge] = choice = await original(task, stage, run)
+        return choice
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(procedure, "_claim", claim)
+        patch.setattr(nested, "choose", choose)
         recommend(data, margin=0.05, costs=costs, **QUICK)
     return kept
 
@@ -292,7 +293,7 @@ class TestCosts:
         given = FeatureCosts(costs, groups, once)
         found = recommend(data, margin=0.2, costs=given, **ONE)
         queries = divide(data, 5, 0)
-        folds = plan_stages(queries)[0][-1].folds
+        folds = plan_stages(queries)[-1].folds
 
         def value(features):
             return slow_fold_values(data, queries, folds, lambda trial: features).mean()

@@ -1,30 +1,46 @@
 """The nested procedure: search for candidates, choose one, and judge it on other queries.
 
-It runs once for each part of the queries, which is held out and then judges the choice, and once
-to find the features to recommend.
+It runs in stages: one for each part of the queries, which is held out and then judges the choice,
+and one that finds the features to recommend. Only :func:`choose_features` is used from outside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from math import sqrt
+from dataclasses import replace
+from itertools import takewhile
+from math import isfinite, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from ranksieve.choosing import ROUNDING
+from ranksieve.choosing import ROUNDING, pareto_front
 from ranksieve.data import DataError
-from ranksieve.experiments import Runner, Trial, gather
+from ranksieve.experiments import OutOfTimeError, Runner, Trial, gather
+from ranksieve.recommendation.answer import FrontPoint, JudgedPart
 from ranksieve.recommendation.pruning import prune
-from ranksieve.recommendation.task import ALL, NONE, ROWS_TO_SELECT, Candidate, Queries, Task
+from ranksieve.recommendation.task import ALL, NONE, ROWS_TO_SELECT, Found, Queries, Rule, Task
+from ranksieve.significance import claim_chains, claim_non_inferiority
+from ranksieve.significance.samples import Sample
 from ranksieve.sums.similarity import Similarity
 
 _CLOSE = 1.12  # no size is tried between two that are within this factor
+_FACTOR = 1.5  # between sizes that are fixed in advance
+_TO_SEARCH = 0.7  # share of the time of a stage; the rest is for selecting and judging
 _FEW_SIZES = 3  # number of sizes tried within a budget, if data is large
 _MOST_TRIES, _FEW_TRIES = 16, 8  # limits on the sets tried to save costs: usually, for large data
 _MOST_SIZES, _STEP = 4, 1.12  # sizes tried if the chosen one is not enough; factor between them
 _ALIKE = 0.5  # a feature may replace another that is at least this similar
 _MOST_SUBSTITUTES = 3  # largest number for each feature
+
+
+class Candidate(NamedTuple):
+    """The first ``size`` features of a selector, selected in each of the choosing folds."""
+
+    selector: str
+    size: int
+    cost: float  # mean over the folds
+    values: np.ndarray  # (queries,): value of each choosing query
 
 
 class Stage(NamedTuple):
@@ -47,23 +63,43 @@ class Choice(NamedTuple):
     base: np.ndarray | None  # (queries,): the same with all features
 
 
-def plan_stages(queries: Queries) -> tuple[list[Stage], str]:
-    """Return the stages and the division of queries in words.
+async def choose_features(task: Task, run: Runner, seconds: float | None) -> Found:
+    """Run all stages in parallel or, with a time limit, one after the other until time is up.
 
-    The last stage yields the features to recommend. The test queries of a split judge in its only
-    stage. Otherwise each part judges once, while all other parts, or two of them, choose.
+    With a time limit, the last stage runs first, because its features are recommended. What was
+    left out is said in the notes of the task.
+    """
+    stages, choices = plan_stages(task.queries), list[Choice | None]()
+    if seconds is None:
+        choices += await gather(*(choose(task, stage, run) for stage in stages))
+    else:
+        choices += await _choose_in_time(task, stages, run, seconds)
+    parts = [
+        _judged_part(task, stage.judge, choice)
+        for stage, choice in zip(stages, choices, strict=True)
+        if stage.judge and choice
+    ]
+    chosen = choices[-1]
+    if chosen is None:  # there was no time to try anything
+        every, cost = task.allowed, task.costs.total(task.allowed)
+        if not task.rule.is_affordable(cost):
+            raise DataError("there was no time to find features within the budget: allow more time")
+        return Found(ALL, len(every), every, [], parts)
+    front = _describe_candidates(task, stages[-1], chosen.candidates)
+    return Found(chosen.candidate.selector, chosen.candidate.size, chosen.features, front, parts)
+
+
+def plan_stages(queries: Queries) -> list[Stage]:
+    """Return the stages; the last one yields the features to recommend.
+
+    The test queries of a split judge in its only stage. Otherwise each part judges once, while all
+    other parts, or two of them, choose.
     """
     names = [part for part in queries.parts if part != "test"]
     if queries.is_split:
-        choosing = "its validation queries choose"
-        if names != ["vali"]:
-            choosers = "two" if queries.is_large else "each"
-            parts = f"{len(names)} parts of the training queries"
-            choosing = f"{choosers} of {parts} chooses once (seed {queries.seed})"
-            names = names[:2] if queries.is_large else names
-        folds = [(queries.without(part, "test"), part) for part in names]
-        words = f"{queries.in_words}; {choosing}, its test queries judge"
-        return [Stage(folds, queries.to_deploy, "test", is_last=True)], words
+        few = names[:2] if queries.is_large else names
+        folds = [(queries.without(part, "test"), part) for part in few]
+        return [Stage(folds, queries.to_deploy, "test", is_last=True)]
     is_few = queries.is_large and len(names) > 3  # whether only two parts choose
     stages = []
     for number, judge in enumerate(names):
@@ -74,12 +110,75 @@ def plan_stages(queries: Queries) -> tuple[list[Stage], str]:
         stages.append(Stage(folds, queries.without(judge), judge))
     last = names[:2] if is_few else names
     folds = [(queries.without(part), part) for part in last]
+    return [*stages, Stage(folds, queries.to_deploy, None, is_last=True)]
+
+
+def describe_division(queries: Queries) -> str:
+    """Say which queries choose and which judge."""
+    names = [part for part in queries.parts if part != "test"]
+    if names == ["vali"]:
+        return f"{queries.in_words}; its validation queries choose, its test queries judge"
+    if queries.is_split:
+        choosers = "two" if queries.is_large else "each"
+        parts = f"{len(names)} parts of the training queries"
+        choosing = f"{choosers} of {parts} chooses once (seed {queries.seed})"
+        return f"{queries.in_words}; {choosing}, its test queries judge"
+    is_few = queries.is_large and len(names) > 3
     choosers = "two of the others" if is_few else "each of the others"
-    words = f"{queries.in_words}; each part judges what was chosen without it, and {choosers} "
-    words += "chooses once"
-    if is_few:
-        words += f"; selectors look at samples of {ROWS_TO_SELECT:,} rows"
-    return [*stages, Stage(folds, queries.to_deploy, None, is_last=True)], words
+    judging = f"each part judges what was chosen without it, and {choosers} chooses once"
+    samples = f"; selectors look at samples of {ROWS_TO_SELECT:,} rows" if is_few else ""
+    return f"{queries.in_words}; {judging}{samples}"
+
+
+async def _choose_in_time(
+    task: Task, stages: Sequence[Stage], run: Runner, seconds: float
+) -> list[Choice | None]:
+    choices: list[Choice | None] = [None] * len(stages)
+    last, was_short = len(stages) - 1, False
+    for n_before, number in enumerate([last, *range(last)]):
+        at_end = run.limit.left * (1 - _TO_SEARCH / (len(stages) - n_before))
+
+        def is_over(at_end: float = at_end) -> bool:
+            nonlocal was_short
+            is_short = run.limit.left < at_end
+            was_short |= is_short
+            return is_short
+
+        try:
+            choices[number] = await choose(task, stages[number], run, is_over)
+        except OutOfTimeError:
+            break
+    lacking = []
+    if choices[-1] is None:
+        lacking.append("no smaller set of features was tried")
+    elif was_short:
+        lacking.append("fewer sizes were tried")
+    n_unused = sum(choice is None for choice in choices[:-1])
+    if n_unused:
+        lacking.append(f"{n_unused} of {last} parts of the queries were not tested")
+    if lacking:
+        task.notes.append(f"The time limit of {seconds:.4g} s was reached: {'; '.join(lacking)}.")
+    return choices
+
+
+def _judged_part(task: Task, part: str, choice: Choice) -> JudgedPart:
+    """Describe what was chosen without a part of the queries, and the values of its queries."""
+    queries, (chosen, features, _, values, base) = task.queries, choice
+    assert values is not None
+    assert base is not None
+    ids = queries.whole.query_ids[queries.parts[part]].tolist()
+    weights = queries.weights([part])
+    return JudgedPart(
+        part,
+        chosen.selector,
+        chosen.size,
+        task.costs.total(features),
+        list(features),
+        list(map(str, ids)),
+        base.tolist(),
+        values.tolist(),
+        None if weights is None else weights.tolist(),
+    )
 
 
 async def choose(
@@ -92,7 +191,7 @@ async def choose(
     """
     search = Search(task, stage, run, is_over)
     await search.run()
-    chosen = task.rule.choose(search.found, search.base, search.weights)
+    chosen = choose_candidate(task.rule, search.found, search.base, search.weights)
     features = await _features_of(chosen, search)
     values = base = None
     if stage.judge is not None:
@@ -103,6 +202,38 @@ async def choose(
     if stage.is_last:
         await search.extend(chosen)
     return Choice(chosen, tuple(features), search.found, values, base)
+
+
+def choose_candidate(
+    rule: Rule, candidates: Sequence[Candidate], base: np.ndarray, weights: np.ndarray | None
+) -> Candidate:
+    """Choose the cheapest affordable candidate that is enough, or else the best one.
+
+    With a budget, always choose the best. Of equally cheap candidates, the better one wins.
+    """
+    affordable = [one for one in candidates if rule.is_affordable(one.cost)]
+    enough = [one for one in affordable if rule.is_enough(one.values, base, weights)]
+
+    def mean(one: Candidate) -> float:
+        return Sample.of(one.values, weights).mean
+
+    if enough and rule.budget is None:
+        return min(enough, key=lambda one: (round(one.cost, 9), -mean(one), one.size))
+    return max(affordable, key=lambda one: (round(mean(one), 12), -one.cost, -one.size))
+
+
+def least_size(task: Task) -> int:
+    """Smallest number of features to request from a selector."""
+    return max(1, len(task.include))
+
+
+def fixed_sizes(task: Task) -> list[int]:
+    """Return the sizes that are fixed in advance, ascending and smaller than all features."""
+    sizes, size = [], least_size(task)
+    while size < len(task.allowed):
+        sizes.append(size)
+        size = max(size + 1, round(size * _FACTOR))
+    return sizes
 
 
 class Search:
@@ -164,7 +295,7 @@ class Search:
         least, selectors = 0, list(self.task.selections)
         if self.task.queries.is_large:
             least, selectors = chosen.size, [one for one in selectors if one == chosen.selector]
-        sizes = [size for size in self.task.sizes() if size >= least]
+        sizes = [size for size in fixed_sizes(self.task) if size >= least]
         await gather(*(self._judge_all(selector, sizes[::-1]) for selector in selectors))
 
     async def _cheapest(self, selector: str) -> None:
@@ -174,7 +305,7 @@ class Search:
         """
         # All features count as enough.
         enough = [one for one in self.found if one.selector == ALL or self.is_enough(one.values)]
-        best, low = min(enough, key=lambda one: one.cost), self.task.least - 1
+        best, low = min(enough, key=lambda one: one.cost), least_size(self.task) - 1
         if best.cost <= 0 or self.is_over():
             return
         high = len(self.task.allowed)
@@ -192,7 +323,7 @@ class Search:
 
     async def _largest_below(self, selector: str, cost: float) -> int:
         """Return a selector's largest size below a cost; ``least - 1`` if there is none."""
-        size = self.task.least - 1
+        size = least_size(self.task) - 1
         while size + 1 < len(self.task.allowed):
             paths = await self._paths(selector, size + 1)
             most = min(map(len, paths))
@@ -206,7 +337,7 @@ class Search:
 
     async def _largest_first(self, selector: str) -> None:
         """Evaluate sizes from the largest down, starting with the largest within the budget."""
-        sizes = self.task.sizes()
+        sizes = fixed_sizes(self.task)
         if self.task.rule.budget is not None:
             paths = await self._paths(selector, len(self.task.allowed) - 1)
             most = min(map(len, paths))
@@ -280,3 +411,57 @@ def _substitutes(task: Task, trial: Trial) -> dict[int, list[int]]:
         near = [other for other in near if other != feature and other in task.allowed]
         found[feature] = near[:_MOST_SUBSTITUTES]
     return found
+
+
+def _describe_candidates(
+    task: Task, stage: Stage, candidates: Sequence[Candidate]
+) -> list[FrontPoint]:
+    """Return the candidates of the last stage, sorted by cost, with tests of their loss.
+
+    Queries held out from selection and training judge them, so each size that was fixed in advance
+    can be tested: from the largest size of a selector down until a test fails, at a level that is
+    divided among the selectors.
+    """
+    weights = task.queries.weights([part for _, part in stage.folds])
+    base = next(c.values for c in candidates if c.selector == ALL)
+    shown = _shown(task, candidates, base, weights) if stage.judge is None else {}
+    points = []
+    for candidate in candidates:
+        name, size, values = candidate.selector, candidate.size, candidate.values
+        value = Sample.of(values, weights).mean
+        claim = claim_non_inferiority(values, base, task.rule.margin, task.level, weights)
+        change, lower = (claim.change, claim.lower) if name != ALL else (0.0, 0.0)
+        change = change if isfinite(change) else 0.0  # the mean with all features is 0
+        is_shown = shown.get((name, size))
+        points.append(FrontPoint(name, size, candidate.cost, value, change, lower, is_shown))
+    ordered = sorted(points, key=lambda p: (p.cost, -p.value, p.size, p.selector))
+    front = set(pareto_front([p.cost for p in ordered], [p.value for p in ordered]))
+    return [replace(point, is_front=i in front) for i, point in enumerate(ordered)]
+
+
+def _shown(
+    task: Task, candidates: Sequence[Candidate], base: np.ndarray, weights: np.ndarray | None
+) -> dict[tuple[str, int], bool]:
+    """Test which candidates lose less than the margin: (selector, size) -> whether shown."""
+    chains = {selector: _chain(task, candidates, selector) for selector in task.selections}
+    values = {name: [candidate.values for candidate in chain] for name, chain in chains.items()}
+    are_whole = all(chain and chain[-1].size == least_size(task) for chain in chains.values())
+    claims = claim_chains(values, base, task.rule.margin, task.level, weights, pass_on=are_whole)
+    shown = {(ALL, len(task.allowed)): True}
+    for name, chain in chains.items():
+        for candidate, claim in zip(chain, claims[name], strict=True):
+            shown[name, candidate.size] = claim.shown
+    return shown
+
+
+def _chain(task: Task, candidates: Sequence[Candidate], selector: str) -> list[Candidate]:
+    """Return a selector's candidates of fixed sizes, from the largest down to the first gap.
+
+    Sizes that exceed the budget are skipped.
+    """
+    by_size = {c.size: c for c in candidates if c.selector == selector}
+    sizes = fixed_sizes(task)[::-1]
+    if task.rule.budget is not None:
+        sizes = [size for size in sizes if size <= max(by_size, default=0)]
+    known = takewhile(lambda size: size in by_size, sizes)
+    return [by_size[size] for size in known]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve._version import __version__, installed_versions
-from ranksieve.data import DataError, RankingData
+from ranksieve.data import RankingData
 from ranksieve.data.columns import Columns
 from ranksieve.data.joining import with_features_of
 from ranksieve.data.ranking_data import fingerprint
@@ -28,7 +28,6 @@ from ranksieve.experiments import (
     Source,
     TimeLimit,
     Trial,
-    gather,
 )
 from ranksieve.experiments.trials import check_distinct
 from ranksieve.io.files import check_replaceable, make_directory
@@ -37,23 +36,20 @@ from ranksieve.io.selection import SelectedFeature, Selection
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.rankers.loading import check_loadable
 from ranksieve.rankers.registry import RANKERS
-from ranksieve.recommendation.answer import Evidence, Recommendation, Spent
+from ranksieve.recommendation.answer import Evidence, JudgedPart, Recommendation, Spent
 from ranksieve.recommendation.claim import Claim
 from ranksieve.recommendation.facts import (
     FeatureFacts,
-    describe_candidates,
     describe_features,
-    describe_parts,
     examine_features,
     likeness_of,
     rank_alone,
     reference_of,
 )
 from ranksieve.recommendation.files import FILES, LEDGER, write_answer
-from ranksieve.recommendation.nested import Choice, Stage, choose, plan_stages
+from ranksieve.recommendation.nested import choose_features, describe_division
 from ranksieve.recommendation.task import (
-    ALL,
-    Candidate,
+    Found,
     Rule,
     RuleName,
     Task,
@@ -64,8 +60,6 @@ from ranksieve.significance.claims import check_margin
 from ranksieve.study.plan import Plan, find_method
 from ranksieve.study.study import title_of_data
 from ranksieve.sums.similarity import Similarity
-
-_TO_SEARCH = 0.7  # share of a run's time; the rest is for selecting and judging the choice
 
 
 def recommend(
@@ -215,7 +209,7 @@ def recommend(
     queries = divide(source, folds, seed, plan.missing, plan.scale, **options)
     task = Task(plan, queries, chooser, float(level), costs)
     others = None if confirm is None else _read_others(task, confirm, options)
-    stages, division = plan_stages(queries)
+    division = describe_division(queries)
     with ExitStack() as stack:
         if out is None:  # nothing is kept
             temporary = TemporaryDirectory(prefix="ranksieve-", ignore_cleanup_errors=True)
@@ -227,36 +221,34 @@ def recommend(
         ledger = Ledger(directory / LEDGER, task.head(division))
         run = stack.enter_context(Runner(ledger, client, limit))
         n_models = 0 if out is None else 2
-        work = _work(task, stages, run, time, pairs if details else None, n_models)
-        choices, facts = run.finish(work)
-    chosen = choices[-1] or _choose_all(task)
-    claim = _claim(task, stages, choices)
-    confirmed = None if others is None else _confirm(task, chosen.features, others)
+        work = _work(task, run, time, pairs if details else None, n_models)
+        found, facts = run.finish(work)
+    confirmed = None if others is None else _confirm(task, found.features, others)
     similarity = Similarity("tau_b", absolute=True)(queries.whole)
-    kept, dropped = describe_features(task, chosen.features, facts, similarity)
+    kept, dropped = describe_features(task, found.features, facts, similarity)
     answer = Recommendation(
         title=title_of_data(data) if title is None else title,
         feature_names=task.names,
-        features=list(chosen.features),
-        selector=chosen.candidate.selector,
-        size=chosen.candidate.size,
-        claim=claim,
+        features=list(found.features),
+        selector=found.selector,
+        size=found.size,
+        claim=_claim(task, found.parts),
         confirmed=confirmed,
-        cost=task.costs.total(chosen.features),
+        cost=task.costs.total(found.features),
         cost_of_all=task.costs.total(task.allowed),
         has_costs=task.has_costs,
-        front=describe_candidates(task, stages[-1], chosen),
+        front=found.front,
         kept=kept,
         dropped=dropped,
         settings=task.settings(division),
         notes=task.notes,
-        reference=reference_of(queries.whole, chosen.features, plan.tune, plan.convention),
+        reference=reference_of(queries.whole, found.features, plan.tune, plan.convention),
     )
     copies = [other.feature for own in kept for other in own.substitutes]
     alone = rank_alone(task)
     best = sorted(task.allowed, key=lambda feature: -alone.values[feature])
     evidence = Evidence(
-        outcomes=describe_parts(task, stages, choices),
+        outcomes=found.parts,
         alone=alone,
         likeness=likeness_of(similarity, [*answer.features, *copies], best),
         spent=_spent(run),
@@ -267,91 +259,35 @@ def recommend(
     )
     answer = replace(answer, evidence=evidence)
     if out is not None:
-        answer = _write(task, answer, directory, has_time=choices[-1] is not None)
+        answer = _write(task, answer, directory, has_time=bool(found.front))
     return answer
 
 
 async def _work(
-    task: Task,
-    stages: Sequence[Stage],
-    run: Runner,
-    seconds: float | None,
-    n_pairs: int | None,
-    n_models: int,
-) -> tuple[list[Choice | None], FeatureFacts]:
+    task: Task, run: Runner, seconds: float | None, n_pairs: int | None, n_models: int
+) -> tuple[Found, FeatureFacts]:
     """Choose features, let the queries judge, and examine the features unless ``n_pairs`` is None.
 
     Within a limit of so many ``seconds``, work that would take longer is left out, and time is set
     aside to train ``n_models`` to write.
     """
-    choices, facts = await _run_stages(task, stages, run, seconds), FeatureFacts()
+    found, facts = await choose_features(task, run, seconds), FeatureFacts()
     model = task.training(task.allowed).key(task.queries.to_deploy.name)
     run.limit.reserve(n_models * run.limit.expected(model))
-    if n_pairs is not None and choices[-1] is not None:
+    if n_pairs is not None:
         try:
-            facts = await examine_features(task, choices[-1], n_pairs, run)
+            facts = await examine_features(task, found, n_pairs, run)
         except OutOfTimeError:
             task.notes.append("There was no time to examine single features.")
-    return choices, facts
+    return found, facts
 
 
-async def _run_stages(
-    task: Task, stages: Sequence[Stage], run: Runner, seconds: float | None
-) -> list[Choice | None]:
-    """Run all stages in parallel or, with a time limit, one after the other until time is up.
-
-    With a time limit, the last stage runs first, because its features are recommended.
-    """
-    if seconds is None:
-        return [*await gather(*(choose(task, stage, run) for stage in stages))]
-    choices: list[Choice | None] = [None] * len(stages)
-    last, was_short = len(stages) - 1, False
-    for n_before, number in enumerate([last, *range(last)]):
-        at_end = run.limit.left * (1 - _TO_SEARCH / (len(stages) - n_before))
-
-        def is_over(at_end: float = at_end) -> bool:
-            nonlocal was_short
-            is_short = run.limit.left < at_end
-            was_short |= is_short
-            return is_short
-
-        try:
-            choices[number] = await choose(task, stages[number], run, is_over)
-        except OutOfTimeError:
-            break
-    lacking = []
-    if choices[-1] is None:
-        lacking.append("no smaller set of features was tried")
-    elif was_short:
-        lacking.append("fewer sizes were tried")
-    n_unused = sum(choice is None for choice in choices[:-1])
-    if n_unused:
-        lacking.append(f"{n_unused} of {last} parts of the queries were not tested")
-    if lacking:
-        task.notes.append(f"The time limit of {seconds:.4g} s was reached: {'; '.join(lacking)}.")
-    return choices
-
-
-def _choose_all(task: Task) -> Choice:
-    """Choose all features, if there was no time to try anything else."""
-    every, cost = task.allowed, task.costs.total(task.allowed)
-    if not task.rule.is_affordable(cost):
-        raise DataError("there was no time to find features within the budget: allow more time")
-    return Choice(Candidate(ALL, len(every), cost, np.empty(0)), every, [], None, None)
-
-
-def _claim(task: Task, stages: Sequence[Stage], choices: Sequence[Choice | None]) -> Claim:
+def _claim(task: Task, parts: Sequence[JudgedPart]) -> Claim:
     """Test what the queries have judged: each part what was chosen without it."""
-    parts, values, base = [], [np.empty(0)], [np.empty(0)]
-    for stage, choice in zip(stages, choices, strict=True):
-        if stage.judge and choice and choice.values is not None and choice.base is not None:
-            parts.append(stage.judge)
-            values.append(choice.values)
-            base.append(choice.base)
     return Claim.test(
-        np.concatenate(values),
-        np.concatenate(base),
-        task.queries.weights(parts) if parts else None,
+        np.array([value for part in parts for value in part.with_chosen]),
+        np.array([value for part in parts for value in part.with_all]),
+        task.queries.weights([part.part for part in parts]) if parts else None,
         "set" if task.queries.is_split else "procedure",
         task.plan.tune,
         task.rule.margin,

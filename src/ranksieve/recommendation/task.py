@@ -37,7 +37,7 @@ from ranksieve.metrics import get_convention
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.rankers.base import LinearRanker
 from ranksieve.rankers.gradient import GradientRanker
-from ranksieve.recommendation.answer import Settings
+from ranksieve.recommendation.answer import FrontPoint, JudgedPart, Settings
 from ranksieve.registry import Method
 from ranksieve.significance.samples import Sample
 from ranksieve.splits import query_parts
@@ -51,7 +51,6 @@ RULES = ("half-margin", "safe", "one-se", "best")
 _MANY_ROWS = 50_000  # with so many rows, much of the work uses only some of them
 ROWS_TO_SELECT = 20_000  # sample size for selectors, if there are many rows
 _FIRST = 60  # number of features first requested from a selector
-_STEP = 1.5  # factor between sizes
 _BY_COST = ", by cost"  # ends the names of selectors that weigh costs
 _TEST, _VALI = "test", "vali"
 
@@ -211,22 +210,13 @@ def _check_apart(parts: Mapping[str, RankingData]) -> None:
     check_distinct("the data", dict(parts))
 
 
-class Candidate(NamedTuple):
-    """The first ``size`` features of a selector, selected in each of the choosing folds."""
-
-    selector: str
-    size: int
-    cost: float  # mean over the folds
-    values: np.ndarray  # (queries,): value of each choosing query
-
-
 @dataclass(frozen=True)
 class Rule:
-    """Chooses a candidate from the values of the choosing queries.
+    """Says which sets of features are enough, by the values of the choosing queries.
 
-    Three rules choose the cheapest candidate that is enough: its mean loss is at most half the
-    margin (``"half-margin"``), its loss plus one standard error is within the margin (``"safe"``),
-    or its loss is within one standard error (``"one-se"``). ``"best"`` chooses the best mean.
+    A set is enough if its mean loss is at most half the margin (``"half-margin"``), its loss plus
+    one standard error is within the margin (``"safe"``), or its loss is within one standard error
+    (``"one-se"``). With ``"best"``, no set is: the best one is chosen.
     """
 
     name: RuleName = "half-margin"
@@ -261,23 +251,6 @@ class Rule:
     def is_affordable(self, cost: float) -> bool:
         """Whether a cost is within the budget."""
         return self.budget is None or cost <= self.budget * (1 + ROUNDING)
-
-    def choose(
-        self, candidates: Sequence[Candidate], base: np.ndarray, weights: np.ndarray | None
-    ) -> Candidate:
-        """Choose the cheapest affordable candidate that is enough, or else the best one.
-
-        With a budget, always choose the best. Of equally cheap candidates, the better one wins.
-        """
-        affordable = [one for one in candidates if self.is_affordable(one.cost)]
-        enough = [one for one in affordable if self.is_enough(one.values, base, weights)]
-
-        def mean(one: Candidate) -> float:
-            return Sample.of(one.values, weights).mean
-
-        if enough and self.budget is None:
-            return min(enough, key=lambda one: (round(one.cost, 9), -mean(one), one.size))
-        return max(affordable, key=lambda one: (round(mean(one), 12), -one.cost, -one.size))
 
 
 class Task:
@@ -371,19 +344,6 @@ class Task:
             costs=self.named_costs.to_record(),
         )
 
-    @property
-    def least(self) -> int:
-        """Smallest number of features to request from a selector."""
-        return max(1, len(self.include))
-
-    def sizes(self) -> list[int]:
-        """Return the sizes that are fixed in advance, ascending and smaller than all features."""
-        sizes, size = [], self.least
-        while size < len(self.allowed):
-            sizes.append(size)
-            size = max(size + 1, round(size * _STEP))
-        return sizes
-
     def training(self, features: Sequence[int]) -> Train:
         """Return the cell that trains the ranker on some features, in any order."""
         plan, method = self.plan, self.plan.method(self.ranker)
@@ -422,6 +382,16 @@ class Task:
         )
         judged = zip(trained, folds, strict=True)
         return np.concatenate([one.values[part][self.plan.tune] for one, (_, part) in judged])
+
+
+class Found(NamedTuple):
+    """What the procedure has found: the features to recommend, and how parts of queries judge."""
+
+    selector: str
+    size: int  # number of features requested from the selector
+    features: tuple[int, ...]  # in the order of the selector
+    front: list[FrontPoint]  # all candidates; empty if there was no time to try any
+    parts: list[JudgedPart]
 
 
 def default_selectors(ranker: Method, with_costs: bool) -> list[str]:
