@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 from sklearn.feature_selection import SelectKBest, f_regression
-from sklearn.model_selection import ParameterGrid
 
 from ranksieve import RankingData, make_ranking, write_letor
 from ranksieve.cli import main
 from ranksieve.data import DataError
 from ranksieve.report.sheets.study_quality import setting_of
 from ranksieve.study import Study, load_study, stability_of
-from ranksieve.study.plan import Plan, grid_points
+from ranksieve.study.plan import Plan
 from ranksieve.study.plan_file import read_plan
 
 NAMES = [f"f{number}" for number in range(8)]
@@ -110,21 +109,6 @@ def test_what_cannot_be_is_told_before_anything_runs(data, settings, message):
         Study(data, **SMALL, **{"ks": [2, 4]} | settings).run()
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (dict(include=[1.5]), "include must be names or indices of features"),
-        (dict(exclude={"f1": 2}), "exclude must be a list"),
-        (dict(groups="a"), "groups must be a list"),
-        (dict(groups={"a": 1.5}), "groups: a must be a list"),
-        (dict(selectors=["hcas"], groups=[["f0", "f1"]]), "hcas takes no groups: it keeps one"),
-    ],
-)
-def test_settings_that_cannot_be_are_named(settings, message):
-    with pytest.raises(ValueError, match=message):
-        Plan(**settings)
-
-
 def test_on_the_command_line(data, tmp_path, capsys):
     write_letor(data, tmp_path / "data.txt")
     (tmp_path / "groups.csv").write_text("feature,group\nf4,a\nf5,a\n")
@@ -140,8 +124,3 @@ def test_on_the_command_line(data, tmp_path, capsys):
     for features in result.run("gas-e", "rankrls").by_k[4].selections:
         assert list(features[:2]) == [6, 1]
         assert 3 not in features
-
-
-@pytest.mark.parametrize("grid", [{}, {"b": (1, 2), "a": ["x"], "C": np.array([0.5, 1.0])}])
-def test_points_of_a_grid_are_those_of_scikit_learn(grid):
-    assert grid_points(grid) == list(ParameterGrid(grid))

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from ranksieve import DataError, Missing, RankingData, make_ranking, write_parquet
+from ranksieve import DataError, RankingData, make_ranking, write_parquet
 from ranksieve.cli import main
 from ranksieve.report.sheets.study_quality import setting_of
-from ranksieve.study import Plan, Study, load_study
+from ranksieve.study import Study, load_study
 from tests.every_method import QUICK_TREES
 from tests.study.test_study import without_times
 
@@ -111,13 +111,6 @@ def test_methods_that_cannot_are_named_before_anything_runs(data, tmp_path):
 def test_without_a_policy_methods_refuse_them(data, one_thread):
     with pytest.raises(DataError, match=r"Fold1, gas-e.*: X has NaN in row .*query-median"):
         Study(data, **QUICK).run()
-
-
-@pytest.mark.parametrize("wrong", ["mean", 3, Missing("zero", [2])])
-def test_a_plan_checks_the_policy(wrong):
-    with pytest.raises(ValueError, match="missing must be"):
-        Plan(missing=wrong)
-    assert Plan(missing=Missing("zero", indicators=True)).missing == "zero+indicators"
 
 
 def test_compare_takes_a_policy(data, tmp_path, capsys):

@@ -253,26 +253,6 @@ def test_pooled_files_are_recorded(parts, tmp_path):
     assert settings["data"] == [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[columns]\nlabels = 'x'", "columns have no 'labels'; choose from label, qid"),
-        ("[columns]\nlabel = 3", "label must name a column, got 3"),
-        ("columns = 3", "columns must be a table of names"),
-        ("[split]\nafter = 3", "split: column must be a string, got None"),
-        ("[split]\ncolumn = 'a'\nbefore = 3", "split has no 'before'; choose from column and"),
-        ("pool = 1", "pool must be true or false"),
-        ("resamples = -1", "resamples must be a whole number from 0 to 1,000"),
-        ("test = [3]", "test: each must be a string"),
-    ],
-)
-def test_plan_files_that_divide_nothing_are_named(tmp_path, text, message):
-    path = tmp_path / "plan.toml"
-    path.write_text(text)
-    with pytest.raises(DataError, match=f"plan.toml: {message}"):
-        read_settings(path)
-
-
 def test_other_weights_are_other_data(data, tmp_path):
     weights = 1.0 + np.arange(data.n_queries) % 3
     plan = dict(**QUICK, out=tmp_path / "s")

@@ -1,7 +1,6 @@
 """Studies against a plain version of them, and what they must never do."""
 
 import json
-import random
 import signal
 import time
 from contextlib import redirect_stdout
@@ -22,7 +21,6 @@ from ranksieve.report import write_report
 from ranksieve.selectors.registry import SELECTORS, make_selector
 from ranksieve.splits import query_kfold
 from ranksieve.study import Plan, Protocol, Study, compare_with, load_study
-from ranksieve.study.plan_file import read_plan, read_settings, write_plan
 from ranksieve.study.procedure import Procedure
 from ranksieve.threads import limit_blas_threads, limit_threads
 from tests.every_method import QUICK_TREES
@@ -431,160 +429,7 @@ def test_shuffled_labels_give_significant_differences_no_more_often_than_the_lev
     assert found <= scipy_stats.binom.ppf(0.999, n_studies, 2 * level)
 
 
-# Bad input.
-
-NESTED = json.loads("[" * 50 + "1" + "]" * 50)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"selectors": ["gas-x"]}, "unknown method 'gas-x'; choose from fs-ed, fs-scpr"),
-        ({"rankers": ["svm"]}, "unknown ranker 'svm'; choose from adarank-map"),
-        ({"measures": ["map@x"]}, "map@x"),
-        ({"measures": ["pairwise-error"]}, "where larger is better"),
-        ({"convention": "letor5"}, "letor5"),
-        ({"tune": "ndgc@10"}, "ndgc@10"),
-        ({"ks": [0]}, "whole numbers of at least 1, or 'all', got 0"),
-        ({"ks": ["few"]}, "got 'few'"),
-        ({"ks": []}, "a study needs ks"),
-        ({"rankers": []}, "a study needs rankers"),
-        ({"seeds": 0}, "seeds must be a whole number from 1 to 10,000, got 0"),
-        ({"seeds": 1.5}, "seeds must be a whole number .*, got 1.5"),
-        ({"seeds": "3"}, "seeds must be a whole number .*, got '3'"),
-        ({"seeds": True}, "seeds must be a whole number .*, got True"),
-        ({"seeds": 10**12}, "seeds must be a whole number .*, got 1000000000000"),
-        ({"seeds": np.nan}, "seeds must be a whole number .*, got nan"),
-        ({"seed": -1}, "seed must be a whole number from 0 .*, got -1"),
-        ({"seed": 2**31}, "seed must be a whole number from 0 .*, got 2147483648"),
-        ({"seed": None}, "seed must be a whole number from 0 .*, got None"),
-        ({"selectors": 5}, "selectors must be a list, got 5"),
-        ({"selectors": "gas-e"}, "selectors must be a list, got 'gas-e'"),
-        ({"selectors": {"gas-e": 1}}, "selectors must be a list"),
-        ({"selectors": [1]}, "selectors: each must be a string, got 1"),
-        ({"rankers": None}, "rankers must be a list, got None"),
-        ({"rankers": [["ranksvm"]]}, "rankers: each must be a string"),
-        ({"measures": "map"}, "measures must be a list, got 'map'"),
-        ({"measures": [3]}, "measures: each must be a string, got 3"),
-        ({"tune": ["map"]}, "tune must be a string"),
-        ({"convention": 3}, "convention must be a string, got 3"),
-        ({"scale": None}, "scale must be a string, got None"),
-        ({"choose": ["best"]}, "choose must be a string"),
-        ({"baselines": 1}, "baselines must be true or false, got 1"),
-        ({"ks": 3}, "ks must be a list, got 3"),
-        ({"ks": "all"}, "ks must be a list, got 'all'"),
-        ({"ks": [True]}, "got True"),
-        ({"ks": [2.0]}, "got 2.0"),
-        ({"ks": [[1]]}, r"got \[1\]"),
-        ({"parameters": [1]}, r"parameters must be a table of names, got \[1\]"),
-        ({"parameters": {"gas-e": [1]}}, "parameters of gas-e must be a table"),
-        ({"parameters": {"gas-e": {"c": np.nan}}}, "of gas-e: c must be a finite number"),
-        ({"parameters": {"gas-e": {"c": object()}}}, "of gas-e: c must be a finite number"),
-        ({"parameters": {1: {}}}, "parameters must be a table of names"),
-        ({"parameters": {"gas-e": {"c": NESTED}}}, "of gas-e: c must be a finite number"),
-        ({"parameters": {"gas-e": {"c": True}}}, "gas-e: c must not be true or false"),
-        ({"grids": {"ranksvm": {"C": [True]}}}, "ranksvm: C must not be true or false"),
-        (
-            {"selectors": ["sequential"], "parameters": {"sequential": {"ranker": 3}}},
-            "sequential: ranker must be the name of a ranker, got 3",
-        ),
-        ({"grids": "gas-e"}, "grids must be a table of names"),
-        ({"grids": {"gas-e": {"c": "ab"}}}, "grid of gas-e: c needs a list of values"),
-        ({"grids": {"gas-e": {"c": [np.inf]}}}, "grids of gas-e: c must be a finite number"),
-        ({"choose": "first"}, "choose must be one of best, one-se"),
-        ({"scale": "log"}, "scale must be one of none, min-max, standard"),
-        ({"parameters": {"gas-e": {"d": 1}}}, "method 'gas-e' has no parameter 'd'"),
-        ({"grids": {"gas-e": {"c": []}}}, "grid of gas-e: c needs a list of values"),
-        ({"grids": {"gas-e": {"c": 0.1}}}, "grid of gas-e: c needs a list of values"),
-        ({"parameters": {"ig": {"n_bins": 3}}}, "parameters for 'ig', which is not in the study"),
-    ],
-)
-def test_settings_that_cannot_be_are_named(settings, message):
-    with pytest.raises(ValueError, match=message):
-        Plan(**{"selectors": ["gas-e"], "rankers": ["ranksvm"]} | settings)
-
-
-def test_numbers_of_numpy_are_numbers():
-    plan = Plan(
-        ks=np.array([3, 1]),
-        seeds=np.int64(2),
-        parameters={"gas-e": {"c": np.float32(0.5)}},
-        grids={"ranksvm": {"C": np.array([1.0, 2.0])}},
-    )
-    assert plan.ks == (1, 3)
-    assert json.dumps(plan.as_dict())
-    assert plan.parameters == {"gas-e": {"c": 0.5}}
-
-
-def test_a_plan_of_any_settings_is_read_back(tmp_path):
-    texts = {"title": 'a "quote" \\ \u1f40 \U0001f600 \x7f \udc80', "protocol": "kfold:3"}
-    plan = Plan(
-        selectors=["sequential", "fs-scpr"],
-        rankers=["lambdamart"],
-        parameters={
-            "sequential": {"ranker": "ranksvm", "include": [], "groups": {}},
-            "lambdamart": {"early_stopping_rounds": None, "n_estimators": 10},
-        },
-        grids={"fs-scpr": {"rescale": ["none"]}, "lambdamart": {"random_state": [None, 3]}},
-        seeds=3,
-        choose="one-se",
-    )
-    write_plan(tmp_path, plan, texts)
-    found, title = read_plan(tmp_path)
-    assert found.as_dict() == plan.as_dict()
-    assert title == texts["title"].replace("\udc80", "\\udc80")
-    path = tmp_path / "study.toml"
-    path.write_text(path.read_text().replace("seeds = 3", "seeds = 2"))
-    with pytest.raises(
-        DataError, match="study.toml: the file was changed after the study ran; to run"
-    ):
-        read_plan(tmp_path)
-    assert read_settings(path)["seeds"] == 2  # a plan of its own
-
-
-def damaged(text, rng):
-    """A text with a changed bit, digit, piece or line."""
-    changed, at = bytearray(text), rng.randrange(len(text))
-    kind = rng.choice(("bit", "digit", "insert", "remove", "line"))
-    if kind == "bit":
-        changed[at] ^= 1 << rng.randrange(8)
-    elif kind == "digit":
-        digits = [place for place, byte in enumerate(changed) if chr(byte).isdigit()]
-        changed[rng.choice(digits)] = rng.choice(b"0123456789")
-    elif kind == "insert":
-        changed[at:at] = rng.choice((b"1", b"[", b"]", b'"', b"\n", b"nan", b"\xff", b"[" * 3000))
-    elif kind == "remove":
-        del changed[at : at + rng.choice((1, 5, 50))]
-    else:
-        lines = text.splitlines(keepends=True)
-        lines.insert(rng.randrange(len(lines)), lines.pop(rng.randrange(len(lines))))
-        return b"".join(lines)
-    return bytes(changed)
-
-
-def test_a_damaged_plan_is_refused_or_as_it_was(tmp_path):
-    plan = Plan(
-        parameters={"gas-e": {"c": 0.5}}, grids={"ranksvm": {"C": [0.1, 1.0]}}, seeds=3, seed=17
-    )
-    write_plan(tmp_path, plan, {"title": "mine", "protocol": "kfold:3", "data": ["a.txt"]})
-    path = tmp_path / "study.toml"
-    whole, rng = path.read_bytes(), random.Random(0)
-    refused = valid = 0
-    for _ in range(400):
-        path.write_bytes(damaged(whole, rng))
-        try:
-            found, title = read_plan(tmp_path)
-            assert (found.as_dict(), title) == (plan.as_dict(), "mine")
-        except DataError as error:
-            refused += str(path) in str(error)
-        try:  # as a plan that somebody wrote
-            settings = read_settings(path)
-            Plan(**{n: v for n, v in settings.items() if n not in ("title", "protocol", "data")})
-            valid += 1
-        except ValueError:
-            pass
-    assert refused > 300
-    assert 20 < valid < 200
+# Data that cannot be.
 
 
 def test_numbers_beyond_the_features_are_left_out(data):
