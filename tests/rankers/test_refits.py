@@ -161,7 +161,8 @@ def test_errors_are_those_of_fit():
 
 def slow_elimination(monkeypatch):
     """Bin anew for every training, and train after every feature that goes."""
-    monkeypatch.setattr(LightGBMRefits, "of", classmethod(lambda cls, *given: Refits(*given)))
+    for module in ("lambdamart", "adapter"):
+        monkeypatch.setattr(f"ranksieve.rankers.{module}.share_bins", Refits)
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from ranksieve import DataError, RankingData
 from ranksieve.rankers import RankSVM
 from ranksieve.registry.foreign import (
     changed_parameters,
-    copy_of,
     copy_unfitted,
+    copy_with,
     fit_foreign,
     make_from_record,
     parameters_of,
@@ -92,7 +92,7 @@ def test_estimators_are_made_again(estimator):
     again = make_from_record(record)
     assert type(again) is type(estimator)
     assert record_of(again) == record
-    assert record_of(copy_of(estimator)) == record
+    assert record_of(copy_with(estimator)) == record
     assert record_of(copy_unfitted(estimator)) == record
     if isinstance(estimator, Pipeline):
         assert isinstance(again.steps[0], tuple)
@@ -108,13 +108,13 @@ def test_defaults_are_left_out():
 
 def test_copies_are_independent():
     estimator = Holder([1], Holder(2))
-    made = copy_of(estimator, other__value=3)
+    made = copy_with(estimator, other__value=3)
     assert made.other.value == 3
     assert estimator.other.value == 2
     assert made.value is not estimator.value
-    assert copy_of(Bare(1), value=2).value == 2
+    assert copy_with(Bare(1), value=2).value == 2
     with pytest.raises(ValueError, match="Bare cannot be created: .*unexpected keyword"):
-        copy_of(Bare(1), valeu=2)
+        copy_with(Bare(1), valeu=2)
 
 
 class Listing(BaseEstimator):
@@ -143,7 +143,7 @@ class Old:
 
 def test_an_old_interface_is_enough():
     assert parameters_of(Old(3)) == {"size": 3}
-    assert copy_of(Old(3), size=4).size == 4
+    assert copy_with(Old(3), size=4).size == 4
     assert copy_unfitted(Old(3)).size == 3
 
 
@@ -212,7 +212,7 @@ class TestVersions:
         assert told.endswith(f", lightgbm {lightgbm.__version__}")
         assert version_of(Mine) == told
         Mine().set_params(num_leaves=3)
-        copy_of(Mine())
+        copy_with(Mine())
         assert version_of(Mine) == told  # copying adds to a class
 
     @pytest.mark.parametrize(

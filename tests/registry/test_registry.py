@@ -63,7 +63,7 @@ class TestEveryName:
         method, registry = REGISTRY[name][name], REGISTRY[name]
         assert all(isinstance(value, str) for value in method.preset.values())
         same = [other.name for other in registry.values() if other.kind is method.kind]
-        if len(same) == 1 or method.is_adapted:
+        if len(same) == 1 or method.has_record:
             assert method.preset == {}
         else:  # the class as it is has one of the names
             usual = method.kind().get_params()

@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any, ClassVar
 
 from ranksieve.base.estimator import RankEstimator
-from ranksieve.registry.foreign import copy_of, copy_unfitted, fit_parameters, parameters_of
+from ranksieve.registry.foreign import copy_unfitted, copy_with, fit_parameters, parameters_of
 
 
 class Adapter(RankEstimator):
@@ -45,7 +45,7 @@ class Adapter(RankEstimator):
     def _with_settings(self, settings: Mapping[str, Any]) -> Any:
         own = self._translate(settings)
         outer = {name: own.pop(name) for name in self._outer() if name in own}
-        return self._around(copy_of(self.estimator, **own)).set_params(**outer)
+        return self._around(copy_with(self.estimator, **own)).set_params(**outer)
 
     def _around(self, estimator: Any) -> Any:
         """Unfitted adapter of another estimator, with the same metadata requests."""

@@ -46,7 +46,7 @@ class Choices:
     counts_groups: bool  # whether ``k`` is a number of groups
 
     @classmethod
-    def of_features(cls, n: int, k: int, start: Sequence[int] = ()) -> Choices:
+    def without_groups(cls, n: int, k: int, start: Sequence[int] = ()) -> Choices:
         """Choose ``k`` of ``n`` features, without groups or excluded features."""
         return cls(np.arange(n), n, None, list(start), k, False)
 

@@ -29,7 +29,7 @@ from ranksieve.engine import Source, in_memory
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import evaluate
 from ranksieve.parameters import Constraints
-from ranksieve.registry.foreign import copy_of, fit_parameters
+from ranksieve.registry.foreign import copy_with, fit_parameters
 
 
 class RankEstimator(BaseEstimator):
@@ -85,7 +85,7 @@ class RankEstimator(BaseEstimator):
 
     def _with_settings(self, settings: Mapping[str, Any]) -> Any:
         """Unfitted copy with other parameters."""
-        return copy_of(self, **settings)
+        return copy_with(self, **settings)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

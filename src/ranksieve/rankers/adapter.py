@@ -18,7 +18,7 @@ from ranksieve.io.records import convert_record
 from ranksieve.rankers.base import Ranker, Refits
 from ranksieve.rankers.libraries import find_library_class, is_error_of_library, library_of
 from ranksieve.rankers.libraries.library import Library, native_rows
-from ranksieve.rankers.libraries.lightgbm_refits import LightGBMRefits
+from ranksieve.rankers.libraries.lightgbm_refits import share_bins
 from ranksieve.rankers.libraries.per_feature import reduce_parameters
 from ranksieve.rankers.libraries.rounding import check_distinct_values
 from ranksieve.rankers.registry import make_ranker
@@ -234,7 +234,7 @@ class RankerAdapter(Adapter, Ranker):
 
     def _refits(self, data: RankingData) -> Refits:
         if self._library.trains_on_datasets(self.estimator):
-            return LightGBMRefits.of(self, data)
+            return share_bins(self, data)
         return super()._refits(data)
 
     def _dataset_parameters(self) -> dict[str, Any]:

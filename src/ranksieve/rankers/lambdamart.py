@@ -29,7 +29,7 @@ from ranksieve.rankers.libraries.lightgbm import (
     train,
     write_text,
 )
-from ranksieve.rankers.libraries.lightgbm_refits import LightGBMRefits
+from ranksieve.rankers.libraries.lightgbm_refits import share_bins
 from ranksieve.rankers.libraries.lightgbm_workers import best_number_of_trees, train_on_workers
 from ranksieve.rankers.libraries.model_checks import load_booster
 from ranksieve.rankers.libraries.per_feature import reduce_parameters
@@ -170,7 +170,7 @@ class LambdaMART(Ranker):
         self.best_iteration_ = max(0, self.booster_.best_iteration) or self.booster_.num_trees()
 
     def _refits(self, data: RankingData) -> Refits:
-        return LightGBMRefits.of(self, data)
+        return share_bins(self, data)
 
     def _check_training(self, source: Source) -> None:
         check_for_lightgbm("LambdaMART", source)

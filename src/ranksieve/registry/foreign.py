@@ -51,7 +51,7 @@ def copy_unfitted(estimator: Any) -> Any:
         return _construct(type(estimator), parameters_of(estimator))
 
 
-def copy_of(estimator: Any, /, **parameters: Any) -> Any:
+def copy_with(estimator: Any, /, **parameters: Any) -> Any:
     """Copy of an estimator with other parameters."""
     if not hasattr(estimator, "set_params"):
         return _construct(type(estimator), parameters_of(estimator) | parameters)
@@ -183,7 +183,7 @@ def make_from_record(record: Mapping[str, Any]) -> Any:
     }
     if isinstance(found, type):
         return _construct(found, parameters)
-    return copy_of(found, **parameters)
+    return copy_with(found, **parameters)
 
 
 def _restore_part(value: Any, default: Any = None) -> Any:

@@ -56,19 +56,19 @@ class Method:
         return self._kind
 
     @property
-    def is_adapted(self) -> bool:
-        """Whether it has a record: it is an estimator of a user or of another library."""
+    def has_record(self) -> bool:
+        """Whether it is an estimator of a user or of another library, which a record identifies."""
         return self.estimator is not None or self.recorded is not None
 
     @property
     def is_ours(self) -> bool:
         """Whether it is a published method of this library, which its name identifies."""
-        return not self.is_adapted and self.kind.__module__.startswith("ranksieve.")
+        return not self.has_record and self.kind.__module__.startswith("ranksieve.")
 
     @property
     def family(self) -> str:
         """Family of the method, such as ``filters`` or ``wrappers``."""
-        if self.is_adapted:
+        if self.has_record:
             return "own"
         return self.kind.__module__.split(".")[2] if self.is_ours else "other packages"
 
@@ -86,7 +86,7 @@ class Method:
     @property
     def key(self) -> str:
         """Identifier in a ledger, besides parameters: the published name, or class and version."""
-        return f"{self.record['class']}, {self.record['version']}" if self.is_adapted else self.name
+        return f"{self.record['class']}, {self.record['version']}" if self.has_record else self.name
 
     @cached_property
     def seeds(self) -> list[str]:

@@ -73,7 +73,7 @@ class Registry(Mapping[str, Method]):
 
         Estimators of other libraries come last.
         """
-        if kind.methods[0].is_adapted:
+        if kind.methods[0].has_record:
             return len(self.rooms) + 1
         room = kind.__module__.removeprefix(f"{self.package}.").partition(".")[0]
         return self.rooms.index(room) if room in self.rooms else len(self.rooms)
@@ -148,28 +148,25 @@ class Registry(Mapping[str, Method]):
         estimator with default parameters. Estimators without a name have that of their class.
         """
         if isinstance(entry, str):
-            return self._find_text(entry)
+            name, _, path = entry.rpartition("=")
+            if entry in self or ":" not in path:
+                return self[entry]
+            own_name = path.rpartition(":")[2].rpartition(".")[2]
+            return self._adopt(import_object(path), name or own_name)
         if isinstance(entry, (tuple, list)) and len(entry) == 2 and isinstance(entry[0], str):
             name, own = entry
-            return replace(self.own_of(self.find(own)), name=name)
+            return replace(self.with_record(self.find(own)), name=name)
         return self._adopt(entry)
 
-    def _find_text(self, text: str) -> Method:
-        name, _, path = text.rpartition("=")
-        if text in self or ":" not in path:
-            return self[text]
-        name = name or path.rpartition(":")[2].rpartition(".")[2]
-        return replace(self._adopt(import_object(path)), name=name)
-
-    def own_of(self, method: Method) -> Method:
+    def with_record(self, method: Method) -> Method:
         """The same method, identified by class, version and parameters."""
-        if method.is_adapted:
+        if method.has_record:
             return method
-        return replace(self._adopt(method.make(), method.grid, method.draws), name=method.name)
+        return self._adopt(method.make(), method.name, method.grid, method.draws)
 
     def from_record(self, name: str, record: Mapping[str, Any]) -> Method:
         """Method of a plan that is run; its class is imported, in the version that is installed."""
-        return replace(self._adopt(make_from_record(record), record.get("grid")), name=name)
+        return self._adopt(make_from_record(record), name, record.get("grid"))
 
     @property
     def adapter(self) -> type[Any]:
@@ -179,8 +176,13 @@ class Registry(Mapping[str, Method]):
         return found
 
     def _adopt(
-        self, given: Any, grid: Mapping[str, Sequence[Any]] | None = None, draws: bool = True
+        self,
+        given: Any,
+        name: str = "",
+        grid: Mapping[str, Sequence[Any]] | None = None,
+        draws: bool = True,
     ) -> Method:
+        """Method around an estimator of a user, or a class that has defaults."""
         estimator = _make_default(given) if isinstance(given, type) else given
         if isinstance(estimator, self.adapter):
             estimator = estimator.estimator
@@ -192,7 +194,7 @@ class Registry(Mapping[str, Method]):
         own = copy_unfitted(estimator)
         known = [method.draws for method in self._methods.values() if method.kind is kind]
         method = Method(
-            kind.__name__,
+            name or kind.__name__,
             _first_line(kind),
             grid=grid or {},
             draws=draws and all(known),

@@ -16,7 +16,7 @@ from ranksieve.parameters import FeatureCount
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.libraries import is_of_library
 from ranksieve.registry.foreign import (
-    copy_of,
+    copy_with,
     fit_foreign,
     parameters_of,
     tags_of,
@@ -116,7 +116,7 @@ class SelectorAdapter(Adapter, HeldOutSelector):
     them. Shards are read into memory.
     """
 
-    _copy_adapted = staticmethod(copy_of)  # a selector may be prefit
+    _copy_adapted = staticmethod(copy_with)  # a selector may be prefit
     no_include = "the estimator chooses all features itself."
     no_groups = "the estimator knows only single features."
     _uses_labels = False  # the estimator checks them itself
@@ -155,7 +155,7 @@ class SelectorAdapter(Adapter, HeldOutSelector):
             vali = in_memory(vali)
         if not self.takes_missing:
             data.check_finite()
-        copied = copy_of(self.estimator, **self._number(choices.k))
+        copied = copy_with(self.estimator, **self._number(choices.k))
         fit_foreign(copied, data, vali)
         self.estimator_ = copied
         self.__dict__.pop("scores_", None)  # from an earlier fit

@@ -48,7 +48,7 @@ def make_method(method: Method, k: float | str | None = None, **parameters: Any)
     if k is not None:
         if "n_features_to_select" not in method.defaults:
             reason = "keeps all features, so it takes no number of them"
-            if method.is_adapted:
+            if method.has_record:
                 reason = "has no parameter n_features_to_select, k or max_features to set"
             raise ValueError(f"method {method.name!r} {reason}")
         parameters["n_features_to_select"] = k

@@ -217,7 +217,7 @@ class Plan(PlanSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         everyone = {**self._methods, **self.inside}.items()
-        own = {name: method for name, method in everyone if method.is_adapted}
+        own = {name: method for name, method in everyone if method.has_record}
         self._set("own", {name: self._record(name, method) for name, method in own.items()})
 
     def _find_methods(self, entries: Sequence[Any], registry: Registry) -> dict[str, Method]:
@@ -341,8 +341,8 @@ def find_method(
     if isinstance(entry, str) and entry in recorded:
         return registry.from_record(entry, recorded[entry])
     method = registry.find(entry)
-    own = method if method.is_ours else registry.own_of(method)
-    is_own_selector = own.is_adapted and registry is SELECTORS
+    own = method if method.is_ours else registry.with_record(method)
+    is_own_selector = own.has_record and registry is SELECTORS
     if is_own_selector and "n_features_to_select" not in own.defaults:
         raise ValueError(
             f"selector {own.name!r} takes no number of features, but a study compares subsets "

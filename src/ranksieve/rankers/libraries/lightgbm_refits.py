@@ -32,7 +32,8 @@ class LightGBMRefits(Refits):
     the bins of a feature do not depend on the others.
 
     The exception are sparse features that LightGBM bundles although up to one row in 10,000 has
-    values of several of them, which it then loses. For such data, :meth:`of` returns plain refits.
+    values of several of them, which it then loses. For such data, :func:`share_bins` returns plain
+    refits.
     """
 
     def __init__(self, ranker: Any, data: RankingData, parameters: dict[str, Any]) -> None:
@@ -43,17 +44,6 @@ class LightGBMRefits(Refits):
         ranker._check_training(data)
         with limit_threads_for(data.n_rows):
             self._columns = [self._bin(feature) for feature in range(data.n_features)]
-
-    @classmethod
-    def of(cls, ranker: Any, data: RankingData) -> Refits:
-        """Refits that share bins, or plain ones if their trees could differ."""
-        every = ranker._for_features(range(data.n_features), data.n_features)
-        parameters = every._dataset_parameters()
-        needs_values = _value(parameters, "linear_tree", False)
-        bundles = _value(parameters, "enable_bundle", True)
-        if needs_values or (bundles and _loses_values(data, parameters)):
-            return Refits(ranker, data)
-        return cls(ranker, data, parameters)
 
     def fit(self, features: Sequence[int]) -> Any:
         """Train on some features."""
@@ -94,6 +84,17 @@ class LightGBMRefits(Refits):
         dataset.set_feature_name([f"Column_{position}" for position in range(len(features))])
         dataset.set_label(data.y).set_group(data.group_counts)
         return dataset.set_weight(row_weights(data))
+
+
+def share_bins(ranker: Any, data: RankingData) -> Refits:
+    """Refits that share bins, or plain ones if their trees could differ."""
+    every = ranker._for_features(range(data.n_features), data.n_features)
+    parameters = every._dataset_parameters()
+    needs_values = _value(parameters, "linear_tree", False)
+    bundles = _value(parameters, "enable_bundle", True)
+    if needs_values or (bundles and _loses_values(data, parameters)):
+        return Refits(ranker, data)
+    return LightGBMRefits(ranker, data, parameters)
 
 
 def _value(parameters: Mapping[str, Any], name: str, default: Any) -> Any:
