@@ -245,10 +245,10 @@ def _side_by_side(
     width: float,
     title: str,
     key: Sequence[Markup] = (),
+    top: float = 0.0,
 ) -> Markup:
-    """Draw small charts of the same size in rows, below a key to their lines."""
+    """Draw small charts of the same size in rows, below a key to their lines of height ``top``."""
     n_beside = round((width + _SMALL_GAP) / (each + _SMALL_GAP))
-    top = _SMALL_GAP if key else 0.0
     placed = list(key)
     for number, parts in enumerate(charts):
         row, column = divmod(number, n_beside)
@@ -305,12 +305,15 @@ def draw_densities(
     """
     each = _width_of_each(len(panels), width)
     charts = [_draw_densities_of_one(*panel, each) for panel in panels]
-    key, x = [], 0.0
+    key, x, y = [], 0.0, 8.0
     for index, grade in enumerate(grades):
-        key.append(svg.path([(x, 8), (x + 24, 8)], f"line {svg.color_class(index)}"))
-        key.append(svg.text(x + 30, 12, grade))
-        x += 44 + svg.width_of(grade)
-    return _side_by_side(charts, each, _DENSITY_HEIGHT, width, title, key)
+        room = 44 + svg.width_of(grade)
+        if x + room > width:
+            x, y = 0.0, y + _LINE
+        key.append(svg.path([(x, y), (x + 24, y)], f"line {svg.color_class(index)}"))
+        key.append(svg.text(x + 30, y + 4, grade))
+        x += room
+    return _side_by_side(charts, each, _DENSITY_HEIGHT, width, title, key, y + _LINE)
 
 
 def _draw_densities_of_one(

@@ -32,8 +32,9 @@ _NO_GLYPH = ("Glyph .* missing from", "Matplotlib currently does not support .* 
 
 
 def to_svg(drawing: str) -> str:
-    """Return a drawing of the page as an SVG file, in the light colors of the page."""
+    """Return a drawing of the page as an SVG file, in the light colors of the page, on white."""
     root = _with_style(drawing)
+    root.insert(0, ET.Element("rect", width="100%", height="100%", fill="white"))
     ET.register_namespace("", "http://www.w3.org/2000/svg")
     for side in ("width", "height"):
         root.set(side, f"{POINTS * float(root.get(side, 0)):g}pt")
