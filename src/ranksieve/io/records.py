@@ -312,17 +312,16 @@ def write_text(text: str, path: PathLike) -> None:
 
 def get_numbers(record: Mapping[str, Any], key: str, *shape: int | None) -> np.ndarray:
     """Array of finite numbers of a shape (None: any length); raises a DataError otherwise."""
+    kind: Any = Finite
+    for _ in shape:
+        kind = list[kind]
     try:
-        found = np.array(record[key])
-        values = found.astype(np.float64)
-    except (KeyError, TypeError, ValueError, OverflowError):
-        raise DataError(f"{key!r} should be numbers") from None
-    if found.dtype.kind not in "iuf" and not all(type(n) is int for n in found.flat):
-        raise DataError(f"{key!r} should be numbers")
-    fits = len(shape) == values.ndim and all(
-        wanted in (None, found) for wanted, found in zip(shape, values.shape, strict=True)
-    )
-    if not fits or not np.isfinite(values).all():
+        values = np.array(convert_record(record.get(key), kind), dtype=np.float64)
+    except ValueError:  # also of rows with different lengths
+        values = np.zeros(())
+    if len(shape) != values.ndim or any(
+        wanted not in (None, found) for wanted, found in zip(shape, values.shape, strict=True)
+    ):
         wanted = " x ".join("any" if length is None else str(length) for length in shape)
-        raise DataError(f"{key!r} should be {wanted} finite numbers, not {values.shape}")
+        raise DataError(f"{key!r} should be {wanted} finite numbers, not {record.get(key)!r:.40}")
     return values
