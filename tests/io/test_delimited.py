@@ -110,21 +110,26 @@ def test_the_type_of_query_ids_is_decided_once_for_the_column(write, ids, expect
     assert sorted(data.doc_ids.tolist()) == [str(n) for n in range(len(ids))]
 
 
-def test_a_note_says_that_ids_are_numbers(write, caplog):
+@pytest.mark.parametrize(
+    ("ids", "notes"),
+    [
+        ("1.0 2.0", ["All query ids are whole numbers, so 1.0 is the same query as 1"]),
+        ("1 2", []),
+        (
+            "1 007",
+            [
+                "Query ids are text, because '007' is no plain whole number: 1 and 1.0 are two "
+                "queries"
+            ],
+        ),
+        ("a b", []),
+    ],
+)
+def test_a_note_says_what_ids_are_if_they_could_be_otherwise(write, caplog, ids, notes):
     caplog.set_level(logging.INFO)
-    read_csv(write("qid,label,f\n1.0,1,2\n2.0,0,3\n"))
-    read_csv(write("qid,label,f\n1,1,2\n2,0,3\n"))
-    notes = [text for text in caplog.messages if not text.startswith("Columns: ")]
-    assert notes == ["All query ids are whole numbers, so 1.0 is the same query as 1"]
-
-
-def test_a_note_says_that_numbers_are_text(write, caplog):
-    caplog.set_level(logging.INFO)
-    read_csv(write("qid,label,f\n1,1,2\n007,0,3\n"))
-    read_csv(write("qid,label,f\na,1,2\nb,0,3\n"))
-    notes = [text for text in caplog.messages if not text.startswith("Columns: ")]
-    reason = "because '007' is no plain whole number"
-    assert notes == [f"Query ids are text, {reason}: 1 and 1.0 are two queries"]
+    first, second = ids.split()
+    read_csv(write(f"qid,label,f\n{first},1,2\n{second},0,3\n"))
+    assert [text for text in caplog.messages if not text.startswith("Columns: ")] == notes
 
 
 def test_shards_refuse_an_id_that_is_written_in_two_ways(write, tmp_path):

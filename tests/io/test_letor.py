@@ -338,16 +338,6 @@ def test_files_that_are_refused(write, content, message):
         read_letor(path)
 
 
-def test_the_first_error_is_reported_whatever_the_pieces(write, monkeypatch):
-    good = [b"1 qid:1 1:2"] * 500
-    lines = [*good, b"bad", *good, b"\0", *good]
-    path = write(b"\n".join(lines))
-    for size in (64, 1000, 10**6):
-        monkeypatch.setattr(files, "_CHUNK", size)
-        with pytest.raises(DataError, match=r":501: the label is not a number: 'bad'"):
-            read_letor(path)
-
-
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_truncated_and_damaged_compression(write, suffix):
     text = b"".join(b"1 qid:%d 1:%f\n" % (n, random.random()) for n in range(50_000))
