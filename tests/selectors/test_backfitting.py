@@ -11,7 +11,7 @@ from scipy import sparse
 from ranksieve import DataError, RankingData
 from ranksieve.engine import engine_of
 from ranksieve.selectors import BackfittingRankRLS
-from ranksieve.selectors._search.paths import standard_error
+from ranksieve.selectors._search.searches import standard_error
 from ranksieve.solvers.rankrls.backfitting import BackfittedModel, Backfitting
 from tests import oracles
 

@@ -6,7 +6,7 @@ import pytest
 
 from ranksieve import limit_threads
 from ranksieve.rankers.registry import RANKERS
-from ranksieve.selectors._search.subset_values import in_parallel
+from ranksieve.selectors._search.wrapper import in_parallel
 from ranksieve.selectors.registry import SELECTORS
 
 METHODS = {**RANKERS, **SELECTORS}

@@ -15,7 +15,7 @@ from ranksieve.engine.memo import shared, sharing
 from ranksieve.experiments import Key, Record, Trained, TrialData, query_values
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.reproduction.paper import PaperMethod
-from ranksieve.selectors._search.paths import AnyFit
+from ranksieve.selectors._search.searches import AnyFit
 from ranksieve.selectors.embedded.fsmrank import fsmrank_path
 from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
 from ranksieve.selectors.registry import SELECTORS

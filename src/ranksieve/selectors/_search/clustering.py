@@ -15,7 +15,7 @@ from ranksieve.base import Choices, PerFeature, RankSelector
 from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
 from ranksieve.selectors._search.filters import SimilarityFilter
-from ranksieve.selectors._search.paths import Step
+from ranksieve.selectors._search.searches import Step
 from ranksieve.sums.importance import Quality
 from ranksieve.threads import limit_blas_threads
 

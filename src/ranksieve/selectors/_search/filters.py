@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve.base import Choices, RankSelector
 from ranksieve.engine import Source
 from ranksieve.metrics import Measure
-from ranksieve.selectors._search.paths import Step
+from ranksieve.selectors._search.searches import Step
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import SIMILARITIES, Similarity
 

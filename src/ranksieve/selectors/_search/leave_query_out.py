@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices, Predictor, RankSelector
-from ranksieve.selectors._search.paths import AnyFit, best_fit, changes_with_bars, path_steps
+from ranksieve.selectors._search.searches import AnyFit, best_fit, changes_with_bars, path_steps
 from ranksieve.sums.held_out import linear_scores
 
 

@@ -13,8 +13,7 @@ from ranksieve.parameters import Count, FeatureCount, Positive, Seed
 from ranksieve.rankers.rankrls import LAMS
 from ranksieve.registry import Method
 from ranksieve.selectors._search.leave_query_out import LinearPathSelector
-from ranksieve.selectors._search.paths import check_two_queries
-from ranksieve.selectors._search.searches import Bounds, forward
+from ranksieve.selectors._search.searches import Bounds, check_two_queries, forward
 from ranksieve.solvers.rankrls.backfitting import BackfittedModel, Backfitting
 
 

@@ -27,9 +27,8 @@ from ranksieve.registry import Method
 from ranksieve.registry.foreign import row_weights
 from ranksieve.selectors._search.held_out import counted_queries
 from ranksieve.selectors._search.leave_query_out import LeaveQueryOutSelector
-from ranksieve.selectors._search.paths import Fit, check_two_queries, path_steps
-from ranksieve.selectors._search.searches import Bounds, forward
-from ranksieve.selectors._search.subset_values import in_parallel
+from ranksieve.selectors._search.searches import Bounds, Fit, check_two_queries, forward, path_steps
+from ranksieve.selectors._search.wrapper import in_parallel
 from ranksieve.solvers.rankrls.binned import BinnedRows, Bins, bins_of, make_bins
 from ranksieve.solvers.rankrls.groups import GroupModel, GroupProducts, GroupResiduals
 from ranksieve.splits import query_parts

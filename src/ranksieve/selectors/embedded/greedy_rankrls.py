@@ -28,8 +28,7 @@ from ranksieve.rankers.rankrls import LAMS
 from ranksieve.registry import Method
 from ranksieve.selectors._search import searches
 from ranksieve.selectors._search.leave_query_out import LinearPathSelector
-from ranksieve.selectors._search.paths import AnyFit, Fit, MeasuredFit, check_two_queries
-from ranksieve.selectors._search.searches import Bounds
+from ranksieve.selectors._search.searches import AnyFit, Bounds, Fit, MeasuredFit, check_two_queries
 from ranksieve.solvers.rankrls.features import FeatureModel, KeptResiduals, MeasuredResiduals
 from ranksieve.solvers.rankrls.groups import GroupModel, GroupProducts, GroupResiduals
 from ranksieve.sums.gram import GramSums

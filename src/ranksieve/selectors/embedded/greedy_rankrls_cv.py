@@ -19,7 +19,7 @@ from ranksieve.parameters import FeatureCount, Lambdas, NotNegative, Ties
 from ranksieve.rankers.rankrls import LAMS, as_lams, nearest_to_one
 from ranksieve.registry import Method
 from ranksieve.selectors._search.held_out import HeldOutSelector
-from ranksieve.selectors._search.paths import AnyFit, MeasuredFit, Step, changes_with_bars
+from ranksieve.selectors._search.searches import AnyFit, MeasuredFit, Step, changes_with_bars
 from ranksieve.selectors.embedded.greedy_rankrls import GreedyRankRLS
 from ranksieve.sums.checks import check_labels_differ, sum_weights_of_several
 from ranksieve.sums.held_out import measure_models

@@ -13,7 +13,7 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.clustering import dense_ranks
 from ranksieve.selectors._search.embedded import EmbeddedSelector
 from ranksieve.selectors._search.filters import choose_in_turn
-from ranksieve.selectors._search.paths import Step
+from ranksieve.selectors._search.searches import Step
 from ranksieve.sums.checks import weight_of_rows
 from ranksieve.sums.gram import centered_gram
 

@@ -19,7 +19,7 @@ from ranksieve.selectors._search.filters import (
     choose_in_turn,
     scored_steps,
 )
-from ranksieve.selectors._search.paths import Step
+from ranksieve.selectors._search.searches import Step
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import Similarity
 

@@ -14,7 +14,7 @@ from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, NotNegative, P
 from ranksieve.rankers import LambdaMART
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filters import SimilarityChoice, SimilarityFilter, best_sum_first
-from ranksieve.selectors._search.paths import Step
+from ranksieve.selectors._search.searches import Step
 from ranksieve.selectors.filters.gas import GAS
 from ranksieve.sums.importance import Quality
 from ranksieve.sums.similarity import Similarity

@@ -21,7 +21,7 @@ from ranksieve.rankers import LambdaMART
 from ranksieve.registry import Method
 from ranksieve.selectors._search.held_out import Fold, QueryPart, counted_queries, make_folds
 from ranksieve.selectors._search.lists import ListMember, ListsSelector
-from ranksieve.selectors._search.subset_values import HeldOutValues
+from ranksieve.selectors._search.wrapper import HeldOutValues
 from ranksieve.sums.held_out import orient
 from ranksieve.sums.varying import vary_within_queries, varying_features
 

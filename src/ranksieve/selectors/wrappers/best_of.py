@@ -19,7 +19,7 @@ from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
 from ranksieve.selectors._search.held_out import Fold, QueryPart, hold_out_fraction
 from ranksieve.selectors._search.lists import ListMember, ListsSelector
-from ranksieve.selectors._search.subset_values import HeldOutValues
+from ranksieve.selectors._search.wrapper import HeldOutValues
 from ranksieve.significance.samples import Sample
 from ranksieve.sums.held_out import orient
 from ranksieve.sums.varying import varying_features

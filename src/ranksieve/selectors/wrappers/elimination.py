@@ -19,9 +19,13 @@ from ranksieve.rankers.base import Ranker, Refits
 from ranksieve.registry import Method
 from ranksieve.selectors._search.held_out import Fold, QueryPart
 from ranksieve.selectors._search.importances import Kind, importances
-from ranksieve.selectors._search.paths import MeasuredFit, Step, best_fit, standard_error
-from ranksieve.selectors._search.subset_values import HeldOutValues, in_parallel
-from ranksieve.selectors._search.wrapper import WrapperSelector, varying_groups
+from ranksieve.selectors._search.searches import MeasuredFit, Step, best_fit, standard_error
+from ranksieve.selectors._search.wrapper import (
+    HeldOutValues,
+    WrapperSelector,
+    in_parallel,
+    varying_groups,
+)
 from ranksieve.sums.held_out import orient
 
 _ROUNDING = 1e-6  # of the largest importance: a difference in which equal features may differ

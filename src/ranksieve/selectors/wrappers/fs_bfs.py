@@ -19,7 +19,7 @@ from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, FeatureCount, NotNegative, Ties
 from ranksieve.progress import track
 from ranksieve.registry import Method
-from ranksieve.selectors._search.paths import Step
+from ranksieve.selectors._search.searches import Step
 from ranksieve.selectors.wrappers.fs_bfs_search import (
     Ascent,
     BestFirstSearch,

@@ -15,10 +15,17 @@ from ranksieve.parameters import Count
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
 from ranksieve.selectors._search.held_out import Fold
-from ranksieve.selectors._search.paths import Fit, MeasuredFit, Step, best_fit
-from ranksieve.selectors._search.searches import Bounds, backward, floating, forward
-from ranksieve.selectors._search.subset_values import HeldOutValues
-from ranksieve.selectors._search.wrapper import WrapperSelector, varying_groups
+from ranksieve.selectors._search.searches import (
+    Bounds,
+    Fit,
+    MeasuredFit,
+    Step,
+    backward,
+    best_fit,
+    floating,
+    forward,
+)
+from ranksieve.selectors._search.wrapper import HeldOutValues, WrapperSelector, varying_groups
 from ranksieve.sums.held_out import orient
 
 

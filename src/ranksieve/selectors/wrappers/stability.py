@@ -20,8 +20,7 @@ from ranksieve.progress import track
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filters import SimilarityChoice, scored_steps
 from ranksieve.selectors._search.held_out import counted_queries
-from ranksieve.selectors._search.subset_values import in_parallel
-from ranksieve.selectors._search.wrapper import varying_groups
+from ranksieve.selectors._search.wrapper import in_parallel, varying_groups
 from ranksieve.selectors.registry import SELECTORS, make_method
 from ranksieve.significance import false_selections_bound, near_copies, selection_probabilities
 from ranksieve.splits import complementary_halves
