@@ -246,7 +246,7 @@ def test_results_are_read_back_without_the_class(data, tmp_path, monkeypatch):
     loaded = load_study(tmp_path)
     assert without_times(loaded) == without_times(result)
     write_report(loaded, tmp_path, figures=False)
-    assert "Spread" in (tmp_path / "report.md").read_text()
+    assert "Spread" in (tmp_path / "report.html").read_text()
 
 
 def test_a_plan_is_run_again(data, tmp_path):
@@ -348,8 +348,8 @@ def test_names_that_are_no_names_of_files(data, tmp_path):
     study = Study(data, selectors=[("sel/ector", Spread())], rankers=rankers, **QUICK)
     write_report(study.run(), tmp_path, figures=False)
     names = {path.name for path in (tmp_path / "tables").iterdir()}
-    assert "comparison-a..bue4x.md" in names
-    assert "comparison-a.md" in names
+    assert "comparison-a..bue4x.csv" in names
+    assert "comparison-a.csv" in names
 
 
 def test_cells_run_on_a_cluster(data, client):

@@ -301,7 +301,7 @@ def test_directories_may_be_links(finish, tmp_path, undisturbed):
     (out / "tables").rmdir()
     (out / "tables").symlink_to(tmp_path / "more")
     assert finish(out) == undisturbed
-    assert (tmp_path / "more" / "comparison-rankrls.md").is_file()
+    assert (tmp_path / "more" / "comparison-rankrls.csv").is_file()
     assert out.is_symlink()
     assert (out / "tables").is_symlink()
     (out / "tables").unlink()

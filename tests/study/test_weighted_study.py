@@ -49,7 +49,7 @@ def test_a_study_is_what_a_plain_one_finds(data, tmp_path):
     )
     assert "test queries, weighted (as informative as 2" in setting_of(again)
     write_report(again, tmp_path, figures=False)
-    assert "40 test queries, weighted" in (tmp_path / "report.md").read_text()
+    assert "40 test queries, weighted" in (tmp_path / "report.html").read_text()
     with pytest.raises(DataError, match="has other data"):
         Study(data.with_weights(None), out=tmp_path, **PLAN, measures=["map"], seeds=1).run()
 
