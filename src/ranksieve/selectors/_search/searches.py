@@ -164,9 +164,10 @@ class Bounds(NamedTuple):
 
     def free(self, chosen: Sequence[int]) -> np.ndarray:
         """Groups that may be added within the budget; constant ones only if there are no others."""
-        others = np.setdiff1d(np.arange(len(self.varies)), chosen)
-        varying = others[self.varies[others]]
-        candidates = varying if len(varying) else others
+        is_free = np.ones(len(self.varies), dtype=bool)
+        is_free[list(chosen)] = False
+        varying = np.flatnonzero(is_free & self.varies)
+        candidates = varying if len(varying) else np.flatnonzero(is_free)
         if self.costs is None or np.isinf(self.budget):
             return candidates
         spent = self.costs.total(self.choices.features_of(chosen))
