@@ -107,7 +107,7 @@ def _gram(source: Any) -> list[Any]:
     from ranksieve.engine import engine_of
     from ranksieve.sums.gram import multiply_features
 
-    return [xx for xx, _, _ in engine_of(source).collect(multiply_features)]
+    return [xx for xx, _, _ in engine_of(source).collect(multiply_features, None, None)]
 
 
 def _compare(table: Table, shards: Any, importance: list[Any], gram: list[Any]) -> None:
