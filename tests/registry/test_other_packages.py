@@ -135,7 +135,7 @@ def test_what_is_installed_is_known_by_name(site, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "variance: 2 of 5 features" in done.stdout
     assert "gas-again" in done.stdout
-    assert "variance" in (tmp_path / "study" / "report.md").read_text()
+    assert "variance" in (tmp_path / "study" / "report.html").read_text()
     assert "with total" in done.stdout
     np.testing.assert_allclose(np.loadtxt(scores), data.X.sum(axis=1), rtol=1e-6)
 

@@ -35,9 +35,9 @@ from ranksieve.recommendation.answer import Evidence, Recommendation
 
 EVIDENCE, SELECTION = "evidence.json", "selection.json"
 LEDGER = "recommendation.jsonl"
-# The files of an answer. Its pages are written later; until then there is none, rather than that of
+# The files of an answer. Its page is written later; until then there is none, rather than that of
 # the answer before.
-FILES = (ANSWER, EVIDENCE, SELECTION, MODEL, MODEL_OF_ALL, "report.html", "report.md")
+FILES = (ANSWER, EVIDENCE, SELECTION, MODEL, MODEL_OF_ALL, "report.html")
 
 _ADVICE = "; run recommend again"  # what to do if a file is damaged
 _VERSION = 2
