@@ -53,6 +53,8 @@ _MEASURES = ("map", "ndcg@10")
     ),
     vali="FILE: Validation data: rankers use it to stop early or to choose a model, and are "
     "evaluated on it. Default: none.",
+    param="NAME=VALUE: Set a parameter of the ranker. May be repeated. Default: the ranker's "
+    "defaults.",
     n_features="N: Number of features in LETOR or SVMlight text. Default: that of the --selection, "
     "if there is one; otherwise the largest index in it.",
     missing=missing_help(

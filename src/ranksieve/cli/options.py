@@ -134,8 +134,6 @@ SHARED: dict[str, Any] = {
     ),
     "verify": "Verify the checksums of all shards first, or of none. Default: verify each shard "
     "when it is first read.",
-    "param": "NAME=VALUE: Set a parameter of the method or ranker. May be repeated. Default: the "
-    "defaults of the method or ranker.",
     "include": "NAMES: Features that must be selected, in this order, separated by commas: names, "
     "or numbers from 1 if features have no names. They count toward the number to select. May be "
     "repeated. Default: none.",

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     count="Whether -k counts features or groups (see --groups). Default: features.",
     vali="FILE: Validation data, for methods that use it. Default: these methods hold out some of "
     "the training queries.",
+    param="NAME=VALUE: Set a parameter of the method. May be repeated. Default: the method's "
+    "defaults.",
     ranker="NAME: Ranker that a wrapper method trains (train --rankers lists them), or "
     "MODULE:OBJECT. Default: that of the method.",
     ranker_param="NAME=VALUE: Set a parameter of the --ranker. May be repeated. Default: the "
