@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 
 from ranksieve import RankingData, make_ranking
 from ranksieve.cli import main
-from ranksieve.io import write_data
+from ranksieve.io.formats import write_data
 from ranksieve.report import report_of
 from ranksieve.report.formats.latex import to_latex
 from ranksieve.report.formats.plain_text import to_csv, to_markdown

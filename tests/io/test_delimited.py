@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve import Columns, DataError, read_csv, read_feature_log, write_parquet
-from ranksieve.io import delimited, open_if_tables, read_data
+from ranksieve.io import delimited
+from ranksieve.io.formats import open_if_tables, read_data
 from ranksieve.io.shards import convert_to_shards, open_shards
 from tests.io.test_letor import assert_identical
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from ranksieve import Columns, DataError, RankingData, read_parquet, write_parquet
 from ranksieve.io import parquet as module
-from ranksieve.io import read_data
+from ranksieve.io.formats import read_data
 from ranksieve.io.shards import convert_to_shards, write_shards
 from tests.io.test_letor import assert_identical, ranking_data, weighted
 

@@ -161,7 +161,8 @@ def _write_shards(
 ) -> Source:
     """Write shards from a feature log, from shards or from files, and open them."""
     from ranksieve.datasets.opening import are_shards, files_of
-    from ranksieve.io import check_no_options, shards
+    from ranksieve.io import shards
+    from ranksieve.io.formats import check_no_options
 
     if log is not None:
         kept = _keep(log, stored["features"], sources)
@@ -199,8 +200,8 @@ def _read_log(
     """Read a feature log, and print what was guessed and left out."""
     from dataclasses import replace
 
-    from ranksieve.io import check_no_options
     from ranksieve.io.feature_logs import read_feature_log
+    from ranksieve.io.formats import check_no_options
 
     others = replace(reading.columns, qid=None, doc_id=None)
     check_no_options(sources[0], "feature logs", others, reading.read_options)
@@ -213,7 +214,7 @@ def _read_log(
 def _write_file(
     data: RankingData, sources: list[Path], destination: Path, kept: Selection | None, scale: str
 ) -> Source:
-    from ranksieve.io import write_data
+    from ranksieve.io.formats import write_data
 
     if scale != "none":  # scalers need scikit-learn, which is slow to import
         from ranksieve.preprocessing import scaled_within_queries

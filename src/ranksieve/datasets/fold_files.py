@@ -14,8 +14,8 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns
 from ranksieve.data.inputs import widened
 from ranksieve.data.joining import concatenate
-from ranksieve.io import open_if_tables, stored_options
 from ranksieve.io.files import total_size
+from ranksieve.io.formats import open_if_tables, stored_options
 from ranksieve.io.letor import read_letor
 from ranksieve.io.tables import Tables
 from ranksieve.progress import listen, track

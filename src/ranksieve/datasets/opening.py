@@ -22,7 +22,7 @@ from ranksieve.data.joining import with_features_of
 from ranksieve.datasets.collections import Collection, open_collection
 from ranksieve.datasets.fold_files import Fold, FoldFiles, fold_reader
 from ranksieve.datasets.split_rules import DividedData, SplitRule
-from ranksieve.io import (
+from ranksieve.io.formats import (
     TEXT_OPTIONS,
     are_tables,
     check_no_options,

@@ -12,7 +12,6 @@ from typing import IO, Any
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns, check_named
 from ranksieve.data.frames import kind_of
-from ranksieve.io import delimiter_of
 from ranksieve.io.files import (
     PathLike,
     as_paths,
@@ -21,6 +20,7 @@ from ranksieve.io.files import (
     open_regular,
     total_size,
 )
+from ranksieve.io.formats import delimiter_of
 from ranksieve.io.tables import Tables
 
 _BLOCK = 2**22  # bytes; a row must fit

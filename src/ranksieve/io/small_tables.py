@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from ranksieve.data import DataError
 from ranksieve.data.frames import arrow_columns
 from ranksieve.data.inputs import is_frame
-from ranksieve.io import delimiter_of, is_parquet
 from ranksieve.io.files import explain_read_errors, open_decompressed, open_regular
+from ranksieve.io.formats import delimiter_of, is_parquet
 from ranksieve.io.parquet import explain_parquet_errors
 from ranksieve.io.records import PathLike, convert_record, locate_errors, read_record
 

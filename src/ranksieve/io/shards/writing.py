@@ -15,9 +15,9 @@ from ranksieve.data.frames import explain_weight_errors
 from ranksieve.data.inputs import query_runs, weights_by_query
 from ranksieve.data.joining import check_same_features
 from ranksieve.data.missing import Missing
-from ranksieve.io import open_if_tables
 from ranksieve.io.collecting import check_dtype
 from ranksieve.io.files import PathLike, as_paths
+from ranksieve.io.formats import open_if_tables
 from ranksieve.io.letor_blocks import Grammar, decode, header_names, read_blocks
 from ranksieve.io.selection import Selection
 from ranksieve.io.shards.directory import replace_directory_on_success
