@@ -1,6 +1,7 @@
 """Studies against a plain version of them, and what they must never do."""
 
 import json
+import re
 import signal
 import time
 from contextlib import redirect_stdout
@@ -15,6 +16,7 @@ from ranksieve import RankingData, make_ranking, write_letor
 from ranksieve.cli import main
 from ranksieve.data import DataError
 from ranksieve.datasets import fold_files
+from ranksieve.io.record_log import checksum
 from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.report import write_report
@@ -222,6 +224,25 @@ def test_an_unfinished_study_says_what_to_do(data, tmp_path, n_lines):
     ledger.write_text("".join(ledger.read_text().splitlines(keepends=True)[:n_lines]))
     with pytest.raises(DataError, match="not finished; run the command that started it to resume"):
         load_study(tmp_path / "s")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "new", "message"),
+    [
+        (rb'"test": ', rb'"other": ', "Fold1 does not fit the other folds of a study"),
+        (rb'"trials": [^]]*]', rb'"trials": []', "not the results of a study"),
+        (rb'"validation": [^,]*', rb'"validation": null', "has no validation value"),
+    ],
+)
+def test_a_ledger_of_another_experiment_is_refused(data, tmp_path, pattern, new, message):
+    Study(data, selectors=["top"], ks=[2], **QUICK, out=tmp_path).run()
+    path, lines = tmp_path / "ledger.jsonl", []
+    for line in path.read_bytes().splitlines():
+        body = re.sub(pattern, new, line.rpartition(b', "checksum"')[0])
+        lines.append(body + f', "checksum": "{checksum(body)}"}}\n'.encode())
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(DataError, match=message):
+        load_study(tmp_path)
 
 
 # Processes: killed, interrupted, two at a time, on a cluster.

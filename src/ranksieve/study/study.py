@@ -31,7 +31,7 @@ from ranksieve.experiments import (
     prepared,
 )
 from ranksieve.experiments.cells import DescribeKey
-from ranksieve.experiments.ledger import TrialKey
+from ranksieve.experiments.ledger import TrialFacts, TrialKey
 from ranksieve.io.files import make_directory
 from ranksieve.io.shards import Shards
 from ranksieve.study.plan import Plan, PlanSettings
@@ -220,13 +220,17 @@ def load_study(directory: str | os.PathLike[str]) -> StudyResult:
 
 
 def _result(plan: PlanSettings, ledger: Ledger, title: str) -> StudyResult:
-    folds = [
-        FoldSummary.of(name, ledger[TrialKey(name)], ledger[DescribeKey(name)])
-        for name in ledger.settings.trials
-    ]
+    folds: list[FoldSummary] = []
+    names: list[str] = []
+    for name in ledger.settings.trials:
+        trial: TrialFacts = ledger[TrialKey(name)]
+        facts: Facts = ledger[DescribeKey(name)]
+        names = names or facts.features
+        if trial.judged.keys() != {"test"} or trial.n_features != len(names):
+            raise DataError(f"{ledger.path}: {name} does not fit the other folds of a study")
+        folds.append(FoldSummary.of(name, trial, facts))
     if not folds:
         raise DataError(f"{ledger.path}:1: these are not the results of a study")
-    names = ledger[DescribeKey(folds[0].name)].features
     procedure = Procedure(plan, names)
     return StudyResult(
         title=title,
