@@ -70,6 +70,9 @@ def track(what: str, total: int) -> Advance:
 
 def track_each(what: str, total: int, results: Iterable[T]) -> Iterator[T]:
     """Yield results, and report each as one of the total amount."""
+    if _listener.get() is None:
+        yield from results
+        return
     advance = track(what, total)
     for result in results:
         advance(1)

@@ -66,6 +66,34 @@ def test_ordered_map_keeps_order_and_draws_few_items():
         assert list(results) == [number**2 for number in range(1, 50)]
 
 
+def names_of_threads():
+    """Threads that run a few items, which wait for each other."""
+    ready = threading.Barrier(2)
+
+    def name(_):
+        ready.wait(60)
+        return threading.current_thread().name
+
+    return set(ordered_map(name, range(2), 2))
+
+
+def test_pools_of_threads_are_made_once():
+    first = names_of_threads()
+    assert len(first) == 2
+    assert names_of_threads() == first
+    with ThreadPoolExecutor(1) as other:  # each thread has pools of its own, and none waits for it
+        assert not other.submit(names_of_threads).result(60) & first
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_forked_child_has_pools_of_its_own():
+    names_of_threads()
+    child = multiprocessing.get_context("fork").Process(target=names_of_threads)
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0
+
+
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 @pytest.mark.parametrize("lengths", [[30_000], [1] * 25_000, [10_000, 1, 1, 10_000, 5], [3, 4]])
 def test_every_query_is_visited_once(lengths, n_threads):
