@@ -115,7 +115,8 @@ class Choices:
 
     def size_of(self, positions: Collection[int]) -> int:
         """Number of some groups or of their features, whichever ``k`` counts."""
-        return len(positions if self.counts_groups else self.features_of(positions))
+        is_counted = self.groups is None or self.counts_groups
+        return len(positions if is_counted else self.features_of(positions))
 
     def fits(self, positions: Collection[int]) -> bool:
         """Whether the size of some groups is at most the number to select."""

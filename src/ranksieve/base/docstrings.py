@@ -13,11 +13,12 @@ sentences about a class.
 from __future__ import annotations
 
 import re
+from functools import cache
 from textwrap import wrap
 from typing import Any
 
 _NAMES = r"\w+(?:,\s+\w+)*"
-_LISTED = re.compile(rf"^    ({_NAMES})\n        As in :class:`[~\w.]*?(\w+)`\.$", re.MULTILINE)
+_LISTED = re.compile(rf"(?<=\n)    ({_NAMES})\n        As in :class:`[~\w.]*?(\w+)`\.(?=\n)")
 _HEADING = re.compile(r"\n\n    (\w+)\n    -+\n")
 _ENTRY = re.compile(rf"^    ({_NAMES})(?: : .*)?(?:\n+        .*)*", re.MULTILINE)
 _SENTENCES = {"with_include": "no_include", "with_groups": "no_groups"}
@@ -47,6 +48,7 @@ def complete_docstring(kind: type[Any]) -> str:
     return text.replace("{class}", kind.__name__)
 
 
+@cache
 def _entries(text: str) -> dict[str, str]:
     """Entry of each parameter and attribute of a docstring."""
     _, *parts = _HEADING.split(text)
