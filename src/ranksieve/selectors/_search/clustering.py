@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve.base import Choices, PerFeature, RankSelector
 from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
-from ranksieve.selectors._search.filters import SimilarityFilter
+from ranksieve.selectors._search.filters import GroupStep, SimilarityFilter
 from ranksieve.selectors._search.searches import Step
 from ranksieve.sums.importance import Quality
 from ranksieve.threads import limit_blas_threads
@@ -113,10 +113,11 @@ class ClusterFilter(SimilarityFilter, ClusterSelector):
 
     def _choose_groups(
         self, quality: Quality, similarity: np.ndarray, choices: Choices
-    ) -> list[Step]:
+    ) -> list[GroupStep]:
         if not quality.varies.any():
             raise DataError("cannot cluster: all features are constant within every query")
-        return self._represent_clusters(quality.values, similarity, quality.varies, choices)
+        steps = self._represent_clusters(quality.values, similarity, quality.varies, choices)
+        return [GroupStep(*step) for step in steps]  # without groups
 
     def reasons(self) -> list[str]:
         """For each selected feature, which others are in its cluster."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -21,17 +21,26 @@ ImportanceChoice = str | Measure | Importance
 SimilarityChoice = Annotated[str | Callable[[Any], Any], StrOptions(set(SIMILARITIES)), callable]
 
 
+class GroupStep(NamedTuple):
+    """A step of a selection of groups: the chosen one, and its score when it was chosen.
+
+    Without groups, each feature is a group by itself, and has the same number.
+    """
+
+    group: int
+    score: float
+
+
 def choose_in_turn(
     choices: Choices, varies: np.ndarray, score: Callable[[list[int]], np.ndarray | None]
-) -> list[Step]:
+) -> list[GroupStep]:
     """Choose groups one at a time, each the best by ``score(groups chosen so far)``.
 
     ``score`` returns one number per group, or None to end the search, and ``varies`` has one entry
-    per group. Steps have positions of groups, which are the features themselves if there are no
-    groups. Included groups come first. Ties go to the lowest position. Groups whose features are
+    per group. Included groups come first. Ties go to the lowest number. Groups whose features are
     constant within every query come last, whatever their scores.
     """
-    steps: list[Step] = []
+    steps: list[GroupStep] = []
     chosen: list[int] = []
     free = np.ones(len(varies), dtype=bool)
     for number in range(len(varies)):
@@ -45,7 +54,7 @@ def choose_in_turn(
         else:
             candidates = free & varies if np.any(free & varies) else free
             best = int(np.argmax(np.where(candidates, scores, -np.inf)))
-        steps.append(Step(best, float(scores[best])))
+        steps.append(GroupStep(best, float(scores[best])))
         chosen.append(best)
         free[best] = False
     taken = choices.take(chosen)
@@ -53,13 +62,18 @@ def choose_in_turn(
 
 
 def scored_steps(features: Iterable[int], scores: np.ndarray) -> list[Step]:
-    """Steps that choose these features, or groups, in this order."""
+    """Steps that choose these features in this order."""
     return [Step(feature, float(scores[feature])) for feature in features]
 
 
-def spread_steps(steps: Iterable[Step], choices: Choices) -> list[Step]:
+def scored_groups(groups: Iterable[int], scores: np.ndarray) -> list[GroupStep]:
+    """Steps that choose these groups in this order."""
+    return [GroupStep(group, float(scores[group])) for group in groups]
+
+
+def spread_steps(steps: Iterable[GroupStep], choices: Choices) -> list[Step]:
     """Replace steps of groups by steps of their features, each with the score of its group."""
-    return [Step(f, step.score) for step in steps for f in choices.features_of([step.feature])]
+    return [Step(f, step.score) for step in steps for f in choices.features_of([step.group])]
 
 
 def best_first(choices: Choices, varies: np.ndarray, scores: np.ndarray) -> list[Step]:
@@ -139,7 +153,7 @@ class SimilarityFilter(ImportanceFilter):
     @abstractmethod
     def _choose_groups(
         self, quality: Quality, similarity: np.ndarray, choices: Choices
-    ) -> list[Step]:
+    ) -> list[GroupStep]:
         """Choose features or groups, given their importance and similarity.
 
         Two groups are as similar as their most similar features.

@@ -114,7 +114,7 @@ class StepwiseAIC(EmbeddedSelector):
             return None if rises(chosen) else dense_ranks(model.worth(choices, n_rows))
 
         steps = choose_in_turn(choices, choices.any_of(model.left > 0), score)
-        positions = [step.feature for step in steps]
+        positions = [step.group for step in steps]
         return positions[:-1] if rises(positions) else positions
 
 

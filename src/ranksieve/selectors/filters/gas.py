@@ -13,13 +13,13 @@ from ranksieve.data import DataError
 from ranksieve.parameters import FeatureCount, NotNegative
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filters import (
+    GroupStep,
     ImportanceChoice,
     SimilarityChoice,
     SimilarityFilter,
     choose_in_turn,
-    scored_steps,
+    scored_groups,
 )
-from ranksieve.selectors._search.searches import Step
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import Similarity
 
@@ -128,7 +128,7 @@ class GAS(SimilarityFilter):
 
     def _choose_groups(
         self, quality: Quality, similarity: np.ndarray, choices: Choices
-    ) -> list[Step]:
+    ) -> list[GroupStep]:
         weights = quality.values.copy()
 
         def lower_weights(chosen: list[int]) -> np.ndarray:
@@ -140,7 +140,7 @@ class GAS(SimilarityFilter):
             steps = _solve_exactly(quality.values, similarity, self.c, choices)
         else:
             steps = choose_in_turn(choices, quality.varies, lower_weights)
-        chosen = [step.feature for step in steps]
+        chosen = [step.group for step in steps]
         self.objective_ = objective(quality.values, similarity, self.c, chosen)
         return steps
 
@@ -151,7 +151,7 @@ def objective(w: np.ndarray, e: np.ndarray, c: float, chosen: list[int]) -> floa
     return float(w[chosen].sum() - c * (pairs.sum() - np.trace(pairs)))
 
 
-def _solve_exactly(w: np.ndarray, e: np.ndarray, c: float, choices: Choices) -> list[Step]:
+def _solve_exactly(w: np.ndarray, e: np.ndarray, c: float, choices: Choices) -> list[GroupStep]:
     """Solve the 0-1 problem; each product x_i x_j becomes a variable z_ij."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -177,4 +177,4 @@ def _solve_exactly(w: np.ndarray, e: np.ndarray, c: float, choices: Choices) -> 
         raise DataError(f"the integer program was not solved: {answer.message}")
     chosen = np.flatnonzero(answer.x[:n] > 0.5)
     best_first = chosen[np.argsort(-w[chosen], kind="stable")].tolist()
-    return scored_steps(dict.fromkeys([*choices.start, *best_first]), w)
+    return scored_groups(dict.fromkeys([*choices.start, *best_first]), w)

@@ -12,13 +12,13 @@ from ranksieve.base import Choices
 from ranksieve.parameters import FeatureCount, Weight
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filters import (
+    GroupStep,
     ImportanceChoice,
     SimilarityChoice,
     SimilarityFilter,
     choose_in_turn,
-    scored_steps,
+    scored_groups,
 )
-from ranksieve.selectors._search.searches import Step
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import Similarity
 
@@ -72,7 +72,7 @@ class OneByOne(_Diverse):
 
     def _choose_groups(
         self, quality: Quality, similarity: np.ndarray, choices: Choices
-    ) -> list[Step]:
+    ) -> list[GroupStep]:
         def score(chosen: list[int]) -> np.ndarray:
             return self._score(quality, similarity, chosen) if chosen else quality.values
 
@@ -190,20 +190,20 @@ class MSD(_Diverse):
 
     def _choose_groups(
         self, quality: Quality, similarity: np.ndarray, choices: Choices
-    ) -> list[Step]:
+    ) -> list[GroupStep]:
         r = quality.values
         value = (1 - self.trade_off) * np.add.outer(r, r) + 2 * self.trade_off * (1 - similarity)
         both_vary = np.outer(quality.varies, quality.varies)
         value = np.where(np.triu(both_vary, k=1), value, -np.inf)
-        steps = scored_steps(choices.start, r)
+        steps = scored_groups(choices.start, r)
         value[choices.start] = value[:, choices.start] = -np.inf
         while np.isfinite(value.max()):
             pair = sorted(np.unravel_index(np.argmax(value), value.shape), key=lambda f: (-r[f], f))
             best = float(value.max())
             value[pair] = value[:, pair] = -np.inf
-            steps += [Step(int(f), best) for f in pair]
-            if not choices.fits([step.feature for step in steps]):
+            steps += [GroupStep(int(f), best) for f in pair]
+            if not choices.fits([step.group for step in steps]):
                 del steps[-2:]
                 break
-        beginning = replace(choices, start=[step.feature for step in steps])
+        beginning = replace(choices, start=[step.group for step in steps])
         return steps + choose_in_turn(beginning, quality.varies, lambda chosen: r)[len(steps) :]

@@ -13,13 +13,13 @@ from ranksieve.base import Choices
 from ranksieve.parameters import FeatureCount
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filters import (
+    GroupStep,
     ImportanceChoice,
     SimilarityChoice,
     SimilarityFilter,
     choose_in_turn,
-    scored_steps,
+    scored_groups,
 )
-from ranksieve.selectors._search.searches import Step
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import Similarity
 
@@ -72,7 +72,7 @@ class NGAS(SimilarityFilter):
 
     def _choose_groups(
         self, quality: Quality, similarity: np.ndarray, choices: Choices
-    ) -> list[Step]:
+    ) -> list[GroupStep]:
         def score(chosen: list[int]) -> np.ndarray:
             """Importance, but infinite for the next feature of a walk that has begun."""
             walk = [group for group in chosen if quality.varies[group]]
@@ -83,7 +83,7 @@ class NGAS(SimilarityFilter):
             return scores
 
         steps = choose_in_turn(choices, quality.varies, score)
-        return scored_steps([step.feature for step in steps], quality.values)
+        return scored_groups([step.group for step in steps], quality.values)
 
     def _next(self, free: np.ndarray, last: int, quality: Quality, similarity: np.ndarray) -> int:
         """The next of the ``free`` (remaining) features, of which there is at least one."""

@@ -13,8 +13,12 @@ from ranksieve.engine import Source
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, NotNegative, Positive, Seed
 from ranksieve.rankers import LambdaMART
 from ranksieve.registry import Method
-from ranksieve.selectors._search.filters import SimilarityChoice, SimilarityFilter, best_sum_first
-from ranksieve.selectors._search.searches import Step
+from ranksieve.selectors._search.filters import (
+    GroupStep,
+    SimilarityChoice,
+    SimilarityFilter,
+    best_sum_first,
+)
 from ranksieve.selectors.filters.gas import GAS
 from ranksieve.sums.importance import Quality
 from ranksieve.sums.similarity import Similarity
@@ -236,7 +240,7 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
 
     def _choose_groups(
         self, quality: Quality, similarity: np.ndarray, choices: Choices
-    ) -> list[Step]:
+    ) -> list[GroupStep]:
         gas = GAS(c=self.c)
         steps = gas._choose_groups(quality, similarity, choices)
         self.objective_ = gas.objective_

@@ -25,7 +25,7 @@ from ranksieve.rankers.libraries.lightgbm import (
     train,
 )
 from ranksieve.registry import Method
-from ranksieve.selectors._search.filters import scored_steps, spread_steps
+from ranksieve.selectors._search.filters import scored_groups, spread_steps
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
 from ranksieve.sums.varying import varying_features
 from ranksieve.threads import limit_threads_for
@@ -167,8 +167,8 @@ class CostEfficientTrees(TreeSelector):
         else:
             first = _from_sets(self.models_, choices, varies)
         others = np.lexsort((-unpriced, ~varies)).tolist()
-        positions = choices.take(list(dict.fromkeys([*choices.start, *first, *others])))
-        return self._record_path(spread_steps(scored_steps(positions, together), choices))
+        groups = choices.take(list(dict.fromkeys([*choices.start, *first, *others])))
+        return self._record_path(spread_steps(scored_groups(groups, together), choices))
 
     def reasons(self) -> list[str]:
         """For each selected feature, its mean share of the gain, and how many models use it."""
