@@ -95,6 +95,7 @@ assert not [name for name in added if name.startswith("ranksieve")], added
 """
 
 
+@pytest.mark.slow
 def test_commands_import_plainly_and_only_what_they_need(tmp_path):
     (tmp_path / "a.txt").write_text("1 qid:1 1:2\n0 qid:1 1:3\n")
     command = [sys.executable, "-c", IMPORTS]

@@ -97,6 +97,7 @@ def test_models_with_missing_values(runs, tmp_path):
     runs("export", out / "model.json", *target, "--verify", path)
 
 
+@pytest.mark.slow
 def test_the_exit_status_tells_that_the_margin_is_broken(runs, run, files, data, tmp_path):
     out = tmp_path / "out"
     runs("recommend", files / "data.txt", *QUICK, "--margin", "5%", "--out", out)
@@ -139,6 +140,7 @@ def test_hostile_names_are_escaped(runs, files, tmp_path):
             assert not cell.startswith("=")
 
 
+@pytest.mark.slow
 def test_columns_and_features_are_left_out(runs, files, tmp_path):
     table = ("recommend", files / "named.parquet", *QUICK, "--ignore", "plain", "--format", "json")
     record = json.loads(runs(*table, "--out", tmp_path / "table"))

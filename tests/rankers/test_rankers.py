@@ -42,6 +42,7 @@ def trained(name):
     return make(name).fit(parts()[0])
 
 
+@pytest.mark.slow
 @each
 def test_learns_to_rank(name):
     test = parts()[1]
@@ -58,6 +59,7 @@ def test_scores_follow_their_rows(name):
     np.testing.assert_array_equal(trained(name).predict(X[order]), scores[order])
 
 
+@pytest.mark.slow
 @each
 def test_same_seed_same_answer_and_input_not_modified(name):
     train, test = parts()

@@ -24,6 +24,7 @@ def data():
     return RankingData(made.X, made.y, made.qid, feature_names=NAMES)
 
 
+@pytest.mark.slow
 def test_all_selections_start_with_what_is_included(data, tmp_path):
     settings = SMALL | {"ks": [1, 3, 5], "include": ["f6", 1], "exclude": "f3"}
     result = Study(data, out=tmp_path / "study", **settings).run()
@@ -46,6 +47,7 @@ def test_all_selections_start_with_what_is_included(data, tmp_path):
     assert stability_of(free, 8, [6, 1, 3]).jaccard <= stability_of(free, 8).jaccard
 
 
+@pytest.mark.slow
 def test_excluded_features_might_as_well_not_be_there(data):
     kept = np.array([0, 1, 2, 4, 5, 6])
     without = Study(data.take_features(kept), **SMALL, ks=[2, 4]).run()
@@ -59,6 +61,7 @@ def test_excluded_features_might_as_well_not_be_there(data):
             ]
 
 
+@pytest.mark.slow
 def test_groups_come_and_go_together(data):
     groups = {"a": ["f0", "f1", "f2"], "b": [4, 5]}
     result = Study(data, **SMALL, ks=[1, 2, 3, 6], groups=groups).run()
@@ -109,6 +112,7 @@ def test_what_cannot_be_is_told_before_anything_runs(data, settings, message):
         Study(data, **SMALL, **{"ks": [2, 4]} | settings).run()
 
 
+@pytest.mark.slow
 def test_on_the_command_line(data, tmp_path, capsys):
     write_letor(data, tmp_path / "data.txt")
     (tmp_path / "groups.csv").write_text("feature,group\nf4,a\nf5,a\n")

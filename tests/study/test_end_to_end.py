@@ -70,6 +70,7 @@ def make_study(table, out):
     )
 
 
+@pytest.mark.slow
 def test_all_of_it_runs_and_resumes(table, tmp_path):
     out = tmp_path / "study"
     result = make_study(table, out).run()

@@ -50,6 +50,7 @@ def slow_similarity(data, first, second):
     return abs(np.mean(values))
 
 
+@pytest.mark.slow
 def test_importance_and_similarity_are_those_of_the_training_queries(study, seen):
     train = study.trials[0].open().train
     both = feature_importance(train, "map")

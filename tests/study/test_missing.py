@@ -59,6 +59,7 @@ def test_from_end_to_end(data, tmp_path, policy):
         Study(data, out=tmp_path, missing="query-median", scale="min-max", **QUICK).run()
 
 
+@pytest.mark.slow
 def test_the_policy_of_the_data_counts_unless_another_is_given(data, tmp_path):
     kept = data.with_missing("keep")
     own, given = Study(kept, **QUICK), Study(data, missing="keep", **QUICK)

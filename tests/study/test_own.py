@@ -88,6 +88,7 @@ def n_cells(out):
     return len((out / "ledger.jsonl").read_text().splitlines())
 
 
+@pytest.mark.slow
 def test_a_study_is_what_a_plain_one_finds(data):
     study = Study(
         data,
@@ -249,6 +250,7 @@ def test_results_are_read_back_without_the_class(data, tmp_path, monkeypatch):
     assert "Spread" in (tmp_path / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_plan_is_run_again(data, tmp_path):
     nested = make_pipeline(StandardScaler(), Ridge(alpha=0.5, random_state=1))
     given = [nested, ("trees", XGBRanker(**TREES, max_depth=2)), LambdaMART(3), "rankrls"]
@@ -320,6 +322,7 @@ def test_parameters_that_speak_of_single_features(data):
     assert Study(data, **plan, **QUICK).run().run("top", "LGBMRanker").chosen.n_features == 2
 
 
+@pytest.mark.slow
 def test_a_ranker_of_the_study_inside_a_selector(data, tmp_path):
     plan = dict(rankers=[("mine", Ridge(random_state=0))], out=tmp_path, **QUICK)
     inside = {"parameters": {"elimination": {"ranker": "mine", "importance": "permutation"}}}
@@ -333,6 +336,7 @@ def test_a_ranker_of_the_study_inside_a_selector(data, tmp_path):
     assert n_cells(tmp_path) == before + 3 * (2 + 1)  # two seeds choose the same features
 
 
+@pytest.mark.slow
 def test_selectors_around_own_rankers(data, tmp_path):
     selector = SequentialSelector(LGBMRanker(**TREES), cv=2)
     study = Study(data, selectors=[selector], rankers=["rankrls"], out=tmp_path, **QUICK)

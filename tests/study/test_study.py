@@ -346,6 +346,7 @@ LEAK_SELECTORS = [
 ]
 
 
+@pytest.mark.slow
 def test_a_feature_that_is_perfect_on_test_queries_only_is_not_preferred():
     data, _ = make_ranking(40, **SMALL, noise=0.3, random_state=1)
     noise = np.random.default_rng(0).uniform(size=(data.n_rows, 1))
