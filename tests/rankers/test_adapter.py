@@ -14,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from lightgbm import DaskLGBMRanker, LGBMRanker
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import Ridge
@@ -302,13 +302,6 @@ def test_other_libraries_are_not_imported(start_program):
     assert start_program(exec, code, {}).wait() == (0, "{'lightgbm'}\n", "")
 
 
-def test_arrays_of_the_caller_can_still_be_written_to(library):
-    data, _ = make_ranking(20, random_state=0)
-    X = data.X.copy()
-    as_ranker(library.make()).fit(X, data.y, qid=data.qid).predict(X)
-    assert X.flags.writeable
-
-
 REGRESSORS = {
     "ridge": Ridge(alpha=2.0),
     "forest": RandomForestRegressor(5, random_state=0),
@@ -399,35 +392,6 @@ def test_importances_of_regressors(parts):
         EliminationSelector(KNeighborsRegressor(), 2).fit(train)
     with pytest.raises(ValueError, match="KNeighborsRegressor has no SHAP values"):
         EliminationSelector(KNeighborsRegressor(), 2, importance="shap").fit(train)
-
-
-class Listwise(BaseEstimator):
-    """A ranker that knows nothing of this library; it remembers what it was given."""
-
-    def __init__(self, shift=0.0):
-        self.shift = shift
-
-    def fit(self, X, y, qid=None, group=None, eval_set=None):
-        self.given_ = X, y, qid, group, eval_set
-        return self
-
-    def predict(self, X):
-        return X[:, 0] + self.shift
-
-
-def test_an_unknown_ranker_gets_its_queries(parts):
-    train, held_out, test = parts
-    order = np.random.default_rng(0).permutation(train.n_rows)
-    ranker = as_ranker(Listwise(1.0))
-    ranker.fit(train.X[order], train.y[order], qid=train.qid[order], eval_set=held_out)
-    X, y, qid, group, (Xv, yv, qidv) = ranker.estimator_.given_
-    grouped = RankingData(train.X[order], train.y[order], train.qid[order])
-    for ours, theirs in ((X, grouped.X), (y, grouped.y), (qid, grouped.qid), (Xv, held_out.X)):
-        np.testing.assert_array_equal(ours, theirs)
-    assert group.sum() == train.n_rows
-    np.testing.assert_array_equal(yv, held_out.y)
-    np.testing.assert_array_equal(qidv, held_out.qid)
-    np.testing.assert_array_equal(ranker.predict(test), test.X[:, 0] + 1.0)
 
 
 class Plain:

@@ -9,7 +9,7 @@ from lightgbm import LGBMRanker
 from scipy import sparse
 from xgboost import XGBRanker
 
-from ranksieve import DataError, RankingData, make_ranking, recommend
+from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.engine import whole_block
 from ranksieve.rankers import LambdaMART, as_ranker
 from ranksieve.rankers.libraries.rounding import (
@@ -68,11 +68,6 @@ class TestTooSmall:
         with pytest.raises(DataError, match="feature 'b'") as error:
             trees.fit(data)
         trees.fit(multiplied(data, error))
-
-    def test_recommend_refuses_them(self, planted):
-        data = with_b(planted, planted.X[:, 1] * 1e-50)
-        with pytest.raises(DataError, match="feature 'b'"):
-            recommend(data, ranker="lambdamart")
 
     @pytest.mark.parametrize("name", sorted(RANKERS))
     def test_rankers_of_libraries(self, planted, name):

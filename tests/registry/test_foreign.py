@@ -182,12 +182,14 @@ def test_fit_gets_what_it_takes(data):
 
     class Everything:
         def fit(self, X, y, *, qid, group, groups, sample_weight=None, eval_set=None):
-            self.given_ = qid, group, groups, sample_weight, eval_set
+            self.given_ = (X, y, qid), group, groups, sample_weight, eval_set
 
     every = Everything()
     fit_foreign(every, data, data)
-    qid, group, groups, weights, (_, _, held_out) = every.given_
-    assert qid.tolist() == held_out.tolist() == list("aaabbb")
+    rows, group, groups, weights, vali = every.given_
+    for given in (rows, vali):
+        for ours, theirs in zip(given, (data.X, data.y, list("aaabbb")), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
     assert (group.tolist(), groups.tolist()) == ([3, 3], [0, 0, 0, 1, 1, 1])
     assert weights.tolist() == [1, 1, 1, 3, 3, 3]
 

@@ -62,11 +62,11 @@ class CatBoost(TreeLibrary):
         names = estimator.feature_names_
         return None if names == [str(n) for n in range(len(names))] else names
 
-    def training(self, data: RankingData) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def fit_arguments(self, data: RankingData) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return (self._pool(data),), {}
 
-    def held_out(self, estimator: Any, data: RankingData) -> dict[str, Any]:
-        return {"eval_set": self._pool(data)}
+    def vali_arguments(self, estimator: Any, vali: RankingData) -> dict[str, Any]:
+        return {"eval_set": self._pool(vali)}
 
     def _pool(self, data: RankingData) -> Any:
         from catboost import Pool

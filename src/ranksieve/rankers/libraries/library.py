@@ -146,11 +146,11 @@ class TreeLibrary(Library):
     has_model_files = True
 
     @abstractmethod
-    def training(self, data: RankingData) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def fit_arguments(self, data: RankingData) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments of ``fit``, by position and by name: rows, labels, queries and weights."""
 
     @abstractmethod
-    def held_out(self, estimator: Any, data: RankingData) -> dict[str, Any]:
+    def vali_arguments(self, estimator: Any, vali: RankingData) -> dict[str, Any]:
         """Arguments of ``fit`` for held-out queries."""
 
     def limits(self) -> AbstractContextManager[Any]:
@@ -159,9 +159,9 @@ class TreeLibrary(Library):
 
     def fit(self, estimator: Any, data: RankingData, vali: RankingData | None = None) -> None:
         """Fit an estimator in place; queries of both data sets count by their weights."""
-        rows, named = self.training(data)
+        rows, named = self.fit_arguments(data)
         if vali is not None:
-            named |= self.held_out(estimator, vali)
+            named |= self.vali_arguments(estimator, vali)
         with self.limits():
             estimator.fit(*rows, **named)
 

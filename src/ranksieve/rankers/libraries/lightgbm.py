@@ -86,16 +86,16 @@ def train(
     parameters: dict[str, Any],
     data: Any,
     n_trees: int,
-    held_out: Any = None,
+    vali: Any = None,
     early_stopping_rounds: int = 0,
 ) -> Any:
     """Train on a Dataset, and stop early on another if it is given; return a Booster."""
     import lightgbm
 
-    if held_out is None:
+    if vali is None:
         return lightgbm.train(parameters, data, n_trees)
     stopping = lightgbm.early_stopping(early_stopping_rounds, verbose=False)
-    return lightgbm.train(parameters, data, n_trees, valid_sets=[held_out], callbacks=[stopping])
+    return lightgbm.train(parameters, data, n_trees, valid_sets=[vali], callbacks=[stopping])
 
 
 def predict(booster: Any, rows: Any, n_trees: int | None = None, **how: Any) -> Any:
@@ -159,17 +159,17 @@ class LightGBM(TreeLibrary):
             largest = LARGEST_LABEL if gains is None else len(gains) - 1
             check_whole_labels("LGBMRanker", data, largest)
 
-    def training(self, data: RankingData) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def fit_arguments(self, data: RankingData) -> tuple[tuple[Any, ...], dict[str, Any]]:
         queries = {"group": data.group_counts, "sample_weight": row_weights(data)}
         return (native_rows(data.X), data.y), queries
 
-    def held_out(self, estimator: Any, data: RankingData) -> dict[str, Any]:
-        X, y = native_rows(data.X), data.y
+    def vali_arguments(self, estimator: Any, vali: RankingData) -> dict[str, Any]:
+        X, y = native_rows(vali.X), vali.y
         takes_parts = "eval_X" in signature(estimator.fit).parameters  # eval_set is deprecated
         rows = {"eval_X": (X,), "eval_y": (y,)} if takes_parts else {"eval_set": [(X, y)]}
-        queries: dict[str, Any] = {"eval_group": [data.group_counts]}
-        if data.query_weights is not None:
-            queries["eval_sample_weight"] = [row_weights(data)]
+        queries: dict[str, Any] = {"eval_group": [vali.group_counts]}
+        if vali.query_weights is not None:
+            queries["eval_sample_weight"] = [row_weights(vali)]
         return rows | queries
 
     def trains_on_datasets(self, estimator: Any) -> bool:

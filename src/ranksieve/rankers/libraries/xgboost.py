@@ -55,16 +55,16 @@ class XGBoost(TreeLibrary):
         elif given.get("objective") == "rank:ndcg" and given.get("ndcg_exp_gain", True):
             check_whole_labels("XGBRanker", data, 31)
 
-    def training(self, data: RankingData) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def fit_arguments(self, data: RankingData) -> tuple[tuple[Any, ...], dict[str, Any]]:
         queries = {"qid": data.query_codes, "sample_weight": data.query_weights}
         return (native_rows(data.X), data.y), queries
 
-    def held_out(self, estimator: Any, data: RankingData) -> dict[str, Any]:
-        data = _informative_queries(data)
-        queries: dict[str, Any] = {"eval_qid": [data.query_codes]}
-        if data.query_weights is not None:
-            queries["sample_weight_eval_set"] = [data.query_weights]
-        return {"eval_set": [(native_rows(data.X), data.y)]} | queries
+    def vali_arguments(self, estimator: Any, vali: RankingData) -> dict[str, Any]:
+        vali = _informative_queries(vali)
+        queries: dict[str, Any] = {"eval_qid": [vali.query_codes]}
+        if vali.query_weights is not None:
+            queries["sample_weight_eval_set"] = [vali.query_weights]
+        return {"eval_set": [(native_rows(vali.X), vali.y)]} | queries
 
     def limits(self) -> AbstractContextManager[Any]:
         """Limit it to one thread if necessary: some of its steps ignore ``n_jobs``."""
