@@ -187,8 +187,8 @@ def test_fit_gets_what_it_takes(data):
     every = Everything()
     fit_foreign(every, data, data)
     rows, group, groups, weights, vali = every.given_
-    for given in (rows, vali):
-        for ours, theirs in zip(given, (data.X, data.y, list("aaabbb")), strict=True):
+    for part in (rows, vali):
+        for ours, theirs in zip(part, (data.X, data.y, list("aaabbb")), strict=True):
             np.testing.assert_array_equal(ours, theirs)
     assert (group.tolist(), groups.tolist()) == ([3, 3], [0, 0, 0, 1, 1, 1])
     assert weights.tolist() == [1, 1, 1, 3, 3, 3]
