@@ -103,7 +103,7 @@ class TestOrder:
         for section in report.sections:
             assert section._repr_html_() in shown
             for part in section.parts:
-                assert part.sheet.title in shown
+                assert part.sheet._repr_html_() in shown
                 assert part.chart is None or part.chart._repr_svg_() in shown
         assert 'class="line' not in shown  # no style sheet is needed
 

@@ -153,7 +153,7 @@ SHARED: dict[str, Any] = {
     ),
     "scale": "HOW: Scale features within each query: none, min-max or standard. Default: none, but "
     "min-max for the demo.",
-    "no_figures": "Do not draw figures. Default: draw them.",
+    "no_figures": "Do not write figures to files. Default: write them.",
     "param_file": PARAM_FILE,
     "ranker_param_file": PARAM_FILE,
     "seed": option(

@@ -116,8 +116,8 @@ def _facts_section(title: str, found: Inspection) -> Section:
     draw = partial(draw_bars, bars, "Queries by number of documents")
     chart = Chart("lengths", "Number of queries by their number of documents.", draw)
     parts.append(Part(sheets.lengths_sheet(found), chart, "Documents per query"))
-    facts = sheets.facts_sheet(title, found)
-    parts.append(Part(facts, is_folded=True, brief=facts))
+    facts = sheets.facts_sheet("All facts about the data", found)
+    parts.append(Part(facts, is_folded=True, brief=sheets.facts_sheet(title, found)))
     return Section("Labels and queries", "What a ranker can learn from.", parts)
 
 

@@ -152,6 +152,12 @@ class Sheet:
         for group in self.groups:
             yield from group
 
+    def _repr_html_(self) -> str:
+        """Show the sheet in a notebook."""
+        from ranksieve.report.formats.html import to_html
+
+        return to_html(self)
+
     def keep_columns(self, is_kept: Callable[[Column], bool]) -> Sheet:
         """Return the sheet with only some of its columns."""
         kept = [index for index, column in enumerate(self.columns) if is_kept(column)]
