@@ -156,36 +156,6 @@ class TestKeys:
         fresh = self.study(data, tmp_path / "fresh", ("mine", Column(1))).run()
         assert without_times(other) == without_times(fresh)
 
-    def test_another_version_of_the_package_is_another_ranker(self, data, tmp_path, monkeypatch):
-        self.study(data, tmp_path, LGBMRanker(**TREES)).run()
-        before = n_cells(tmp_path)
-        monkeypatch.setattr("lightgbm.__version__", "99.0")
-        self.study(data, tmp_path, LGBMRanker(**TREES)).run()
-        assert n_cells(tmp_path) == before + 3
-        assert load_study(tmp_path).rankers == ["LGBMRanker"]
-
-    def test_other_code_of_a_script_is_another_ranker(self, data, tmp_path):
-        code = textwrap.dedent(
-            """
-            from sklearn.base import BaseEstimator, RegressorMixin
-
-            class Mine(RegressorMixin, BaseEstimator):
-                def fit(self, X, y):
-                    return self
-                def predict(self, X):
-                    return X[:, {place}]  # {remark}
-            """
-        )
-        cells = []
-        for place, remark in ((0, "the first"), (0, "the same, said otherwise"), (1, "another")):
-            scope = {"__name__": "__main__"}
-            exec(code.format(place=place, remark=remark), scope)
-            study = self.study(data, tmp_path, scope["Mine"]())
-            study.run()
-            cells.append(n_cells(tmp_path))
-            assert study.plan.own["Mine"]["class"] == "__main__:Mine"
-        assert cells[0] == cells[1] == cells[2] - 3
-
     def test_nothing_else_changes_the_key(self):
         """Numbers of numpy, defaults that are written out, and the number of features."""
         records = [

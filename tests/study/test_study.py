@@ -99,7 +99,9 @@ def measured(model, data, kept, measure, convention):
     return evaluate(data.y, scores, data.qid, [measure], convention).per_query[measure]
 
 
-def test_a_study_is_what_a_plain_one_finds(data):
+@pytest.mark.parametrize("weights", [None, np.random.default_rng(0).choice([0.25, 1, 4], 40)])
+def test_a_study_is_what_a_plain_one_finds(data, weights):
+    data = data.with_weights(weights)
     plan = dict(
         selectors=["gas-e", "fs-scpr", "fs-ed", "all", "random"],
         rankers=["rankrls", "listnet"],
@@ -112,7 +114,7 @@ def test_a_study_is_what_a_plain_one_finds(data):
         expected = plain_study(
             data, **plan, tune="MAP", measures=["MAP", "NDCG@3"], convention="letor4", seeds=2
         )
-    n_checked = 0
+    n_checked, ids = 0, [fold.query_ids for fold in result.folds]
     for (selector, ranker), run in result.runs.items():
         seeds = [0, 1] if run.chosen.n_seeds == 2 else [None]
         for (place, seed), fold in product(enumerate(seeds), range(5)):
@@ -121,6 +123,9 @@ def test_a_study_is_what_a_plain_one_finds(data):
                 kept, values = expected[selector, ranker, seed, fold, measure]
                 assert sorted(outcome.features) == kept
                 np.testing.assert_array_equal(outcome.per_query[measure], values)
+                own = None if weights is None else weights[np.isin(data.query_ids, ids[fold])]
+                mean = run.chosen.values(measure)[place, fold]
+                assert mean == np.average(values, weights=own)
                 n_checked += 1
     assert n_checked == len(expected)
 
