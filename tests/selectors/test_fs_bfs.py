@@ -492,8 +492,10 @@ class TestDegenerateData:
                 FSBFS(1).fit(X, [0, 1, 0], qid=[0, 0, 0])
 
 
-def test_interrupted_search_leaves_no_threads():
+def test_interrupted_search_leaves_no_threads_but_those_of_the_pool():
     data, _ = make_ranking(900, n_informative=4, n_noise=6)
+    with limit_threads(2):
+        FSBFS(1, patience=1).fit(data)
     before = set(threading.enumerate())
 
     def interrupt(what, done, total):
