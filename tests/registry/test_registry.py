@@ -127,37 +127,32 @@ def test_published_grids():
     assert (len(struct), min(struct), max(struct)) == (19, 1e-5, 10)
 
 
-def test_unknown_names_list_the_known_ones():
-    with pytest.raises(ValueError, match="unknown method 'gas'; choose from fs-ed, fs-scpr, gas-e"):
-        make_selector("gas", 3)
-    with pytest.raises(ValueError, match="unknown ranker 'svm'; choose from adarank-map, "):
-        make_ranker("svm")
-
-
-def test_near_names_are_guessed():
-    with pytest.raises(ValueError, match=r"fs-ed, .*, all, .*\. Did you mean gas-e\?$"):
-        make_selector("Gas_E", 3)
-    with pytest.raises(ValueError, match=r" catboost\. Did you mean ranksvm\?$"):
-        make_ranker("rank-svm")
-    with pytest.raises(ValueError, match=r" verbose\. Did you mean random_state\?$"):
-        make_selector("random", 3, random_stat=1)
-
-
-def test_names_that_are_no_text_are_refused_too():
-    with pytest.raises(ValueError, match="unknown method 3; choose from fs-ed"):
-        SELECTORS[3]
-    with pytest.raises(ValueError, match="'top' has no parameter 3; it has n_features_to_select"):
-        SELECTORS.check_parameters(SELECTORS["top"], [3])
-
-
-def test_the_parameters_of_the_method_are_listed():
-    with pytest.raises(ValueError, match="count, random_state, verbose$"):
-        make_selector("random", 3, seed=1)
-
-
-def test_no_number_where_all_features_are_kept():
-    with pytest.raises(ValueError, match="method 'all' keeps all features"):
-        make_selector("all", 10)
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: make_selector("gas", 3),
+            "unknown method 'gas'; choose from fs-ed, fs-scpr, gas-e",
+        ),
+        (lambda: make_ranker("svm"), "unknown ranker 'svm'; choose from adarank-map, "),
+        (lambda: make_selector("Gas_E"), r"fs-ed, .*, all, .*\. Did you mean gas-e\?$"),
+        (lambda: make_ranker("rank-svm"), r" catboost\. Did you mean ranksvm\?$"),
+        (lambda: SELECTORS[3], "unknown method 3; choose from fs-ed"),
+        (
+            lambda: make_selector("random", random_stat=1),
+            r" verbose\. Did you mean random_state\?$",
+        ),
+        (lambda: make_selector("random", 3, seed=1), "count, random_state, verbose$"),
+        (
+            lambda: SELECTORS.check_parameters(SELECTORS["top"], [3]),
+            "'top' has no parameter 3; it has n_features_to_select",
+        ),
+        (lambda: make_selector("all", 10), "method 'all' keeps all features"),
+    ],
+)
+def test_wrong_names_list_the_known_ones(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
 
 
 def test_held_out_data():
