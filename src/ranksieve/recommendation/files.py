@@ -82,25 +82,36 @@ def load_recommendation(directory: str | os.PathLike[str]) -> Recommendation:
         If there is no answer, if it is damaged, or if a model beside it is not its own.
     """
     folder = Path(directory)
-    record = read_answer(folder)
-    answer, path = _answer_of(record, folder), file_of(folder, EVIDENCE)
+    answer, checksum = _load(folder)
     for name in (MODEL, MODEL_OF_ALL):
         if file_of(folder, name).exists():  # without its models, an answer can still be shown
             model_of(answer, folder, name)
+    path = file_of(folder, EVIDENCE)
     if not path.is_file():  # an answer can be shown without its evidence, too
         return answer
     with locate_errors(path, _ADVICE):
-        whole = _read(path, _EVIDENCE_FORMAT, _EVIDENCE_VERSION, "evidence of an answer")
-        if whole.get("answer") != record["checksum"]:
+        record = read_record(path)
+        check_signed(record, _EVIDENCE_FORMAT, _EVIDENCE_VERSION, "evidence of an answer")
+        if record.get("answer") != checksum:
             raise DataError(f"it belongs to another answer than the one in {ANSWER}")
-        evidence = Evidence.from_record(whole.get("evidence"), len(answer.feature_names))
+        evidence = Evidence.from_record(record.get("evidence"), len(answer.feature_names))
     return replace(answer, evidence=evidence)
 
 
 def load_answer(directory: str | os.PathLike[str]) -> Recommendation:
     """Load the answer without its evidence, which may be missing or damaged."""
-    folder = Path(directory)
-    return _answer_of(read_answer(folder), folder)
+    return _load(Path(directory))[0]
+
+
+def _load(folder: Path) -> tuple[Recommendation, str]:
+    """Load the answer, and its checksum."""
+    path = file_of(folder, ANSWER)
+    if not path.is_file():
+        raise DataError(f"{folder}: there is no {ANSWER}; ranksieve recommend --out writes it")
+    with locate_errors(path, _ADVICE):
+        record = read_record(path)
+        check_signed(record, ANSWER_FORMAT, _VERSION, "the answer of a recommendation")
+        return Recommendation.from_record(record), record["checksum"]
 
 
 def model_of(answer: Recommendation, directory: Path, name: str) -> Path:
@@ -109,23 +120,3 @@ def model_of(answer: Recommendation, directory: Path, name: str) -> Path:
     with locate_errors(path):
         check_model_of_answer(path, answer.models)
     return path
-
-
-def read_answer(directory: Path) -> dict[str, Any]:
-    """Read an answer; raises DataError if there is none or its checksum does not match."""
-    path = file_of(directory, ANSWER)
-    if not path.is_file():
-        raise DataError(f"{directory}: there is no {ANSWER}; ranksieve recommend --out writes it")
-    with locate_errors(path, _ADVICE):
-        return _read(path, ANSWER_FORMAT, _VERSION, "the answer of a recommendation")
-
-
-def _read(path: Path, form: str, version: int, what: str) -> dict[str, Any]:
-    record = read_record(path)
-    check_signed(record, form, version, what)
-    return dict(record)
-
-
-def _answer_of(record: dict[str, Any], folder: Path) -> Recommendation:
-    with locate_errors(folder / ANSWER, _ADVICE):
-        return Recommendation.from_record(record)
