@@ -278,16 +278,6 @@ class TestMeasureModels:
         (found,) = measure_models(data, [(features, coefs)], "ndcg@4", convention, ties=ties)
         np.testing.assert_allclose(found.mean, expected, atol=1e-12)
 
-    def test_wherever_the_data_lives(self, parts, everywhere):
-        _, data = parts
-        rng = np.random.default_rng(0)
-        models = [(np.arange(10), rng.normal(size=(10, 3))), (np.array([4]), np.ones((1, 1)))]
-        expected = measure_models(data, models)
-        found = measure_models(everywhere(data, shard_bytes=5_000), models)
-        for ours, theirs in zip(found, expected, strict=True):
-            np.testing.assert_allclose(ours.mean, theirs.mean, rtol=1e-12)
-            np.testing.assert_allclose(ours.deviation, theirs.deviation, rtol=1e-12)
-
     def test_sparse_and_single_precision(self, parts):
         from scipy import sparse
 
