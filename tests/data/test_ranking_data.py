@@ -18,6 +18,7 @@ from tests import oracles
 X = np.arange(12.0).reshape(6, 2)
 Y = [0, 1, 2, 0, 1, 0]
 QID = ["b", "a", "b", "c", "a", "b"]
+DATES = {"bm25": [1.0] * 6, "day": [datetime(2026, 1, 1)] * 6}
 
 
 @given(st.lists(st.integers(0, 5) | st.sampled_from(["x", "y"]), min_size=1, max_size=30))
@@ -82,21 +83,15 @@ def test_ids_that_numpy_would_make_equal_stay_apart(ids):
     assert joined.qid.tolist() == joined.doc_ids.tolist() == ids
 
 
-def test_columns_that_are_named_alike_are_refused():
-    with pytest.raises(DataError, match="two features are named '1'"):
-        RankingData(pd.DataFrame([[1.0, 2.0]], columns=[1, "1"]), [0], [1])
-
-
-def test_grouped_input_is_not_copied():
-    data = RankingData(X, np.zeros(6), [3, 3, 1, 1, 1, 2])
-    assert np.shares_memory(data.X, X)
-    assert data.row_order.tolist() == list(range(6))
-
-
-def test_input_is_not_modified():
+def test_only_what_must_move_is_copied():
     original = X.copy()
     RankingData(X, Y, QID)
     np.testing.assert_array_equal(X, original)
+    data = RankingData(X, Y, [1, 1, 2, 2, 3, 3])
+    assert np.shares_memory(data.X, X)
+    assert data.row_order.tolist() == list(range(6))
+    assert np.shares_memory(data.take_queries([1, 2]).X, X)
+    assert not np.shares_memory(data.take_queries([2, 1]).X, X)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
@@ -108,31 +103,6 @@ def test_frames_bring_their_names(frame):
     assert data.has_feature_names
     renamed = RankingData(table, [1, 0], [5, 5], feature_names=["a", "b"])
     assert renamed.feature_names.tolist() == ["a", "b"]
-
-
-def test_missing_values_of_a_frame_become_nan():
-    table = pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": [0.5, 1.0]})
-    data = RankingData(table, [1, 0], [5, 5])
-    assert np.isnan(data.X[1, 0])
-    assert data.X[0].tolist() == [1, 0.5]
-
-
-def test_masked_values_are_missing():
-    masked = np.ma.masked_greater(np.arange(4).reshape(2, 2), 2)
-    data = RankingData(masked, [1, 0], [5, 5])
-    np.testing.assert_array_equal(data.X, [[0, 1], [2, np.nan]])
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_dates_are_no_features(frame):
-    table = frame({"bm25": [1.0, 2.0], "day": [datetime(2026, 1, 1), datetime(2026, 1, 2)]})
-    with pytest.raises(DataError, match="only numbers: column 'day' holds dates or times"):
-        RankingData(table, [1, 0], [5, 5])
-
-
-def test_text_of_polars_is_no_number():
-    with pytest.raises(DataError, match="only numbers: could not convert string to float: 'x'"):
-        RankingData(pl.DataFrame({"bm25": [1.0], "shop": ["x"]}), [1], [5])
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix, sparse.coo_array])
@@ -174,12 +144,6 @@ def test_number_types(given_type, kept):
     assert RankingData(sparse.csr_matrix(X.astype(given_type)), Y, QID).X.dtype == kept
 
 
-def test_default_names_are_the_numbers_of_letor_files():
-    data = RankingData(X, Y, QID)
-    assert data.feature_names.tolist() == ["1", "2"]
-    assert not data.has_feature_names
-
-
 @pytest.mark.parametrize("matrix", [X, sparse.csr_matrix(X)], ids=["dense", "sparse"])
 def test_take_features(matrix):
     data = RankingData(matrix, Y, QID, feature_names=["a", "b"])
@@ -188,10 +152,9 @@ def test_take_features(matrix):
         assert taken.feature_names.tolist() == ["b", "a"]
         np.testing.assert_array_equal(dense(taken), dense(data)[:, ::-1])
     assert data.take_features([False, True]).feature_names.tolist() == ["b"]
-    with pytest.raises(DataError, match="no feature named 'z'"):
-        data.take_features(["z"])
-    with pytest.raises(IndexError):
-        data.take_features([2])
+    for take in (data.take_features, data.take_queries):
+        with pytest.raises(IndexError):
+            take([3])
 
 
 def dense(data: RankingData) -> np.ndarray:
@@ -212,24 +175,29 @@ def test_take_queries(matrix):
     assert data.take_queries([]).n_rows == 0
 
 
-def test_a_run_of_queries_is_a_view():
-    data = RankingData(X, Y, [1, 1, 2, 2, 3, 3])
-    assert np.shares_memory(data.take_queries([1, 2]).X, X)
-    assert not np.shares_memory(data.take_queries([2, 1]).X, X)
-
-
-def test_bad_queries_to_take():
-    data = RankingData(X, Y, QID)
-    with pytest.raises(DataError, match="only once"):
-        data.take_queries([0, 0])
-    with pytest.raises(DataError, match="the mask has 2 entries for 3 queries"):
-        data.take_queries([True, False])
-    with pytest.raises(IndexError):
-        data.take_queries([3])
-    with pytest.raises(DataError, match="part of a larger input"):
-        data.take_queries([1, 2]).to_input_order(np.zeros(3))
-    with pytest.raises(DataError, match="got 2 values for 6 rows"):
-        data.to_input_order([1, 2])
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda data: data.take_queries([0, 0]), "only once"),
+        (lambda data: data.take_queries([True, False]), "the mask has 2 entries for 3 queries"),
+        (lambda data: data.take_queries([1, 2]).to_input_order(np.zeros(3)), "part of a larger in"),
+        (lambda data: data.to_input_order([1, 2]), "got 2 values for 6 rows"),
+        (lambda data: data.take_features(["z"]), "no feature named 'z'"),
+        (lambda data: concatenate([data, data]), "query 'b' occurs in parts 1 and 2; pass merge=T"),
+        (
+            lambda data: concatenate([data, data.take_features([0])]),
+            "part 1 has 2 features but part 2 has 1",
+        ),
+        (lambda data: concatenate([data, data.take_features([1, 0])]), "different feature names"),
+        (lambda data: concatenate([]), "no data sets to concatenate"),
+        (lambda data: data.from_group_counts(X, Y, [3, 2]), "add up to 5 rows but X has 6"),
+        (lambda data: data.from_group_counts(X, Y, [6, 0]), "positive"),
+        (lambda data: data.from_group_counts(X, Y, [2.5, 3.5]), "positive"),
+    ],
+)
+def test_bad_calls_are_explained(call, message):
+    with pytest.raises(DataError, match=message):
+        call(RankingData(X, Y, QID))
 
 
 def test_concatenate():
@@ -242,38 +210,20 @@ def test_concatenate():
     mixed = concatenate([parts[0], RankingData(sparse.csr_matrix(X[:1]), [0], ["z"])])
     assert mixed.is_sparse
     assert mixed.doc_ids.tolist() == ["0", "2", "5", ""]
-
-
-def test_concatenate_refuses_what_does_not_fit():
-    data = RankingData(X, Y, QID)
-    with pytest.raises(DataError, match="query 'b' occurs in parts 1 and 2; pass merge=True"):
-        concatenate([data, data])
     assert concatenate([data, data], merge=True).n_queries == 3
-    with pytest.raises(DataError, match="part 1 has 2 features but part 2 has 1"):
-        concatenate([data, data.take_features([0])])
-    with pytest.raises(DataError, match="different feature names"):
-        concatenate([data, data.take_features([1, 0])])
-    with pytest.raises(DataError, match="no data sets to concatenate"):
-        concatenate([])
 
 
 def test_conventions_of_other_libraries():
     data = RankingData(X, Y, QID)
+    assert repr(data) == "RankingData(6 rows, 3 queries, 2 features)"
+    assert (data.feature_names.tolist(), data.has_feature_names) == (["1", "2"], False)  # LETOR's
     assert data.group_counts.tolist() == [3, 2, 1]
     assert data.query_codes.tolist() == [0, 0, 0, 1, 1, 2]
     back = RankingData.from_group_counts(data.X, data.y, data.group_counts)
-    np.testing.assert_array_equal(back.query_ptr, data.query_ptr)
     again = RankingData(data.X, data.y, data.query_codes)
-    np.testing.assert_array_equal(again.query_ptr, data.query_ptr)
-
-
-@pytest.mark.parametrize(
-    ("counts", "message"),
-    [([3, 2], "add up to 5 rows but X has 6"), ([6, 0], "positive"), ([2.5, 3.5], "positive")],
-)
-def test_bad_group_counts(counts, message):
-    with pytest.raises(DataError, match=message):
-        RankingData.from_group_counts(X, Y, counts)
+    assert back.query_ptr.tolist() == again.query_ptr.tolist() == data.query_ptr.tolist()
+    masked = np.ma.masked_greater(np.arange(4).reshape(2, 2), 2)
+    np.testing.assert_array_equal(RankingData(masked, [1, 0], [5, 5]).X, [[0, 1], [2, np.nan]])
 
 
 @pytest.mark.parametrize(
@@ -294,6 +244,10 @@ def test_bad_group_counts(counts, message):
         ({"X": sparse.csr_matrix(np.ones((6, 2), dtype=complex))}, "only numbers: its type is com"),
         ({"X": np.full((6, 2), 10**400, dtype=object)}, "only numbers: int too large"),
         ({"X": [[1, 2], [3]]}, "X must have the same number of features in each row"),
+        ({"X": pd.DataFrame(DATES)}, "only numbers: column 'day' holds dates or times"),
+        ({"X": pl.DataFrame(DATES)}, "only numbers: column 'day' holds dates or times"),
+        ({"X": pl.DataFrame({"f": ["x"] * 6})}, "only numbers: could not convert string .*: 'x'"),
+        ({"X": pd.DataFrame(X, columns=[1, "1"])}, "two features are named '1'"),
         ({"y": [10**400] * 6}, "labels must be numbers: int too large"),
         ({"y": np.ones(6) * 1j}, "labels must be numbers, but their type is complex128"),
         ({"y": np.zeros(6, "M8[s]")}, "labels must be numbers, but their type is datetime64"),
@@ -302,6 +256,12 @@ def test_bad_group_counts(counts, message):
         ({"qid": [{1}] * 6}, "a query id must be hashable, unlike {1}"),
         ({"sample_weight": [10**400] * 6}, "sample_weight must be numbers: int too large"),
         ({"sample_weight": np.ma.masked_less(np.ones(6), 2)}, "sample_weight must not have masked"),
+        ({"sample_weight": [1, 2]}, r"shape \(2,\), but there are 3 queries and 6 rows"),
+        ({"sample_weight": [1, 1, 2, 1, 1, 1]}, "the same for all rows of a query"),
+        ({"sample_weight": [1, -1, 1]}, "not negative"),
+        ({"sample_weight": [0, 0, 0]}, "must not be 0 for all"),
+        ({"sample_weight": [1, np.nan, 1]}, "finite"),
+        ({"sample_weight": ["many", "few", "none"]}, "must be numbers"),
         ({"feature_names": ["a"]}, "1 feature names but 2 features"),
         ({"feature_names": ["a", "a"]}, "two features are named 'a'"),
         ({"doc_ids": ["a"]}, "doc_ids has 1 entries but X has 6 rows"),
@@ -313,53 +273,27 @@ def test_bad_input_is_explained(parts, message):
         RankingData(**arguments)
 
 
-@pytest.mark.parametrize("as_csr", [False, True])
-def test_check_finite_names_the_input_row(as_csr):
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_check_finite_names_the_input_row(form):
     matrix = X.copy()
+    RankingData(form(matrix), Y, QID).check_finite()
     matrix[5, 1] = np.inf
-    data = RankingData(sparse.csr_matrix(matrix) if as_csr else matrix, Y, QID)
     with pytest.raises(DataError, match=r"X has infinity in row 5, feature '2' \(column 1\)"):
-        data.check_finite()
-    RankingData(X, Y, QID).check_finite()
+        RankingData(form(matrix), Y, QID).check_finite()
 
 
-def test_repr():
-    assert repr(RankingData(X, Y, QID)) == "RankingData(6 rows, 3 queries, 2 features)"
-
-
-class TestWeights:
-    X, y, qid = np.arange(10.0).reshape(5, 2), [1, 0, 0, 2, 1], ["b", "a", "b", "c", "a"]
-
-    def test_per_query_or_per_row(self):
-        per_query = RankingData(self.X, self.y, self.qid, sample_weight=[2, 0.5, 1])
-        per_row = RankingData(self.X, self.y, self.qid, sample_weight=[2, 0.5, 2, 1, 0.5])
-        assert per_query.query_weights.tolist() == per_row.query_weights.tolist() == [2, 0.5, 1]
-        assert RankingData(self.X, self.y, self.qid).query_weights is None
-
-    def test_they_follow_the_queries(self):
-        data = RankingData(self.X, self.y, self.qid, sample_weight=[2, 0.5, 1])
-        assert data.take_queries([2, 0]).query_weights.tolist() == [1, 2]
-        assert data.take_features([1]).query_weights.tolist() == [2, 0.5, 1]
-        other = RankingData(self.X[:1], [1], ["z"])
-        assert concatenate([data, other]).query_weights.tolist() == [2, 0.5, 1, 1]
-        part = data.take_queries([1, 2]).with_weights([3, 4])
-        assert part.query_weights.tolist() == [3, 4]
-        assert part.with_weights(None).query_weights is None
-
-    @pytest.mark.parametrize(
-        ("weights", "message"),
-        [
-            ([1, 2], r"shape \(2,\), but there are 3 queries and 5 rows"),
-            ([1, 1, 2, 1, 1], "the same for all rows of a query"),
-            ([1, -1, 1], "not negative"),
-            ([0, 0, 0], "must not be 0 for all"),
-            ([1, np.nan, 1], "finite"),
-            (["many", "few", "none"], "must be numbers"),
-        ],
-    )
-    def test_wrong_ones_are_refused(self, weights, message):
-        with pytest.raises(DataError, match=message):
-            RankingData(self.X, self.y, self.qid, sample_weight=weights)
+def test_weights_follow_the_queries():
+    per_row = RankingData(X, Y, QID, sample_weight=[2, 0.5, 2, 1, 0.5, 2])
+    data = RankingData(X, Y, QID, sample_weight=[2, 0.5, 1])
+    assert data.query_weights.tolist() == per_row.query_weights.tolist() == [2, 0.5, 1]
+    assert RankingData(X, Y, QID).query_weights is None
+    assert data.take_queries([2, 0]).query_weights.tolist() == [1, 2]
+    assert data.take_features([1]).query_weights.tolist() == [2, 0.5, 1]
+    other = RankingData(X[:1], [1], ["z"])
+    assert concatenate([data, other]).query_weights.tolist() == [2, 0.5, 1, 1]
+    part = data.take_queries([1, 2]).with_weights([3, 4])
+    assert part.query_weights.tolist() == [3, 4]
+    assert part.with_weights(None).query_weights is None
 
 
 def test_the_fingerprint_hashes_each_part_once(monkeypatch):
