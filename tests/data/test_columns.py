@@ -40,14 +40,14 @@ def test_what_is_said_goes_before_guesses():
 
 
 def test_patterns():
-    names = ["qid", "label", "bm25_title", "bm25_body", "f[1]", "f1", "debug_a", "debug_b"]
+    names = ["qid", "label", "bm25_title", "bm25_body", "f[1]", "f1", "debug_a", "shop_id"]
     assert resolve(names, Columns(features="bm25_*")).features == ("bm25_title", "bm25_body")
     assert resolve(names, Columns(features=["f[1]"])).features == ("f[1]",)  # the name of a column
     assert resolve(names, Columns(features=["f[12]"])).features == ("f1",)
-    kept = resolve(names, Columns(ignore="debug_?"))
+    assert resolve(names, Columns(features="*")).features == tuple(names[2:])  # ids if listed
+    kept = resolve([*names, "__index_level_0__"], Columns(ignore=["debug_?", "shop_id"]))
     assert kept.features == ("bm25_title", "bm25_body", "f[1]", "f1")
-    assert kept.left_out == ("debug_a", "debug_b")
-    assert resolve(names, Columns(features="*")).features == tuple(names[2:])
+    assert kept.left_out == ("debug_a", "shop_id", "__index_level_0__")  # of pandas
 
 
 @pytest.mark.parametrize("what", ["ignore", "features"])
@@ -101,25 +101,18 @@ def test_a_long_list_of_names_does_not_go_through_all_columns_for_each(what):
             "--ignore 'title,a b', or say which names documents, such as --doc-id title",
         ),
         (["qid", "label", "f"], {"label": "title"}, "there is no column 'title'"),
+        (["qid", " label ", "f"], {}, "is named like the label .* among qid, ' label '"),
+        (
+            ["qid", "label", "title"],
+            {"label": "title"},
+            "'title' holds text, but the label must",
+        ),
+        (["qid", "label", "title"], {"weight": "title"}, "'title' holds text, but the weight must"),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_to_do(names, columns, message):
     with pytest.raises(DataError, match=f"^clicks.csv: .*{message}"):
         resolve(names, Columns(**columns), text=("title", "a b"))
-
-
-def test_labels_and_weights_are_numbers():
-    with pytest.raises(DataError, match="'grade' holds text, but the label must be a number"):
-        resolve(["qid", "grade", "f"], text=["grade"])
-    with pytest.raises(DataError, match="'weight' holds text, but the weight must be a number"):
-        resolve(["qid", "label", "weight", "f"], text=["weight"])
-    assert resolve(["qid", "label", "doc_id", "f"], text=["qid", "doc_id"]).features == ("f",)
-
-
-def test_ids_may_be_features_if_they_are_listed():
-    names = ["qid", "label", "f", "shop_id"]
-    assert resolve(names, Columns(features="*")).features == ("f", "shop_id")
-    assert resolve(names, Columns(ignore="shop_id")).features == ("f",)
 
 
 def test_a_file_that_knows_its_columns_is_not_guessed():
@@ -130,12 +123,6 @@ def test_a_file_that_knows_its_columns_is_not_guessed():
     other = resolve(names, Columns(label="relevance"), known={"label": "label", "qid": "qid"})
     assert other.label == "relevance"
     assert other.features == ("label", "shop_id", "weight")
-
-
-def test_the_index_of_pandas_is_left_out():
-    roles = resolve(["qid", "label", "f", "__index_level_0__"])
-    assert roles.features == ("f",)
-    assert roles.left_out == ("__index_level_0__",)
 
 
 def test_columns_aside_are_no_features():
@@ -154,11 +141,6 @@ def test_long_tables_are_told_in_a_line_and_strange_names_are_escaped():
         "Columns: label = label, query = qid; 301 features: '\\x1b[31m\\n', f0, f1"
     )
     assert told.endswith("f6 and 293 more")
-
-
-def test_white_space_around_names_is_visible():
-    with pytest.raises(DataError, match="is named like the label .* among qid, ' label '"):
-        resolve(["qid", " label ", "f"])
 
 
 def test_names_must_differ():
