@@ -48,46 +48,40 @@ LETOR_FOLDS = [
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".txt.gz", ".txt.zst"])
-def test_parts_are_rotated_into_folds(tmp_path, suffix):
+def test_parts_are_rotated_into_folds(tmp_path, suffix, monkeypatch):
     collection = open_collection(write_parts(tmp_path / "MQ0", suffix))
-
     assert (collection.name, collection.layout) == ("MQ0", "parts")
     assert [fold.name for fold in collection.folds] == [f"Fold{number}" for number in range(1, 6)]
-    assert [path.name for path in collection.folds[4].train] == [
-        f"S{number}{suffix}" for number in (5, 1, 2)
-    ]
+    files = [f"S{number}{suffix}" for number in range(1, 6)]
+    assert [path.name for path in collection.folds[4].train] == [files[4], *files[:2]]
     assert [queries(collection.read_fold(fold)) for fold in range(5)] == LETOR_FOLDS
-    assert [queries(read()) for read in collection.fold_readers()] == LETOR_FOLDS
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_narrow_files_get_the_features_of_the_widest(tmp_path, sparse):
-    collection = open_collection(write_parts(tmp_path))
-
-    train, vali, test = collection.read_fold(4, sparse=sparse, dtype="float32")
-
-    for part in (train, vali, test):
-        assert part.n_features == 6
-        assert part.is_sparse == sparse
-        assert part.X.dtype == np.float32
-        assert part.feature_names.tolist() == list("123456")
-    dense = train.X.toarray() if sparse else train.X
-    expected = np.zeros((6, 6))
-    expected[:, 0] = [5.5, 5.5, 1.5, 1.5, 2.5, 2.5]
-    expected[[0, 1], 5] = expected[[2, 3], 1] = expected[[4, 5], 2] = [1, 2]
-    np.testing.assert_array_equal(dense, expected)
-
-
-def test_rotation_reads_each_file_once(tmp_path, monkeypatch):
     opened, original = [], fold_files.read_letor
+    monkeypatch.setattr(
+        fold_files,
+        "read_letor",
+        lambda path, **how: opened.append(path.name) or original(path, **how),
+    )
+    assert [queries(read()) for read in collection.fold_readers()] == LETOR_FOLDS
+    assert sorted(opened) == files  # each once
 
-    def counting(path, **options):
-        opened.append(path.name)
-        return original(path, **options)
 
-    monkeypatch.setattr(fold_files, "read_letor", counting)
-    assert len([read() for read in open_collection(write_parts(tmp_path)).fold_readers()]) == 5
-    assert sorted(opened) == [f"S{number}.txt" for number in range(1, 6)]
+def test_files_of_a_fold_may_differ(tmp_path):
+    """Parts get the features and the names of the widest, and keep the order of their rows."""
+    write(tmp_path / "train.txt", "#1:bm25\n#2:links\n0 qid:1 1:1\n1 qid:2 1:2\n2 qid:1 2:3\n")
+    write(tmp_path / "test.txt", text(3, width=4))
+    for sparse in (False, True):
+        train, _, test = open_collection(tmp_path).read_fold(0, sparse=sparse, dtype="float32")
+        for part, X in (
+            (train, [[1, 0, 0, 0], [0, 3, 0, 0], [2, 0, 0, 0]]),
+            (test, [[3.5, 0, 0, 1], [3.5, 0, 0, 2]]),
+        ):
+            assert (part.is_sparse, part.X.dtype) == (sparse, np.float32)
+            assert (part.X.toarray() if sparse else part.X).tolist() == X
+            assert part.feature_names.tolist() == ["bm25", "links", "3", "4"]
+        assert train.to_input_order(train.y).tolist() == [0, 1, 2]
+    write(tmp_path / "test.txt", "#1:links\n" + text(2))
+    with pytest.raises(DataError, match=r"train\.txt: its feature names differ from those"):
+        open_collection(tmp_path).read_fold(0)
 
 
 def test_read_all_joins_the_files_and_reports_progress_over_all_of_them(tmp_path):
@@ -171,19 +165,6 @@ def test_unknown_and_incomplete_layouts(tmp_path, files, subset, message):
         write(tmp_path / name, text(1))
     with pytest.raises(DataError, match=message):
         open_collection(tmp_path, subset=subset)
-
-
-def test_names_and_order_of_files_that_differ(tmp_path):
-    write(tmp_path / "train.txt", "#1:bm25\n#2:links\n0 qid:1 1:1\n1 qid:2 1:2\n2 qid:1 2:3\n")
-    write(tmp_path / "test.txt", text(3, width=4))
-    train, _, test = open_collection(tmp_path).read_fold(0)
-    assert (
-        train.feature_names.tolist() == test.feature_names.tolist() == ["bm25", "links", "3", "4"]
-    )
-    assert train.to_input_order(train.y).tolist() == [0, 1, 2]
-    write(tmp_path / "test.txt", "#1:links\n" + text(2))
-    with pytest.raises(DataError, match=r"train\.txt: its feature names differ from those"):
-        open_collection(tmp_path).read_fold(0)
 
 
 def test_what_cannot_be_read(tmp_path):

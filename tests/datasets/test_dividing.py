@@ -3,7 +3,6 @@
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -27,6 +26,18 @@ from ranksieve.splits import resample_queries
 def data():
     found, _ = make_ranking(12, n_informative=2, n_redundant=1, n_noise=1, docs_per_query=(2, 4))
     return found
+
+
+@pytest.fixture(scope="module")
+def folder(data, tmp_path_factory):
+    """The data in files of all formats; its text in two of them."""
+    path = tmp_path_factory.mktemp("formats")
+    write_letor(data.take_queries(range(6)), path / "a.txt")
+    write_letor(data.take_queries(range(6, 12)), path / "b.txt")
+    frame_of(data).write_csv(path / "a.csv")
+    frame_of(data).write_parquet(path / "a.parquet")
+    write_shards(data, path / "shards")
+    return path
 
 
 def frame_of(data, **more):
@@ -206,6 +217,7 @@ def test_parts_in_memory_and_on_disk(tmp_path, data):
         (tmp_path / "train.parquet", str(tmp_path / "v.csv"), parts[2]),
         ([tmp_path / "train.parquet"], tmp_path / "v.csv", tmp_path / "test"),
     ]
+    assert not open_for_study((parts[0], parts[2])).has_validation
     for source in sources:
         divided = open_for_study(source)
         assert isinstance(divided, DividedData)
@@ -214,12 +226,6 @@ def test_parts_in_memory_and_on_disk(tmp_path, data):
         for found, part in zip(divided.readers[0](), parts, strict=True):
             assert found.query_ids.tolist() == part.query_ids.tolist()
             np.testing.assert_array_equal(found.X, part.X)
-
-
-def test_parts_without_validation(data):
-    divided = open_for_study((data.take_queries([0, 1]), data.take_queries([2])))
-    assert not divided.has_validation
-    assert queries_of(divided.readers[0]())[1] is None
 
 
 def test_columns_of_parts_may_come_in_any_order(data):
@@ -253,54 +259,77 @@ def test_several_files_of_a_part_are_one(tmp_path, data):
     assert sorted(train.query_ids.tolist()) == sorted(data.query_ids.tolist())
 
 
+BY_FOLD = {"split": SplitByColumn("fold")}
+NO_FILES = "to split by column 'fold', data must be Parquet, CSV or a"
+
+
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("form", "options", "message"),
     [
-        (lambda d: (d,), "a tuple of 1 is not a split"),
-        (lambda d: (d, d, d, d), "a tuple of 4 is not a split: give"),
-        (lambda d: (None, d), "needs training and test data, but one of them is None"),
-        (lambda d: (d, d, None), "one of them is None"),
+        (lambda d, at: (d,), {}, "a tuple of 1 is not a split"),
+        (lambda d, at: (d, d, d, d), {}, "a tuple of 4 is not a split: give"),
+        (lambda d, at: (None, d), {}, "needs training and test data, but one of them is None"),
+        (lambda d, at: (d, d, None), {}, "one of them is None"),
+        (lambda d, at: (d.X, d.y, d.qid), {}, r"not ndarray; make one .* RankingData\(X, y, qid"),
+        (lambda d, at: (d, d), BY_FOLD, "give either training and test data, or a split by a col"),
+        (lambda d, at: d, BY_FOLD, NO_FILES),
+        (lambda d, at: None, BY_FOLD, NO_FILES),
         (
-            lambda d: (d.X, d.y, d.qid),
-            r"not ndarray; make one of arrays with RankingData\(X, y, qid",
+            lambda d, at: [at / "a.txt", at / "b.txt"],
+            {},
+            "2 files are given as .*--pool.*--test",
+        ),
+        (lambda d, at: at / "?.txt", {}, r"2 files .* \(.*a.txt, .*--pool.*--test"),
+        (lambda d, at: [at / "a.txt", at / "a.csv"], {"pool": True}, "a.txt: LETOR .* be joined w"),
+    ],
+)
+def test_what_is_no_data_of_a_study(data, folder, form, options, message):
+    with pytest.raises(DataError, match=message):
+        open_for_study(form(data, folder), **options)
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "message"),
+    [
+        ("demo memory shards a.txt", {"columns": Columns(label="y")}, "--label: only Parquet, CSV"),
+        *(
+            ("demo memory frame shards a.csv a.parquet", {name: value}, f"{flag}: only for LETOR t")
+            for name, value, flag in (
+                ("n_features", 4, "--n-features"),
+                ("n_features", 0, "--n-features"),
+                ("zero_based", True, "--zero-based"),
+            )
         ),
     ],
 )
-def test_tuples_that_are_no_split(data, change, message):
-    with pytest.raises(DataError, match=message):
-        open_for_study(change(data))
+def test_options_of_other_formats_are_refused(data, folder, names, options, message):
+    kinds = {"demo": None, "memory": data, "frame": frame_of(data)}
+    for name in names.split():
+        source = kinds.get(name, folder / name)
+        with pytest.raises(DataError, match=f"leave out {message}"):
+            open_data(source, **options)
+        if source is not None and "columns" not in options:
+            with pytest.raises(DataError, match=f"leave out {message}"):
+                open_for_study((source, source), **options)
+    if "zero_based" in options:
+        with pytest.raises(DataError, match=f"leave out {message}"):
+            open_for_study(frame_of(data), split=SplitByColumn("f0"), **options)
 
 
-def test_a_split_is_given_once(data):
-    with pytest.raises(
-        DataError, match="give either training and test data, or a split by a column"
-    ):
-        open_for_study((data, data), split=SplitByColumn("fold"))
-    with pytest.raises(
-        DataError, match="to split by column 'fold', data must be Parquet, CSV or a"
-    ):
-        open_for_study(data, split=SplitByColumn("fold"))
-    with pytest.raises(DataError, match="to split by column 'fold', data must be"):
-        open_for_study(None, split=SplitByColumn("fold"))
-
-
-def test_files_are_pooled_only_if_asked_for(tmp_path, data):
-    write_letor(data.take_queries(range(6)), tmp_path / "a.txt")
-    write_letor(data.take_queries(range(6, 12)), tmp_path / "b.txt")
-    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
-    for source in (files, tmp_path / "?.txt"):
-        with pytest.raises(
-            DataError, match=r"2 files are given as data \(.*a.txt, .*--pool.*--test"
-        ):
-            open_for_study(source)
-        assert open_for_study(source, pool=True).n_queries == 12
+def test_files_are_pooled_if_asked_for(folder):
+    assert open_for_study(folder / "?.txt", pool=True).n_queries == 12
 
 
 # Directories and patterns.
 
 
-@pytest.mark.parametrize("vali", ["vali", "valid", "Validation", "dev"])
-@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv.gz", ".txt", ".svm"])
+SUFFIXES = (".parquet", ".csv", ".tsv.gz", ".txt", ".svm")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "vali"),
+    [*zip(SUFFIXES, ("vali", "valid", "Validation", "dev", "vali"), strict=True)],
+)
 def test_a_directory_of_any_format(tmp_path, data, vali, suffix):
     names = ("train", vali, "TEST")
     for name, queries in zip(names, ([0, 1], [2], [3, 4]), strict=True):
@@ -352,45 +381,6 @@ def test_patterns_stand_for_files(tmp_path, monkeypatch):
     assert title_of("no such [x] *.txt") == "no such [x] *.txt"
     with pytest.raises(DataError, match=r"x\*.txt: no such file, and none matches it as a"):
         open_data("x*.txt")
-
-
-def test_columns_are_refused_where_there_are_none(tmp_path, data):
-    columns = Columns(label="y")
-    write_shards(data, tmp_path / "shards")
-    (tmp_path / "a.txt").write_text("1 qid:1 1:1\n")
-    sources = [None, data, tmp_path / "shards", tmp_path / "a.txt"]
-    for source in sources:
-        with pytest.raises(DataError, match="leave out --label: only Parquet, CSV and frames have"):
-            open_data(source, columns=columns)
-
-
-def test_options_of_text_are_refused_elsewhere(tmp_path, data):
-    write_shards(data, tmp_path / "shards")
-    frame = frame_of(data)
-    frame.write_csv(tmp_path / "a.csv")
-    frame.write_parquet(tmp_path / "a.parquet")
-    for source in (None, data, frame, *(tmp_path / n for n in ("shards", "a.csv", "a.parquet"))):
-        for name, value in (("n_features", 4), ("n_features", 0), ("zero_based", True)):
-            flag = name.replace("_", "-")
-            with pytest.raises(DataError, match=f"leave out --{flag}: only for LETOR text, not"):
-                open_data(source, **{name: value})
-    for split in ((data, data), (frame, frame), (tmp_path / "a.csv", tmp_path / "a.csv")):
-        with pytest.raises(DataError, match="leave out --n-features: only for LETOR text, not"):
-            open_for_study(split, n_features=4)
-    with pytest.raises(DataError, match="leave out --zero-based: only for LETOR text, not"):
-        open_for_study(frame, split=SplitByColumn("f0"), zero_based=True)
-
-
-def test_text_and_tables_are_not_joined(tmp_path):
-    (tmp_path / "a.txt").write_text("1 qid:1 1:1\n")
-    (tmp_path / "b.csv").write_text("qid,label,f\n1,1,1\n")
-    with pytest.raises(DataError, match=r"a.txt: LETOR text cannot be joined with .*b.csv"):
-        read_whole([tmp_path / "a.txt", tmp_path / "b.csv"])
-
-
-def test_frames_are_opened(data):
-    opened = open_data(pd.DataFrame(frame_of(data).to_dict(as_series=False)))
-    np.testing.assert_array_equal(opened.X, data.X)
 
 
 # Resamples.

@@ -18,6 +18,7 @@ KINDS = {
     "n_query_level": 2,
     "n_constant": 2,
 }
+KIND_NAMES = ["informative", "redundant", "duplicate", "noise", "query", "constant"]
 
 
 def centered(values, data):
@@ -64,29 +65,18 @@ def test_make_ranking_is_its_pieces_and_more_queries_only_add_rows():
     options = {"docs_per_query": (1, 12), "noise": 0.1, "random_state": 3}
     few, _ = make_ranking(5, **KINDS, **options)
     many, truth = make_ranking(9, **KINDS, **options)
+    single, _ = make_ranking(5, **KINDS, **options, dtype="float32")
     ranking = PlantedRanking(draw_plan(**KINDS, random_state=3), **options)
-
     np.testing.assert_array_equal(many.X[: few.n_rows], few.X)
     np.testing.assert_array_equal(many.X[few.n_rows :], ranking.queries(5, 9).X)
+    assert single.X.dtype == np.float32
+    np.testing.assert_array_equal(single.X, few.X.astype(np.float32))
     assert len(truth.utility) == many.n_rows
     assert many.query_ids.tolist() == list(range(1, 10))
-
-
-def test_fresh_entropy_stays_the_same_within_a_ranking():
-    ranking = PlantedRanking(draw_plan(), random_state=None)
-    other = PlantedRanking(draw_plan(), random_state=None)
-
-    np.testing.assert_array_equal(
-        ranking.queries(2, 3).X, ranking.queries(0, 3).take_queries([2]).X
-    )
-    assert not np.array_equal(ranking.queries(0, 3).X, other.queries(0, 3).X)
-
-
-def test_float32_holds_the_same_values():
-    single, double = (make_ranking(5, dtype=dtype)[0].X for dtype in ("float32", "float64"))
-
-    assert single.dtype == np.float32
-    np.testing.assert_array_equal(single, double.astype(np.float32))
+    fresh, other = (PlantedRanking(draw_plan(), random_state=None) for _ in range(2))
+    whole = fresh.queries(0, 3)
+    np.testing.assert_array_equal(fresh.queries(2, 3).X, whole.take_queries([2]).X)
+    assert not np.array_equal(whole.X, other.queries(0, 3).X)
 
 
 @pytest.mark.parametrize("shuffle", [False, True])
@@ -94,14 +84,8 @@ def test_truth_describes_the_features(shuffle):
     data, truth = make_ranking(40, **KINDS, shuffle=shuffle, costs=True, random_state=5)
 
     kinds, counts = np.unique(truth.kind, return_counts=True)
-    assert dict(zip(kinds.tolist(), counts.tolist(), strict=True)) == {
-        "informative": 4,
-        "redundant": 6,
-        "duplicate": 3,
-        "noise": 5,
-        "query": 2,
-        "constant": 2,
-    }
+    expected = dict(zip(KIND_NAMES, KINDS.values(), strict=True))
+    assert dict(zip(kinds.tolist(), counts.tolist(), strict=True)) == expected
     assert data.n_features == 22
     assert truth.informative.tolist() == np.flatnonzero(truth.kind == "informative").tolist()
     assert np.flatnonzero(truth.weights).tolist() == truth.informative.tolist()
@@ -115,8 +99,7 @@ def test_truth_describes_the_features(shuffle):
     useless = np.isin(truth.kind, ["noise", "query", "constant"])
     assert np.all(truth.families[useless] == -1)
     assert np.all(truth.direction[useless] == 0)
-    in_order = ["informative", "redundant", "duplicate", "noise", "query", "constant"]
-    assert (list(dict.fromkeys(truth.kind.tolist())) == in_order) == (not shuffle)
+    assert (list(dict.fromkeys(truth.kind.tolist())) == KIND_NAMES) == (not shuffle)
 
 
 def test_features_are_what_their_kind_says():
@@ -182,35 +165,33 @@ def test_informative_features_beat_their_copies_and_noise(seed):
     assert (truth.direction[truth.informative] < 0).sum() == 2
 
 
-def test_utility_ranks_perfectly_without_noise():
-    data, truth = make_ranking(30, noise=0.0)
+def test_labels_and_lengths_are_skewed():
+    data, _ = make_ranking(600, docs_per_query=(1, 30), n_grades=4, relevant=0.25)
+    shares = check_grades(data, 4, 0.05, 0.6)
+    np.testing.assert_allclose(1 - shares[0], 0.25, atol=0.05)
+    assert (data.group_counts.min(), data.group_counts.max()) == (1, 30)
+    assert np.median(data.group_counts) < data.group_counts.mean()
+    for length in (1, 7):
+        assert np.all(make_ranking(50, docs_per_query=length)[0].group_counts == length)
 
+
+def check_grades(data, n_grades, least, most):
+    """Better grades are rarer, and a share of queries has only the worst; shares of grades."""
+    shares = np.bincount(data.y.astype(int)) / data.n_rows
+    best = np.maximum.reduceat(data.y, data.query_ptr[:-1])
+    assert len(shares) == n_grades
+    assert np.all(np.diff(shares) < 0)
+    assert least < (best == 0).mean() < most
+    return shares
+
+
+def test_labels_are_the_order_of_the_utility_without_noise():
+    data, truth = make_ranking(30, noise=0.0)
     higher_label = data.y[:, None] > data.y[None, :]
     same_query = data.qid[:, None] == data.qid[None, :]
     higher_utility = truth.utility[:, None] > truth.utility[None, :]
     assert (higher_label & same_query).any()
     assert np.all(higher_utility[higher_label & same_query])
-
-
-def test_labels_and_lengths_are_skewed():
-    data, _ = make_ranking(600, docs_per_query=(1, 30), n_grades=4, relevant=0.25)
-
-    shares = np.bincount(data.y.astype(int)) / data.n_rows
-    best = np.maximum.reduceat(data.y, data.query_ptr[:-1])
-    assert len(shares) == 4
-    assert np.all(np.diff(shares) < 0)
-    np.testing.assert_allclose(1 - shares[0], 0.25, atol=0.05)
-    assert 0.05 < (best == 0).mean() < 0.6
-    assert data.group_counts.min() == 1
-    assert data.group_counts.max() == 30
-    assert np.median(data.group_counts) < data.group_counts.mean()
-
-
-@pytest.mark.parametrize("length", [1, 7])
-def test_a_fixed_number_of_documents(length):
-    data, _ = make_ranking(50, docs_per_query=length)
-
-    assert np.all(data.group_counts == length)
 
 
 @pytest.mark.parametrize(
@@ -242,18 +223,12 @@ def demo():
 def test_demo_is_always_the_same(demo):
     data, truth = demo
     again, _ = load_demo()
-
     np.testing.assert_array_equal(data.X, again.X)
     np.testing.assert_array_equal(data.doc_ids, again.doc_ids)
     assert data.n_queries == 300
-    assert 5_500 < data.n_rows < 6_500
+    assert 5_500 < data.n_rows == len(truth.utility) < 6_500
     assert len(truth.kind) == data.n_features == 43
-    assert len(truth.utility) == data.n_rows
-
-
-def test_demo_has_ids_that_every_format_can_hold(demo):
-    data, _ = demo
-
+    # Ids that every format can hold.
     assert len(set(data.doc_ids)) == data.n_rows
     assert all(re.fullmatch(r"[a-z]+(_[a-z]+)+", query) for query in data.query_ids)
     assert all(re.fullmatch(r"[a-z]+\.example/[a-z]+/\d{5}", doc) for doc in data.doc_ids)
@@ -265,14 +240,7 @@ def test_demo_shows_every_kind_of_feature(demo):
     named = {name: data.X[:, index] for index, name in enumerate(data.feature_names)}
     kind = dict(zip(data.feature_names, truth.kind, strict=True))
 
-    assert set(truth.kind) == {
-        "informative",
-        "redundant",
-        "duplicate",
-        "noise",
-        "query",
-        "constant",
-    }
+    assert set(truth.kind) == set(KIND_NAMES)
     assert kind["language_match"] == "constant"
     assert np.ptp(named["language_match"]) == 0
     np.testing.assert_array_equal(named["url_depth"], named["url_slashes"])
@@ -287,14 +255,7 @@ def test_demo_shows_every_kind_of_feature(demo):
 
 def test_demo_labels_are_skewed_but_learnable(demo):
     data, truth = demo
-
-    shares = np.bincount(data.y.astype(int)) / data.n_rows
-    best = np.maximum.reduceat(data.y, data.query_ptr[:-1])
-    agreement = correlation(data, data.y)
-    assert len(shares) == 5
-    assert np.all(np.diff(shares) < 0)
-    assert 0 < (best == 0).sum() < 60
-    assert (
-        np.abs(agreement[truth.informative]).min() > np.abs(agreement[truth.direction == 0]).max()
-    )
-    assert np.all(np.sign(agreement[truth.informative]) == truth.direction[truth.informative])
+    check_grades(data, 5, 0, 0.2)
+    agreement, told = correlation(data, data.y), truth.informative
+    assert np.abs(agreement[told]).min() > np.abs(agreement[truth.direction == 0]).max()
+    assert np.all(np.sign(agreement[told]) == truth.direction[told])
