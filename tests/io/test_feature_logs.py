@@ -2,21 +2,18 @@
 
 import gzip
 import json
-import random
 import tracemalloc
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranksieve import DataError, RankingData, write_parquet
+from ranksieve import DataError, RankingData
 from ranksieve.datasets.demo import render_responses
 from ranksieve.io import files
 from ranksieve.io.feature_logs import read_feature_log, reading, table
 from ranksieve.io.feature_logs.reading import json_values
-from tests.io.test_damaged_files import HOSTILE, mutated, places
 
 GRADES = {"rambo": {"7555": 4, "1370": 3, "1369": 3}, "rocky": {"4241": 2}}
 
@@ -164,34 +161,6 @@ def test_solr(save):
     assert summary.qid == "responseHeader.params.q"
 
 
-def test_several_logs_of_a_hit_are_one(save):
-    both = hit("7555", a=1.5)
-    logs = both["fields"]["_ltrlog"][0]
-    logs["rescore[0]"] = [{"name": "b", "value": 2}, {"name": "a", "value": 1.5}]
-    path = save({"qid": "rambo", **response(both)})
-    assert read_rows(path) == [("rambo", "7555", 4, [1.5, 2])]
-    data, _ = read_feature_log(path, GRADES, log="rescore[0]")
-    assert (data.feature_names.tolist(), data.X.tolist()) == (["b", "a"], [[2, 1.5]])
-    check_error(path, ":1: hit 1: there is no log 'x'; logs of the hit: 'log', 'res", log="x")
-    logs["log"][0]["value"] = 3
-    path = save({"qid": "rambo", **response(both)})
-    check_error(path, ":1: hit 1: feature 'a' occurs twice, with the values 3.0 and 1.5")
-    assert read_rows(path, log="log") == [("rambo", "7555", 4, [3])]
-
-
-def test_two_logs_of_one_name_are_refused(save):
-    """The first one was dropped."""
-    logs = [{"main": [{"name": "a", "value": 1}]}, {"other": []}]
-    logs += [{"main": [{"name": "b", "value": 2}]}]
-    path = save(with_log(logs))
-    check_error(
-        path, ":1: hit 1: several logs are named 'main', in entries 1 and 3 of _ltrlog; give each"
-    )
-    check_error(path, ":1: hit 1: several logs are named 'main'", log="main")
-    logs[1]["other"] = [{"name": "c", "value": 3}]
-    assert read_rows(save(with_log(logs)), log="other") == [("rambo", "7555", 4, [3])]
-
-
 def test_sparse_logs_of_solr(save):
     """What they leave out has its default value; a dense log has all features."""
     told = solr_response("rambo", doc("7555", "a=1.0"), fl="id,[features format=sparse]")
@@ -212,11 +181,39 @@ def test_sparse_logs_of_solr(save):
     assert read_rows(nothing, unlisted="missing")[0] == ("rambo", "7555", 4, [1, None])
 
 
+def test_several_logs_of_a_hit(save):
+    """They are one, unless they contradict each other or have one name."""
+    both = hit("7555", a=1.5)
+    logs = both["fields"]["_ltrlog"]
+    logs[0]["rescore[0]"] = [{"name": "b", "value": 2}, {"name": "a", "value": 1.5}]
+    path = save({"qid": "rambo", **response(both)})
+    assert read_rows(path) == [("rambo", "7555", 4, [1.5, 2])]
+    data, _ = read_feature_log(path, GRADES, log="rescore[0]")
+    assert (data.feature_names.tolist(), data.X.tolist()) == (["b", "a"], [[2, 1.5]])
+    check_error(path, ":1: hit 1: there is no log 'x'; logs of the hit: 'log', 'res", log="x")
+    logs[0]["log"][0]["value"] = 3
+    path = save({"qid": "rambo", **response(both)})
+    check_error(path, ":1: hit 1: feature 'a' occurs twice, with the values 3.0 and 1.5")
+    assert read_rows(path, log="log") == [("rambo", "7555", 4, [3])]
+    logs += [{"other": [{"name": "c", "value": 3}]}, {"log": [{"name": "b", "value": 1}]}]
+    path = save({"qid": "rambo", **response(both)})
+    message = ":1: hit 1: several logs are named 'log', in entries 1 and 3 of _ltrlog; give each"
+    for how in ({}, {"log": "log"}):
+        check_error(path, message, **how)
+    assert read_rows(path, log="other") == [("rambo", "7555", 4, [3])]
+
+
 def test_a_field_of_another_name(save):
     """As of fl=id,values:[features], or of a transformer that is called otherwise."""
     path = save({"qid": "rambo", "docs": [{"id": "7555", "[fv]": "a=1,b=-2.5e3"}]})
     assert read_rows(path, log="[fv]") == [("rambo", "7555", 4, [1, -2500])]
     check_error(path, ":1: document 1: there is no field '[features]'; ask for it in fl=")
+
+
+def test_several_files(save, tmp_path):
+    second = tmp_path / "second.jsonl.gz"
+    second.write_bytes(gzip.compress(json.dumps({"qid": "rocky", **TWO}).encode()))
+    assert len(read_rows([save({"qid": "rambo", **ONE}), second])) == 3
 
 
 # How responses are saved
@@ -310,16 +307,6 @@ def test_where_ids_are_can_be_said(save):
     assert read_rows(path, here, qid="fields.a.b") == [("q", "x", 2, [1])]
     check_error(path, ":1: hit 1: there is no 'nowhere', which should have the q", qid="nowhere")
     check_error(path, ":1: hit 1: there is no 'sku', which should have the doc", doc_id="sku")
-
-
-@pytest.mark.parametrize("suffix", ["gz", "zst"])
-def test_compressed_files_and_several(save, tmp_path, suffix):
-    first = save({"qid": "rambo", **ONE}, name="first.json")
-    second = tmp_path / f"second.jsonl.{suffix}"
-    content = (json.dumps({"qid": "rocky", **TWO}) + "\n").encode()
-    compressed = pa.compress(content, codec="zstd", asbytes=True)
-    second.write_bytes(gzip.compress(content) if suffix == "gz" else compressed)
-    assert len(read_rows([first, second])) == 3
 
 
 # Joining with judgments
@@ -548,17 +535,6 @@ def test_errors(save, lines, message):
     check_error(save(*lines), message)
 
 
-def test_files_that_cannot_be_read(tmp_path):
-    path = tmp_path / "log.jsonl.gz"
-    content = gzip.compress("\n".join(json.dumps(entry(1)) for _ in range(500)).encode())
-    path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(DataError, match="the compressed file is truncated"):
-        read_feature_log(path, GRADES)
-    text = tmp_path / "latin.jsonl"
-    text.write_bytes(json.dumps(entry(1)).encode() + b'\n{"a":\n "\xe9"}\n')
-    check_error(text, ":3: not JSON: not UTF-8 text")
-
-
 def test_values_are_bounded(save, monkeypatch):
     path = save(entry(1), json.dumps(entry(2), indent=1))
     monkeypatch.setattr(reading, "_LARGEST_VALUE", 200)
@@ -591,10 +567,11 @@ def test_documents_that_are_left_out_take_no_memory(save, monkeypatch):
     assert peak < 3 * 10**5
 
 
-ODD = [b'"\\"' * 200_000, b'"' + b'\\"' * 500_000, b"{" * 10**6, b'{"' * 10**6]
-
-
-@pytest.mark.parametrize("text", ODD, ids=["closed", "escaped", "open", "open in strings"])
+@pytest.mark.parametrize(
+    "text",
+    [b'"\\"' * 200_000, b'"' + b'\\"' * 500_000, b"{" * 10**6, b'{"' * 10**6],
+    ids=["closed", "escaped", "open", "open in strings"],
+)
 def test_odd_text_takes_no_time(tmp_path, text):
     """Quotes that are escaped or left open are not looked at again and again."""
     path = tmp_path / "odd.json"
@@ -603,67 +580,7 @@ def test_odd_text_takes_no_time(tmp_path, text):
         list(json_values(path, lambda n_bytes: None))
 
 
-# Damage
-
-LOGS = {
-    "elasticsearch": [json.loads(f'{{"qid": "rambo", "response": {ELASTICSEARCH}}}'), *BOTH[1:]],
-    "multi-search": [{"qid": ["rambo", "rocky"], "responses": [ONE, TWO]}],
-    "solr": [json.loads(SOLR), solr_response("rocky", doc("4241", "isBook=1.0,x=3"), fl=["id"])],
-}
-
-
-def damaged(content, rng):
-    """Another text: some bytes changed, or a value of the JSON replaced or left out."""
-    if rng.random() < 0.5:
-        return mutated(content, rng)
-    lines = content.splitlines()
-    number = rng.randrange(len(lines))
-    record = json.loads(lines[number])
-    node, key = rng.choice(places(record))
-    if rng.random() < 0.2:
-        del node[key]
-    else:
-        node[key] = rng.choice([*HOSTILE, "a=1,b=2", [None], {"hits": []}, {"name": "a"}])
-    lines[number] = json.dumps(record).encode()
-    return b"\n".join(lines)
-
-
-def try_to_read(path, judgments):
-    """The data, or None and what is wrong."""
-    try:
-        return read_feature_log(path, judgments)
-    except DataError as error:
-        return None, str(error)
-
-
-@pytest.mark.parametrize("kind", LOGS)
-def test_damaged_logs_are_refused_or_plainly_others(kind, save, tmp_path):
-    path = save(*LOGS[kind])
-    expected, out = read_rows(path), tmp_path / "out.parquet"
-    good, rng = path.read_bytes(), random.Random(5)
-    refused = 0
-    for number in range(300):
-        path.write_bytes(damaged(good, rng))
-        data, message = try_to_read(path, GRADES)
-        if data is None:
-            assert message.startswith(f"{path}:"), message
-            refused += 1
-        else:
-            assert not np.isinf(data.X).any()
-            assert {row[:2] for row in rows_of(data)} <= {row[:2] for row in expected}
-            if number % 10 == 0:
-                write_parquet(data, out)
-    assert refused > 80
-
-
-def test_damaged_judgments_are_refused_or_plainly_others(save, tmp_path):
-    log, path = save(*BOTH), tmp_path / "judgments.csv"
-    good = b"grade,keywords,docId\n4,rambo,7555\n3,rambo,1370\n2,rocky,4241\n"
-    rng = random.Random(6)
-    for _ in range(300):
-        path.write_bytes(mutated(good, rng))
-        data, message = try_to_read(log, path)
-        if data is None:
-            assert message.startswith((f"{path}:", f"{log}: no logged document")), message
-        else:
-            assert np.isfinite(data.y).all()
+def test_text_of_another_encoding(tmp_path):
+    path = tmp_path / "latin.jsonl"
+    path.write_bytes(json.dumps(entry(1)).encode() + b'\n{"a":\n "\xe9"}\n')
+    check_error(path, ":3: not JSON: not UTF-8 text")
