@@ -9,6 +9,7 @@ import signal
 import time
 import tracemalloc
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -167,13 +168,6 @@ def test_ids_are_integers_if_they_fit_else_text(tmp_path, ids, back):
     assert result.doc_ids.tolist() == back
 
 
-def test_ids_that_text_would_confuse_are_refused(tmp_path):
-    data = RankingData([[1.0], [2.0]], [0, 1], np.array([1, "1"], dtype=object))
-    with pytest.raises(DataError, match="queries 1 and '1' have the same id as text"):
-        write_shards(data, tmp_path / "d")
-    assert os.listdir(tmp_path) == []
-
-
 @pytest.mark.parametrize("shard_bytes", [1, 10**6])
 def test_document_ids_of_different_kinds_become_text(tmp_path, shard_bytes):
     documents = ([7], None, ["x"], [0.5])
@@ -184,43 +178,30 @@ def test_document_ids_of_different_kinds_become_text(tmp_path, shard_bytes):
 
 def test_type_and_sparsity_can_be_chosen(tmp_path):
     data, _ = make_ranking(5)
+    single = data.X.astype(np.float32)
     write_shards(data, tmp_path / "d", dtype="float32", sparse=True, shard_bytes=1000)
     back = read_back(tmp_path / "d")
     assert isinstance(back.X, sparse.csr_matrix)
-    np.testing.assert_array_equal(back.X.toarray(), data.X.astype(np.float32))
+    np.testing.assert_array_equal(back.X.toarray(), single)
     write_shards(back, tmp_path / "e", dtype="float64", sparse=False)
-    np.testing.assert_array_equal(read_back(tmp_path / "e").X, data.X.astype(np.float32))
-
-
-def test_csr_is_stored_in_canonical_form_and_the_input_is_left_alone(tmp_path):
-    X = sparse.csr_matrix(([1.0, 2, 3, 4], [1, 0, 2, 2], [0, 2, 4]), shape=(2, 3))
-    data = RankingData(X, [0, 1], [1, 1])
-    before = data.X.indices.copy()
-    write_shards(data, tmp_path / "d")
-    np.testing.assert_array_equal(data.X.indices, before)
-    with open_shards(tmp_path / "d") as shards:
-        X = shards.block(0).X
-    assert X.indices.tolist() == [0, 1, 2]
-    assert X.data.tolist() == [2, 1, 7]
-
-
-@pytest.mark.parametrize("as_csr", [False, True])
-def test_blocks_are_mapped_and_read_only(tmp_path, as_csr):
-    data, _ = make_ranking(5)
-    write_shards(data, tmp_path / "d", sparse=as_csr)
-    with open_shards(tmp_path / "d") as shards:
-        X = shards.block(0).X
-    for array in (X.data, X.indices) if as_csr else (X,):
-        assert isinstance(array.base, np.memmap)
-        assert not array.flags.writeable
+    np.testing.assert_array_equal(read_back(tmp_path / "e").X, single)
+    with open_shards(tmp_path / "d") as csr, open_shards(tmp_path / "e") as plain:
+        X = csr.block(0).X
+        for array in (X.data, X.indices, plain.block(0).X):
+            assert isinstance(array.base, np.memmap)
+            assert not array.flags.writeable
 
 
 @pytest.mark.parametrize("as_csr", [False, True])
 def test_data_without_features_or_entries(tmp_path, as_csr):
-    for width in (0, 3):
-        data = RankingData(np.zeros((3, width)), [0, 1, 0], [5, 5, 6])
+    for width, names in ((0, None), (3, None), (1, ["f"])):
+        data = RankingData(np.zeros((3, width)), [0, 1, 0], [5, 5, 6], feature_names=names)
         write_shards(data, tmp_path / "d", sparse=as_csr, shard_bytes=1, overwrite=True)
-        assert_identical(data, read_back(tmp_path / "d"))
+        back = read_back(tmp_path / "d")
+        assert_identical(data, back)
+        assert back.has_feature_names == data.has_feature_names  # kept only if they say something
+        record = json.loads((tmp_path / "d" / "manifest.json").read_text())
+        assert record["feature_names"] == names
 
 
 @pytest.mark.parametrize(("as_csr", "row_bytes"), [(False, 3 * 8 + 8), (True, 3 * 12 + 12)])
@@ -234,16 +215,6 @@ def test_shards_end_with_the_query_that_reaches_their_size(tmp_path, as_csr, row
         assert sum(rows) == 200
 
 
-def test_the_manifest_keeps_names_only_if_they_say_something(tmp_path):
-    data, _ = make_ranking(3)
-    named = RankingData(data.X, data.y, data.qid, feature_names=[f"f{n}" for n in range(20)])
-    for source, expected in ((data, None), (named, named.feature_names.tolist())):
-        write_shards(source, tmp_path / "d", overwrite=True)
-        record = json.loads((tmp_path / "d" / "manifest.json").read_text())
-        assert record["feature_names"] == expected
-        assert read_back(tmp_path / "d").has_feature_names == (expected is not None)
-
-
 # Pieces that do not fit together
 
 
@@ -253,38 +224,35 @@ def piece(qid, n_features=1, dtype=np.float64, **options) -> RankingData:
 
 
 @pytest.mark.parametrize(
-    ("pieces", "message"),
-    [
-        ([piece([1]), piece([2]), piece([1])], "query 1 occurs in pieces 1 and 3"),
-        ([piece(["a", "b"]), piece(["b"])], "query 'b' occurs in pieces 1 and 2"),
-        ([piece([1]), piece([2], 2)], "piece 1 has 1 features but piece 2 has 2"),
-        ([piece([1]), piece([2], feature_names=["f"])], "piece 1 and piece 2 have different"),
-        (
-            [piece([1]), piece([2], dtype=np.float32)],
-            "piece 1 has float64 values but piece 2 has float32",
-        ),
-        ([], "no rows to write"),
-        ([piece([])], "no rows to write"),
-    ],
-)
-@pytest.mark.parametrize("shard_bytes", [1, 10**6])
-def test_pieces_must_fit_together(tmp_path, pieces, message, shard_bytes):
-    with pytest.raises(DataError, match=message):
-        write_shards(pieces, tmp_path / "d", shard_bytes=shard_bytes)
-    assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.parametrize(
     ("source", "options", "error", "message"),
     [
+        ([piece([1]), piece([2]), piece([1])], {}, DataError, "query 1 occurs in pieces 1 and 3"),
+        ([piece(["a", "b"]), piece(["b"])], {}, DataError, "query 'b' occurs in pieces 1 and 2"),
+        ([piece([1]), piece([2], 2)], {}, DataError, "piece 1 has 1 features but piece 2 has 2"),
+        ([piece([1]), piece([2], feature_names=["f"])], {}, DataError, "1 and piece 2 have differ"),
+        (
+            [piece([1]), piece([2], dtype=np.float32)],
+            {},
+            DataError,
+            "piece 1 has float64 values but piece 2 has float32",
+        ),
+        ([], {}, DataError, "no rows to write"),
+        ([piece([])], {}, DataError, "no rows to write"),
+        (
+            piece(np.array([1, "1"], dtype=object)),
+            {},
+            DataError,
+            "queries 1 and '1' have the same id as text",
+        ),
         ("path", {}, TypeError, "expected a RankingData, got str"),
         (piece([1]), {"dtype": "int64"}, ValueError, "float64 or float32"),
         (piece([1]), {"shard_bytes": 0}, ValueError, "at least 1"),
     ],
 )
-def test_wrong_calls(tmp_path, source, options, error, message):
+@pytest.mark.parametrize("shard_bytes", [1, 10**6])
+def test_what_cannot_be_written(tmp_path, source, options, error, message, shard_bytes):
     with pytest.raises(error, match=message):
-        write_shards(source, tmp_path / "d", **options)
+        write_shards(source, tmp_path / "d", **{"shard_bytes": shard_bytes} | options)
     assert os.listdir(tmp_path) == []
 
 
@@ -535,6 +503,31 @@ def files_of(directory) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
+def test_opened_and_closed_shards(stored):
+    directory, _ = stored
+    with pytest.raises(ValueError, match="verify must be True, False or 'first-read', not 'yes'"):
+        open_shards(directory, verify="yes")
+    client = object()
+    with open_shards(directory, client=client) as shards:
+        assert shards.client is client
+        for number in (-1, shards.n_shards):
+            with pytest.raises(IndexError, match=f"no shard {number}: there are"):
+                shards.block(number)
+        assert repr(shards) == (
+            f"Shards({str(directory)!r}, {shards.n_shards} shards, {shards.n_rows} rows, "
+            f"20 queries, {shards.n_features} features)"
+        )
+    shards.close()
+    assert repr(shards) == f"Shards({str(directory)!r}, closed)"
+    names = ["n_rows", "n_queries", "n_features", "n_shards", "dtype", "is_sparse", "data_id"]
+    uses = [partial(getattr, shards, name) for name in [*names, "query_ids", "feature_names"]]
+    uses += [partial(shards.block, 0), shards.read, shards.verify, shards.__enter__]
+    message = f"these shards are closed; open them again with open_shards({str(directory)!r})"
+    for use in uses:
+        with pytest.raises(DataError, match=re.escape(message)):
+            use()
+
+
 @contextmanager
 def conversion_under_way(start_program, folder):
     """A process that converts text, which ends with the block."""
@@ -724,24 +717,11 @@ def test_a_damaged_manifest(stored, change, message):
         open_shards(directory)
 
 
-def test_a_missing_or_truncated_file_is_named_with_its_size(stored):
-    directory, _ = stored
-    path = directory / "000001.X.npy"
-    content = path.read_bytes()
-    path.write_bytes(content[:-10])
-    message = f"{path}: has {len(content) - 10} bytes, but {len(content)} were written"
-    with pytest.raises(DataError, match=re.escape(message)):
-        open_shards(directory)
-    path.unlink()
-    message = f"{path}: no such file, but the manifest lists it with {len(content)} bytes"
-    with pytest.raises(DataError, match=re.escape(message)):
-        open_shards(directory)
-
-
 def test_opening_reads_no_data_and_verifying_finds_what_is_wrong(stored):
     directory, data = stored
     path = directory / "000002.X.npy"
-    path.write_bytes(b"\xee" * path.stat().st_size)
+    content = path.read_bytes()
+    path.write_bytes(b"\xee" * len(content))
     with open_shards(directory) as shards:
         block = shards.block(1)
         np.testing.assert_array_equal(block.X, data.X[block.first_row :][: len(block.y)])
@@ -751,6 +731,13 @@ def test_opening_reads_no_data_and_verifying_finds_what_is_wrong(stored):
             shards.verify()
     with pytest.raises(DataError, match=r"000002.X.npy: is damaged: its checksum is"):
         open_shards(directory, verify=True)
+    path.write_bytes(content[:-10])
+    size = len(content)
+    with pytest.raises(DataError, match=f"{path}: has {size - 10} bytes, but {size} were written"):
+        open_shards(directory)
+    path.unlink()
+    with pytest.raises(DataError, match=f"{path}: no such file, but the manifest lists .* {size} "):
+        open_shards(directory)
 
 
 @pytest.mark.parametrize(
@@ -867,13 +854,9 @@ def test_files_are_verified_once_when_they_are_first_read(stored, monkeypatch):
             feature_importance(shards)
             feature_importance(shards.take_features([0, 1]))
         assert len(seen) == 3 * shards.n_shards
-    with open_shards(directory, verify=False) as shards:
-        feature_importance(shards)
-    assert len(seen) == 3 * shards_in(directory)
-
-
-def shards_in(directory) -> int:
-    return len(list(directory.glob("*.y.npy")))
+    with open_shards(directory, verify=False) as unverified:
+        feature_importance(unverified)
+        assert len(seen) == 3 * unverified.n_shards
 
 
 # Weights
@@ -918,38 +901,6 @@ def test_converted_weights_are_those_of_the_file(tmp_path, name):
     save(frame, tmp_path / name, index=False)
     with pytest.raises(DataError, match=rf"more-{name}: .*that of query '?1'? is 3.0 and 5.0"):
         convert_to_shards([tmp_path / name, more], tmp_path / "f")
-
-
-def test_what_cannot_be_opened_so(stored):
-    with pytest.raises(ValueError, match="verify must be True, False or 'first-read', not 'yes'"):
-        open_shards(stored[0], verify="yes")
-    with open_shards(stored[0]) as shards:
-        for number in (-1, shards.n_shards):
-            with pytest.raises(IndexError, match=f"no shard {number}: there are"):
-                shards.block(number)
-
-
-def test_closed_shards_say_so(stored):
-    directory, _ = stored
-    client = object()
-    shards = open_shards(directory, client=client)
-    assert shards.client is client
-    assert repr(shards) == (
-        f"Shards({str(directory)!r}, {shards.n_shards} shards, {shards.n_rows} rows, 20 queries, "
-        f"{shards.n_features} features)"
-    )
-    with shards:
-        pass
-    names = ["n_rows", "n_queries", "n_features", "n_shards", "dtype", "is_sparse", "data_id"]
-    uses = [lambda name=name: getattr(shards, name) for name in [*names, "query_ids"]]
-    uses += [lambda: shards.feature_names, lambda: shards.block(0), shards.read, shards.verify]
-    uses += [shards.__enter__]
-    message = f"these shards are closed; open them again with open_shards({str(directory)!r})"
-    for use in uses:
-        with pytest.raises(DataError, match=re.escape(message)):
-            use()
-    shards.close()
-    assert repr(shards) == f"Shards({str(directory)!r}, closed)"
 
 
 @pytest.mark.parametrize("as_csr", [False, True])
