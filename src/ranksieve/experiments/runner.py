@@ -145,19 +145,20 @@ class _Progress:
         self.open: Counter[str] = Counter()  # cells without a result, by method
         self._advance = track(what, 0)
         self._total = 0
-        self._times: dict[str, tuple[int, float]] = {}  # by method: number and sum
+        self._times: dict[str, tuple[int, int]] = {}  # by method: number of cells, and their sum
 
     def add(self, method: str, seconds: float) -> None:
         """Count a cell that has been run."""
-        n, before = self._times.get(method, (0, 0.0))
-        self._times[method] = n + 1, before + seconds
+        amount = round(1e6 * seconds)
+        n, before = self._times.get(method, (0, 0))
+        self._times[method] = n + 1, before + amount
         n_done, done = map(sum, zip(*self._times.values(), strict=True))
         means = {name: own / n for name, (n, own) in self._times.items()}
         left = sum(n * means.get(name, done / n_done) for name, n in self.open.items())
         n_answered = max(1, self.n_awaited - self.open.total())
         left += max(0, self.n_expected - self.n_awaited) * done / n_answered
-        total = round(1e6 * (done + left))
-        self._advance(round(1e6 * seconds), more=total - self._total)
+        total = done + round(left)
+        self._advance(amount, more=total - self._total)
         self._total = total
 
 
