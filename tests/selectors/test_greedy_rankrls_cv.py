@@ -178,27 +178,25 @@ class TestChoice:
         assert told[int(np.argmin(values))].count("#") == 0
 
 
-class TestErrors:
-    @pytest.mark.parametrize("lams", [[], [1.0, 0.0], [-1.0], [np.nan], [[1.0]], -1, ["x"]])
-    def test_regularizations(self, parts, lams):
-        with pytest.raises(ValueError, match="lams must be one or more numbers above 0"):
-            GreedyRankRLSCV(lams=lams).fit(parts[0])
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"lams": [1.0, 0.0]}, "lams must be one or more numbers above 0"),
+        ({"lams": [1.0, 2.0, 1]}, "lams lists a number twice"),
+        ({"measure": "mapp"}, "unknown measure 'mapp'"),
+        ({"n_features_to_select": "elbow"}, "n_features_to_select"),
+    ],
+)
+def test_wrong_parameters(parts, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        GreedyRankRLSCV(**parameters).fit(parts[0], eval_set=parts[1])
 
-    def test_a_regularization_twice(self, parts):
-        with pytest.raises(ValueError, match="lams lists a number twice"):
-            GreedyRankRLSCV(lams=[1.0, 2.0, 1]).fit(parts[0])
 
-    def test_held_out_labels_that_tell_nothing(self, parts):
-        train, held_out = parts
-        same = RankingData(held_out.X, np.ones(held_out.n_rows), held_out.qid)
-        with pytest.raises(DataError, match="eval_set: all documents of each query have equal"):
-            GreedyRankRLSCV().fit(train, eval_set=same)
-
-    def test_names(self, parts):
-        with pytest.raises(ValueError, match="unknown measure 'mapp'"):
-            GreedyRankRLSCV(measure="mapp").fit(parts[0], eval_set=parts[1])
-        with pytest.raises(ValueError, match="n_features_to_select"):
-            GreedyRankRLSCV("elbow").fit(parts[0])
+def test_held_out_labels_that_tell_nothing(parts):
+    train, held_out = parts
+    same = RankingData(held_out.X, np.ones(held_out.n_rows), held_out.qid)
+    with pytest.raises(DataError, match="eval_set: all documents of each query have equal"):
+        GreedyRankRLSCV().fit(train, eval_set=same)
 
 
 class TestFront:
