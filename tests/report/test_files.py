@@ -49,8 +49,6 @@ def test_nothing_of_an_earlier_report_is_left(tmp_path):
         write_report(fewer, directory, figures=False)
     assert names_in(out) == names_in(new) | others | {"tables/curves-rankrls-map.csv"}
     assert changed.read_text() == "changed by somebody else"
-    write_report(fewer, out)  # an earlier report of the same is replaced
-    assert (out / "figures" / "curves-ranksvm-map.svg").exists()
 
 
 def test_files_of_an_earlier_recommendation_are_removed(tmp_path):

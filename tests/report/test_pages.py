@@ -173,11 +173,11 @@ class TestRecommendation:
 
 class TestSize:
     def test_a_usual_study_is_below_500_kilobytes(self):
-        study = planted(8, 136, ("ranksvm", "lambdamart"), n_queries=150)
+        study = planted(8, 136, ("ranksvm", "lambdamart"))
         assert len(render(report_of(study)).encode()) < 500_000
 
     def test_a_large_study_opens(self, browser, tmp_path):
-        study = planted(20, 700, ("ranksvm", "lambdamart"), n_queries=150)
+        study = planted(20, 700, ("ranksvm", "lambdamart"))
         file = tmp_path / "report.html"
         write_page(report_of(study), file)
         assert file.stat().st_size < 2_000_000
