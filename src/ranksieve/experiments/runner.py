@@ -144,7 +144,7 @@ class _Progress:
         self.n_expected = self.n_awaited = 0  # requests of cells, also of those that are known
         self.open: Counter[str] = Counter()  # cells without a result, by method
         self._advance = track(what, 0)
-        self._total = 0
+        self._done = self._total = 0
         self._times: dict[str, tuple[int, int]] = {}  # by method: number of cells, and their sum
 
     def add(self, method: str, seconds: float) -> None:
@@ -152,14 +152,20 @@ class _Progress:
         amount = round(1e6 * seconds)
         n, before = self._times.get(method, (0, 0))
         self._times[method] = n + 1, before + amount
-        n_done, done = map(sum, zip(*self._times.values(), strict=True))
+        n_done, done = sum(n for n, _ in self._times.values()), self._done + amount
         means = {name: own / n for name, (n, own) in self._times.items()}
         left = sum(n * means.get(name, done / n_done) for name, n in self.open.items())
         n_answered = max(1, self.n_awaited - self.open.total())
         left += max(0, self.n_expected - self.n_awaited) * done / n_answered
         total = done + round(left)
         self._advance(amount, more=total - self._total)
-        self._total = total
+        self._done, self._total = done, total
+
+    def end(self) -> None:
+        """Expect nothing more: what was announced was known already."""
+        if self._total > self._done:
+            self._advance(0, more=self._done - self._total)
+            self._total = self._done
 
 
 class Runner:
@@ -227,6 +233,7 @@ class Runner:
         except BaseException:
             self._stop(main)
             raise
+        self._progress.end()
         result: T = main.result
         return result
 
