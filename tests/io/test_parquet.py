@@ -60,78 +60,57 @@ def test_a_file_of_somebody_else(tmp_path):
 
 
 def test_our_own_files_know_their_features(tmp_path):
-    names = ["shop_id", "relevance", "sample_weight", ""]
+    path, names = tmp_path / "data.parquet", ["shop_id", "relevance", "sample_weight", "weight"]
     data = RankingData(np.eye(4), [0, 1, 0, 1], ["", "", "b", "b"], feature_names=names)
-    write_parquet(data, tmp_path / "data.parquet")
-    assert_identical(data, read_parquet(tmp_path / "data.parquet"))
-    kept = read_parquet(tmp_path / "data.parquet", Columns(ignore="sample_*", weight=None))
-    assert kept.feature_names.tolist() == ["shop_id", "relevance", ""]
-
-
-def test_a_feature_may_be_called_weight_where_queries_have_none(tmp_path):
-    data = RankingData(np.eye(2), [0, 1], [1, 1], feature_names=["weight", "f"])
-    write_parquet(data, tmp_path / "data.parquet")
-    back = read_parquet(tmp_path / "data.parquet")
-    assert_identical(data, back)
-    assert back.query_weights is None
-    with pytest.raises(DataError, match="a feature is named 'weight'"):
-        write_parquet(data.with_weights([2.0]), tmp_path / "other.parquet")
+    write_parquet(data, path)
+    assert_identical(data, read_parquet(path))
+    kept = read_parquet(path, Columns(ignore="sample_*", weight=None))
+    assert kept.feature_names.tolist() == ["shop_id", "relevance", "weight"]
+    nameless = RankingData(np.eye(2), [0, 1], [1, 1], feature_names=["", "f"])
+    write_parquet(nameless, path)
+    assert_identical(nameless, read_parquet(path))
 
 
 def test_several_files_are_one_data_set(tmp_path):
-    frame = pd.DataFrame({"qid": [1, 2, 1], "label": [0, 1, 1], "f": [1.0, 2.0, 3.0]})
+    frame = pd.DataFrame({"qid": [1, 2, 1], "label": [0, 1, 1], "f": np.float32([1, 2, 3])})
     paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     frame[:2].to_parquet(paths[0])
     frame[2:].to_parquet(paths[1])  # with an index that does not begin at 0
     data = read_parquet(paths)
+    assert data.X.dtype == np.float32
     assert data.X.ravel().tolist() == [1, 3, 2]
     assert data.row_order.tolist() == [0, 2, 1]
     frame.rename(columns={"f": "g"}).to_parquet(paths[1])
     with pytest.raises(DataError, match=r"b.parquet: its columns .*a.parquet: it lacks 'f'"):
         read_parquet(paths)
+    frame[:0].to_parquet(paths[0])
+    with pytest.raises(DataError, match=r"a.parquet: no rows"):
+        read_parquet(paths[0])
 
 
-def test_single_precision_stays(tmp_path):
-    path = tmp_path / "f.parquet"
-    frame = pd.DataFrame({"qid": [1, 1], "label": [0, 1], "f": np.float32([0.1, 2])})
-    frame.to_parquet(path)
-    assert read_parquet(path).X.dtype == np.float32
-    frame.assign(n=np.array([1, 2])).to_parquet(path)
-    assert read_parquet(path).X.dtype == np.float64
-
-
-def test_errors(tmp_path):
-    text = tmp_path / "text.parquet"
-    text.write_text("not parquet")
-    with pytest.raises(DataError, match=r"text.parquet: .*[Pp]arquet"):
-        read_parquet(text)
-    empty = tmp_path / "empty.parquet"
-    pd.DataFrame({"label": [], "qid": [], "f": []}, dtype=float).to_parquet(empty)
-    with pytest.raises(DataError, match=r"empty.parquet: no rows"):
-        read_parquet(empty)
-
-
-def test_what_cannot_be_written_is_refused_and_nothing_is_lost(tmp_path):
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"feature_names": ["label", "f"]}, "a feature is named 'label'"),
+        (
+            {"feature_names": ["weight", "f"], "sample_weight": [2, 2]},
+            "a feature is named 'weight'",
+        ),
+        ({"qid": [1, "1"]}, r"data.parquet: query ids are of several types \(int, str\)"),
+        ({"doc_ids": [1, "1"]}, r"data.parquet: document ids are of several types \(int, str\)"),
+        ({"X": [[1, 2], [np.inf, 3]]}, "infinity in row 1"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_and_nothing_is_lost(tmp_path, change, message):
     path = tmp_path / "data.parquet"
     path.write_text("precious")
-    clash = RankingData([[1.0]], [0], [1], feature_names=["label"])
-    with pytest.raises(DataError, match="named 'label'"):
-        write_parquet(clash, path)
-    mixed = np.array([1, "a"], dtype=object)
-    with pytest.raises(DataError, match=r"data.parquet:"):
-        write_parquet(RankingData([[1.0], [2.0]], [0, 0], mixed), path)
+    data = RankingData(**{"X": np.eye(2), "y": [0, 1], "qid": [1, 1]} | change)
+    with pytest.raises(DataError, match=message):
+        write_parquet(data, path)
     assert path.read_text() == "precious"
     assert os.listdir(tmp_path) == ["data.parquet"]
-
-
-@pytest.mark.parametrize("what", ["query", "document"])
-def test_ids_of_several_types_have_no_column(tmp_path, what):
-    mixed = [1, "1", 2]
-    ids = {"qid": mixed} if what == "query" else {"qid": [1, 1, 1], "doc_ids": mixed}
-    data = RankingData(np.eye(3), [0, 1, 0], **ids)
-    with pytest.raises(DataError, match=rf"{what} ids are of several types \(int, str\)"):
-        write_parquet(data, tmp_path / "data.parquet")
-    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(DataError, match=r"data.parquet: .*[Pp]arquet"):
+        read_parquet(path)
 
 
 @pytest.mark.parametrize("as_csr", [False, True])
