@@ -1,6 +1,5 @@
 """Files of records: durable, resumed, shared by processes, and honest about damage."""
 
-import json
 import os
 import random
 import sys
@@ -50,43 +49,33 @@ def test_what_was_added_is_there_again(path):
 def test_the_first_result_of_a_cell_counts(path):
     one, other = Notes(path, HEAD), Notes(path, HEAD)
     one.add(1, {"seconds": 1.0})
-    other.add(1, {"seconds": 2.0})
-    assert one.get(1) == other.get(1) == {"seconds": 1.0}
-    assert len(path.read_bytes().splitlines()) == 2
-
-
-def test_refresh_reads_what_others_wrote(path):
-    one, other = Notes(path, HEAD), Notes(path, HEAD)
-    one.add(1, {})
     assert 1 not in other
     other.refresh()
     assert 1 in other
+    third = Notes(path, HEAD)
+    other.add(2, {"seconds": 1.0})
+    third.add(2, {"seconds": 2.0})
+    assert one.get(1) == other.get(1) == {"seconds": 1.0}
+    assert third.get(2) == {"seconds": 1.0}
+    assert len(path.read_bytes().splitlines()) == 3
 
 
-@given(cut=st.integers(min_value=0, max_value=400), added=st.integers(1, 4))
+@given(cut=st.integers(0, 400), added=st.integers(1, 4))
 def test_a_torn_end_loses_only_the_last_cell(tmp_path_factory, cut, added):
     path = tmp_path_factory.mktemp("torn") / "notes.jsonl"
     notes = Notes(path, HEAD)
     for number in range(added):
         notes.add(number, [number] * 20)
     whole = path.read_bytes()
-    lines = whole.splitlines(keepends=True)
-    kept = max(len(lines[0]), len(whole) - cut)  # at any byte after the first line
+    kept = max(0, len(whole) - cut)
     path.write_bytes(whole[:kept])
     resumed = Notes(path, HEAD)
     known = [number for number in range(added) if number in resumed]
-    complete = whole[:kept].count(b"\n") - 1
+    complete = max(0, whole[:kept].count(b"\n") - 1)  # without its first line, it begins anew
     assert known == list(range(complete))
     for number in range(added):
         resumed.add(number, [number] * 20)
     assert path.read_bytes() == whole
-
-
-def test_a_file_torn_in_its_first_line_begins_anew(path):
-    path.write_bytes(b'{"format": "ranksieve-no')
-    notes = Notes(path, HEAD)
-    assert len(notes) == 0
-    assert json.loads(path.read_text())["tune"] == "MAP"
 
 
 @pytest.mark.parametrize("text", ["my notes, without a newline", '{"my": "notes"}\n', "a\nb", "\n"])
@@ -223,11 +212,6 @@ def test_a_file_that_goes_away_is_noticed(path):
         notes.add(1, 2)
 
 
-def test_a_missing_file_is_named(path):
-    with pytest.raises(DataError, match=r"notes.jsonl: no such file"):
-        Notes(path)
-
-
 def _add_many(path, first, n):
     notes = Notes(Path(path), HEAD)
     for number in range(first, first + n):
@@ -272,12 +256,6 @@ def test_a_full_disk_loses_nothing(start_program, path):
     assert len(notes) == n_kept
     notes.add(99, "there is room again")
     assert len(Notes(path)) == n_kept + 1
-
-
-def test_a_directory_in_its_place_is_named(path):
-    path.mkdir()
-    with pytest.raises(DataError, match=r"notes.jsonl: is a directory, not a file"):
-        Notes(path, HEAD)
 
 
 @pytest.mark.skipif(not os.path.isdir("/sys/kernel"), reason="there is no read-only file system")

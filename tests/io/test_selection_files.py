@@ -1,6 +1,7 @@
 """Selections on disk: round trips, every way to be wrong, and streaming conversion with them."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -27,6 +28,26 @@ def selected(*indices, n_features_in, names=None):
         names = [str(number + 1) for number in range(n_features_in)]
     features = [SelectedFeature(i, names[i], None, "") for i in indices]
     return Selection("top", {}, n_features_in, [], "0.1", features)
+
+
+@pytest.mark.parametrize(
+    ("own", "n_features", "names", "message"),
+    [
+        (None, 3, None, None),
+        (None, 3, ["a", "b", "c"], None),
+        (None, 2, None, "there are 2 features, but the .* 3; if"),
+        (None, 4, None, "there are 4 features, .* from 3$"),
+        (["a", "b", "c"], 3, ["a", "x", "c"], None),  # a feature that is left out anyway
+        (["a", "b", "c"], 3, ["1", "2", "3"], None),  # numbers are no names
+        (["a", "b", "c"], 3, None, None),
+        (["a", "b", "c"], 3, ["a", "c", "b"], "feature 3 is 'b', but 'c' in the sel"),
+    ],
+)
+def test_whether_it_fits(own, n_features, names, message):
+    selection = selected(0, 2, n_features_in=3, names=own)
+    wrong = pytest.raises(DataError, match=rf"^data\.txt: {message}")
+    with wrong if message else nullcontext():
+        selection.check_fits(n_features, names, "data.txt")
 
 
 @given(
@@ -62,6 +83,9 @@ def test_what_is_written(tmp_path):
     record["features"][0]["index"] = 4
     path.write_text(json.dumps(record))  # by hand, or by another program
     assert read_selection(path).features[0].index == 4
+    more = record | {"seconds": 3, "features": [record["features"][1] | {"cost": 2}]}
+    path.write_text(json.dumps(more))  # more than is needed may be there
+    assert read_selection(path).features == FEATURES[1:]
     path.write_text(json.dumps(record | {"checksum": checksum}))
     with pytest.raises(
         DataError, match=r"selected.json: the file was changed after it was written; if"
@@ -79,85 +103,59 @@ def test_an_error_leaves_the_old_file(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["selected.json"]
 
 
-BAD_TEXTS = {
-    "not JSON": (b'{\n"method": 1,,\n}', r":2: not JSON: "),
-    "cut": (b'{\n"method": "x"', r":2: not JSON: "),
-    "empty": (b"", r":1: not JSON: "),
-    "binary": (b"\xff\xfe\x00", r": not JSON: .*utf-8"),
-    "deep": (b"[" * 100_000, r": not JSON: "),
-    "NaN": (b'{"score": NaN}', r": not JSON: NaN is not a valid number"),
-    "a list": (b"[]", r": not a selection"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_TEXTS)
-def test_bad_texts(tmp_path, case):
-    content, message = BAD_TEXTS[case]
-    path = tmp_path / "bad.json"
-    path.write_bytes(content)
-    with pytest.raises(DataError, match=r"bad\.json" + message):
-        read_selection(path)
-
-
 # What the types of fields say is checked in test_records.
-BAD_FIELDS = {
-    "missing": ({"method": KeyError}, "'method' is missing"),
-    "kind": ({"method": 3}, "'method' should be a text, not 3"),
-    "data": ({"data": [1]}, r"'data\[0\]' should be a text, not 1"),
-    "none": ({"features": []}, r"'features' should be a list of length >= 1, not \[\]"),
-    "policy": ({"missing": {"policy": "mean", "indicators": []}}, "missing: missing must be one"),
-    "unlearned": (
-        {"missing": {"policy": "zero", "indicators": True}},
-        "'missing' should list the features with indicators",
-    ),
-    "indicators": (
-        {"missing": {"policy": "zero", "indicators": [4]}},
-        "missing has an indicator of feature 4, but there are only 4 features",
-    ),
-    "a text of indicators": (
-        {"missing": {"policy": "zero", "indicators": ["1"]}},
-        r"'missing.indicators\[0\]' should be a whole number, not '1'",
-    ),
-}
-BAD_FEATURES = {
-    "not an object": (4, r"'features\[1\]' should be an object, not 4"),
-    "no index": ({"index": KeyError}, r"'features\[1\].index' is missing"),
-    "negative": ({"index": -1}, r"'features\[1\].index' should be a whole number >= 0, not -1"),
-    "beyond": ({"index": 5}, r"index 5 \(bm25\) is out of range: there are 5"),
-    "twice": ({"index": 3}, r"index 3 \(bm25\) is selected twice"),
-    "equal names": ({"name": "clicks"}, "two features are named 'clicks'"),
-    "score": ({"score": "high"}, r"'features\[1\].score' should be a number or null, not 'high'"),
-    "reason": ({"reason": KeyError}, r"'features\[1\].reason' is missing"),
-}
 
 
-def changed(record, changes):
-    both = record | changes
-    return {key: value for key, value in both.items() if value is not KeyError}
-
-
-@pytest.mark.parametrize("case", [*BAD_FIELDS, *BAD_FEATURES])
-def test_bad_shapes(tmp_path, case):
+# What the types of fields say, and what is no JSON, is checked in test_records.
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"method": KeyError}, "'method' is missing"),
+        ({"method": 3}, "'method' should be a text, not 3"),
+        ({"data": [1]}, r"'data\[0\]' should be a text, not 1"),
+        ({"features": []}, r"'features' should be a list of length >= 1, not \[\]"),
+        ({"missing": {"policy": "mean", "indicators": []}}, "missing: missing must be one"),
+        ({"missing": {"policy": "zero", "indicators": True}}, "'missing' should list the features"),
+        (
+            {"missing": {"policy": "zero", "indicators": [4]}},
+            "missing has an indicator of feature 4, but there are only 4 features",
+        ),
+        (
+            {"missing": {"policy": "zero", "indicators": ["1"]}},
+            r"'missing.indicators\[0\]' should be a whole number, not '1'",
+        ),
+        (4, r"'features\[1\]' should be an object, not 4"),
+        ({"index": KeyError}, r"'features\[1\].index' is missing"),
+        ({"index": -1}, r"'features\[1\].index' should be a whole number >= 0, not -1"),
+        ({"index": 5}, r"index 5 \(bm25\) is out of range: there are 5"),
+        ({"index": 3}, r"index 3 \(bm25\) is selected twice"),
+        ({"name": "clicks"}, "two features are named 'clicks'"),
+        ({"score": "high"}, r"'features\[1\].score' should be a number or null, not 'high'"),
+        ({"score": True}, r"'features\[1\].score' should be a number or null, not True"),
+        ({"reason": KeyError}, r"'features\[1\].reason' is missing"),
+    ],
+)
+def test_bad_shapes(tmp_path, changes, message):
     record = json.loads(json.dumps(to_values(SELECTION)))
-    if case in BAD_FIELDS:
-        changes, message = BAD_FIELDS[case]
-        record = changed(record, changes)
+    if not isinstance(changes, dict):
+        record["features"][1] = changes
     else:
-        changes, message = BAD_FEATURES[case]
-        second = record["features"][1]
-        record["features"][1] = changed(second, changes) if isinstance(changes, dict) else changes
+        of_feature = changes.keys() <= {"index", "name", "score", "reason"}
+        part = record["features"][1] if of_feature else record
+        for name, value in changes.items():
+            part.pop(name) if value is KeyError else part.update({name: value})
     path = tmp_path / "bad.json"
     path.write_text(json.dumps(record))
     with pytest.raises(DataError, match=r"bad\.json: " + message):
         read_selection(path)
 
 
-def test_more_than_is_needed_may_be_there(tmp_path):
-    path = tmp_path / "selected.json"
-    record = json.loads(json.dumps(to_values(SELECTION))) | {"seconds": 3}
-    record["features"][0]["cost"] = 2
-    path.write_text(json.dumps(record))
-    assert read_selection(path) == SELECTION
+def test_other_files(tmp_path):
+    path = tmp_path / "bad.json"
+    for text, message in (("[]", ": not a selection"), ('{\n"method": 1,,\n}', ":2: not JSON: ")):
+        path.write_text(text)
+        with pytest.raises(DataError, match=r"bad\.json" + message):
+            read_selection(path)
 
 
 @given(st.data())
@@ -172,25 +170,6 @@ def test_columns_of_narrow_and_wide_matrices(choose):
     np.testing.assert_array_equal(selection.take_from(X), padded[:, sorted(indices)])
     taken = selection.take_from(sparse.csr_matrix(X))
     np.testing.assert_array_equal(taken.toarray(), padded[:, sorted(indices)])
-
-
-class TestWhetherItFits:
-    def test_numbers(self):
-        selection = selected(0, 2, n_features_in=4)
-        selection.check_fits(4, None, "data.txt")
-        with pytest.raises(DataError, match=r"^data\.txt: there are 3 features, but the .* 4; if"):
-            selection.check_fits(3, None, "data.txt")
-        with pytest.raises(DataError, match=r"^data\.txt: there are 5 features, .* from 4$"):
-            selection.check_fits(5, None, "data.txt")
-
-    def test_names(self):
-        selection = selected(0, 2, n_features_in=3, names=["a", "b", "c"])
-        selection.check_fits(3, ["a", "x", "c"], "data.txt")  # a feature that is left out anyway
-        selection.check_fits(3, ["1", "2", "3"], "data.txt")  # numbers are no names
-        selection.check_fits(3, None, "data.txt")
-        selected(0, 2, n_features_in=3).check_fits(3, ["a", "b", "c"], "data.txt")
-        with pytest.raises(DataError, match=r"^data\.txt: feature 3 is 'b', but 'c' in the sel"):
-            selection.check_fits(3, ["a", "c", "b"], "data.txt")
 
 
 # Streaming conversion
@@ -217,27 +196,16 @@ def named_file(request, named, tmp_path):
 
 
 @pytest.mark.parametrize("as_csr", [False, True])
-@pytest.mark.parametrize("indices", [(4, 0), (5,), (1, 0), range(6)])
-def test_conversion_keeps_the_selected_features(named, named_file, tmp_path, as_csr, indices):
-    selection = selected(*indices, n_features_in=6, names=named.feature_names)
-    convert_to_shards(
-        named_file, tmp_path / "kept", features=selection, sparse=as_csr, shard_bytes=100
-    )
-    expected = named.take_features(sorted(indices))
-    with open_shards(tmp_path / "kept", verify=True) as shards:
-        assert shards.n_shards > 3
-        assert shards.is_sparse == as_csr
-        back = shards.read()
-    assert_identical(
-        RankingData(
-            expected.X,
-            expected.y,
-            expected.qid,
-            feature_names=expected.feature_names,
-            doc_ids=expected.doc_ids,
-        ),
-        back,
-    )
+def test_conversion_keeps_the_selected_features(named, named_file, tmp_path, as_csr):
+    for indices in ((4, 0), (5,), (1, 0), range(6)):
+        selection = selected(*indices, n_features_in=6, names=named.feature_names)
+        how = dict(sparse=as_csr, shard_bytes=100, overwrite=True)
+        convert_to_shards(named_file, tmp_path / "kept", features=selection, **how)
+        with open_shards(tmp_path / "kept", verify=True) as shards:
+            assert shards.n_shards > 3
+            assert shards.is_sparse == as_csr
+            back = shards.read()
+        assert_identical(named.take_features(sorted(indices)), back)
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from ranksieve.experiments import Ledger
 from ranksieve.io.feature_logs import read_judgments
 from ranksieve.io.letor import read_scores
 from ranksieve.io.selection import read_selection
-from ranksieve.io.shards import open_shards, write_shards
+from ranksieve.io.shards import open_shards
 from ranksieve.io.small_tables import read_groups
 from ranksieve.rankers.parameter_files import read_parameters
 from ranksieve.study.plan_file import read_settings
@@ -42,6 +42,7 @@ FILES = {  # read more than once, or as a whole
     "data.parquet": read_parquet,
     "data.csv": read_csv,
     "data.tsv.gz": read_csv,
+    "manifest.json": lambda path: open_shards(path.parent),
 }
 STREAMS = {  # read once from the beginning to the end
     "data.txt": read_letor,
@@ -66,27 +67,26 @@ def no_waiting():
     signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_pipe_is_not_a_file(tmp_path, name):
-    os.mkfifo(tmp_path / name)
-    with pytest.raises(DataError, match=f"{name}: is a pipe, not a file$"):
-        FILES[name](tmp_path / name)
-
-
 @pytest.mark.parametrize("name", FILES | STREAMS)
-def test_a_device_is_not_a_file(tmp_path, name):
-    (tmp_path / name).symlink_to("/dev/zero")
-    with pytest.raises(DataError, match=f"{name}: is a device, not a file$"):
-        (FILES | STREAMS)[name](tmp_path / name)
+def test_what_is_no_file(tmp_path, name):
+    path, read = tmp_path / name, (FILES | STREAMS)[name]
+    again = "(; write the shards again)?$"
 
+    def check(message):
+        with pytest.raises(DataError, match=f"{name}: {message}"):
+            read(path)
 
-@pytest.mark.parametrize("name", sorted(set(FILES | STREAMS) - {"data.letor"}))
-def test_nothing_and_a_directory_are_no_files(tmp_path, name):
-    with pytest.raises(DataError, match=f"{name}: no such file"):
-        (FILES | STREAMS)[name](tmp_path / name)
-    (tmp_path / name).mkdir()
-    with pytest.raises(DataError, match=f"{name}: is a directory, not a file$"):
-        (FILES | STREAMS)[name](tmp_path / name)
+    if name in FILES:
+        os.mkfifo(path)
+        check("is a pipe, not a file" + again)
+        path.unlink()
+    path.symlink_to("/dev/zero")
+    check("is a device, not a file" + again)
+    path.unlink()
+    if name not in ("data.letor", "manifest.json"):  # which may be directories
+        check("no such file")
+        path.mkdir()
+        check("is a directory, not a file$")
 
 
 @pytest.mark.parametrize("read", [read_letor, read_csv, read_parquet])
@@ -107,14 +107,6 @@ def test_no_permission(tmp_path):
     finally:
         if superuser:
             os.seteuid(0)
-
-
-def test_a_manifest_of_shards_is_a_file(tmp_path):
-    write_shards(read_letor(small_file(tmp_path)), tmp_path / "shards")
-    (tmp_path / "shards" / "manifest.json").unlink()
-    os.mkfifo(tmp_path / "shards" / "manifest.json")
-    with pytest.raises(DataError, match=r"manifest.json: is a pipe, not a file$"):
-        open_shards(tmp_path / "shards")
 
 
 def test_text_is_read_from_a_pipe(tmp_path):
