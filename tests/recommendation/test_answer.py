@@ -20,8 +20,8 @@ from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
 from ranksieve.recommendation import check, load_recommendation
 from ranksieve.recommendation.claim import confidence
+from ranksieve.recommendation.directory import ANSWER, EVIDENCE, LEDGER
 from ranksieve.recommendation.facts import MOST_COMPARED, likeness_of
-from ranksieve.recommendation.files import ANSWER, EVIDENCE, LEDGER
 from ranksieve.report import write_report
 from ranksieve.sums.similarity import Similarity, feature_similarity
 from tests.recommendation.test_recommend import (

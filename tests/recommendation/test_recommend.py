@@ -13,7 +13,7 @@ from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
 from ranksieve.recommendation import nested
 from ranksieve.recommendation import task as tasks
-from ranksieve.recommendation.files import LEDGER
+from ranksieve.recommendation.directory import LEDGER
 from ranksieve.recommendation.nested import Candidate, choose_candidate, plan_stages
 from ranksieve.recommendation.task import Rule, divide
 from ranksieve.selectors.registry import make_selector

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve.report import report_of
-from ranksieve.report.charts.cells import Taken, draw_selections
 from ranksieve.report.charts.curves import Curve, Level, draw_curves
+from ranksieve.report.charts.matrices import Taken, draw_selections
 from ranksieve.report.charts.paper import paint, to_svg
 from ranksieve.report.charts.svg import COLUMN, PAGE, color_class, drawing, line, spread_labels
 from ranksieve.report.section import Chart

@@ -103,14 +103,15 @@ def recommend(
 
     from ranksieve.cli.parameters import allow_own_code, constraint_parameters, read_costs
     from ranksieve.datasets.demo import demo_costs
-    from ranksieve.recommendation import files
+    from ranksieve.io.model import ANSWER, MODEL, MODEL_OF_ALL
     from ranksieve.recommendation import recommend as run
+    from ranksieve.recommendation.directory import EVIDENCE, LEDGER, SELECTION
     from ranksieve.report import write_report
-    from ranksieve.report.files import check_place
+    from ranksieve.report.directory import check_place
     from ranksieve.report.formats.terminal import show_report
 
-    others = [files.EVIDENCE, files.MODEL, files.MODEL_OF_ALL, files.SELECTION]
-    check_place(out, [files.LEDGER, files.ANSWER], others)
+    others = [EVIDENCE, MODEL, MODEL_OF_ALL, SELECTION]
+    check_place(out, [LEDGER, ANSWER], others)
     allow_own_code(ranker, selectors)
     wanted: dict[str, Any] = {}
     source = take_source(wanted, data, splitting, reading)

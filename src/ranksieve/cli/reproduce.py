@@ -58,7 +58,7 @@ def reproduce(
     from ranksieve import reproduction
     from ranksieve.io.records import write_text
     from ranksieve.progress import progress_bar
-    from ranksieve.report.files import check_place, write_files
+    from ranksieve.report.directory import check_place, write_files
     from ranksieve.report.reproduction import reproduction_report
     from ranksieve.reproduction.running import METHODS
     from ranksieve.study.first_fold import add_first_fold

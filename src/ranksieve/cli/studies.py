@@ -145,7 +145,7 @@ def report(directory: Path) -> None:
     from ranksieve.io.files import file_of
     from ranksieve.io.model import ANSWER
     from ranksieve.report import write_report
-    from ranksieve.report.files import check_no_links
+    from ranksieve.report.directory import check_no_links
     from ranksieve.report.formats.terminal import show_report
 
     check_no_links(directory)
@@ -173,7 +173,7 @@ def _compare(
 ) -> None:
     from ranksieve.experiments import LEDGER
     from ranksieve.report import write_report
-    from ranksieve.report.files import check_place
+    from ranksieve.report.directory import check_place
     from ranksieve.report.formats.terminal import show_report
     from ranksieve.study import Study
     from ranksieve.study.first_fold import FIRST_FOLD, add_first_fold

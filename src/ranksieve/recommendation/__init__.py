@@ -10,7 +10,7 @@ from ranksieve.recommendation.answer import (
 )
 from ranksieve.recommendation.checking import Check, Drift, Helpful, check
 from ranksieve.recommendation.claim import Claim
-from ranksieve.recommendation.files import load_recommendation
+from ranksieve.recommendation.directory import load_recommendation
 from ranksieve.recommendation.procedure import recommend
 
 __all__ = [

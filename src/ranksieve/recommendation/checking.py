@@ -21,8 +21,8 @@ from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.rankers.loading import load_model
 from ranksieve.recommendation.answer import to_json
 from ranksieve.recommendation.claim import Claim, percent
+from ranksieve.recommendation.directory import load_answer, model_of
 from ranksieve.recommendation.facts import reference_of
-from ranksieve.recommendation.files import load_answer, model_of
 from ranksieve.selectors import GreedyRankRLS
 
 _SHIFT = 3.0  # a larger shift, in standard errors, is notable

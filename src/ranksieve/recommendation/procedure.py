@@ -38,6 +38,7 @@ from ranksieve.rankers.loading import check_loadable
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.recommendation.answer import Evidence, JudgedPart, Recommendation, Spent
 from ranksieve.recommendation.claim import Claim
+from ranksieve.recommendation.directory import FILES, LEDGER, write_answer
 from ranksieve.recommendation.facts import (
     FeatureFacts,
     describe_features,
@@ -46,7 +47,6 @@ from ranksieve.recommendation.facts import (
     rank_alone,
     reference_of,
 )
-from ranksieve.recommendation.files import FILES, LEDGER, write_answer
 from ranksieve.recommendation.nested import choose_features, describe_division
 from ranksieve.recommendation.task import (
     Found,

@@ -50,7 +50,7 @@ def write_report(
 
     What an earlier report wrote to the directory and this one does not is removed.
     """
-    from ranksieve.report.files import write_files
+    from ranksieve.report.directory import write_files
 
     report = report_of(result)
     write_files(report, directory, figures=figures)

@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from ranksieve.report.charts.cells import draw_heat_map
 from ranksieve.report.charts.curves import Bar, draw_bars
+from ranksieve.report.charts.matrices import draw_heat_map
 from ranksieve.report.section import Chart, Part, Section
 from ranksieve.report.sheets.sheet import Sheet
 

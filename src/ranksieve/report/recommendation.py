@@ -12,8 +12,8 @@ import numpy as np
 
 from ranksieve.recommendation.answer import Evidence, FrontPoint, KeptFeature, Recommendation
 from ranksieve.recommendation.claim import Claim, confidence, percent
-from ranksieve.report.charts.cells import Taken, draw_selections
 from ranksieve.report.charts.curves import Bar, Curve, Level, draw_bars, draw_curves, draw_gains
+from ranksieve.report.charts.matrices import Taken, draw_selections
 from ranksieve.report.charts.panels import Panel, draw_margin, draw_panels
 from ranksieve.report.charts.svg import color_class
 from ranksieve.report.features import MOST_FEATURES, alone_section, similar_section

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 
 from ranksieve.choosing import pareto_front
-from ranksieve.report.charts.cells import Difference, Taken, draw_matrix, draw_selections
 from ranksieve.report.charts.curves import Curve, Level, draw_curves, draw_densities, draw_gains
+from ranksieve.report.charts.matrices import Difference, Taken, draw_matrix, draw_selections
 from ranksieve.report.charts.svg import color_class
 from ranksieve.report.features import MOST_FEATURES, alone_section, similar_section
 from ranksieve.report.section import Chart, Part, Report, Section, provenance, verdict
