@@ -84,22 +84,30 @@ def test_rows_are_those_of_pythons_reader(tmp_path_factory, rows, suffix, ends, 
 LONG = "123456789012345678901"
 
 
+WHOLE = "All query ids are whole numbers, so 1.0 is the same query as 1"
+TEXT = "Query ids are text, because {!r} is no plain whole number: 1 and 1.0 are two queries"
+
+
 @pytest.mark.parametrize(
-    ("ids", "expected"),
+    ("ids", "expected", "note"),
     [
-        ([" 1 ", " 1", "1", "1.0"], [1, 1, 1, 1]),
-        (["1.00", "-2.0", "0", "1"], [1, 1, -2, 0]),
-        (["1", "1.0", "x"], ["1", "1.0", "x"]),  # text as it is written
-        ([" a", "a ", "a b"], ["a", "a", "a b"]),
-        (["007", "7", "7.0"], ["007", "7", "7.0"]),
-        (["1.1", "1.10"], ["1.1", "1.10"]),  # parts of something, perhaps
-        ([LONG, LONG[:-1] + "2", f"{LONG}.0"], [LONG, LONG, LONG[:-1] + "2"]),
-        (["1e3", "1000"], ["1e3", "1000"]),
+        ([" 1 ", " 1", "1", "1.0"], [1, 1, 1, 1], WHOLE),
+        (["1.00", "-2.0", "0", "1"], [1, 1, -2, 0], WHOLE),
+        (["1", "2"], [1, 2], None),
+        (["1", "1.0", "x"], ["1", "1.0", "x"], TEXT.format("x")),  # text as it is written
+        ([" a", "a ", "a b"], ["a", "a", "a b"], None),
+        (["007", "7", "7.0"], ["007", "7", "7.0"], TEXT.format("007")),
+        (["1.1", "1.10"], ["1.1", "1.10"], None),  # parts of something, perhaps
+        ([LONG, LONG[:-1] + "2", f"{LONG}.0"], [LONG, LONG, LONG[:-1] + "2"], WHOLE),
+        (["1e3", "1000"], ["1e3", "1000"], TEXT.format("1e3")),
     ],
 )
-def test_the_type_of_query_ids_is_decided_once_for_the_column(write, ids, expected):
+def test_the_type_of_query_ids_is_decided_once_for_the_column(write, caplog, ids, expected, note):
+    caplog.set_level(logging.INFO)
     path = write("qid,label,f\n" + "".join(f"{query},1,{n}\n" for n, query in enumerate(ids)))
     assert read_csv(path).qid.tolist() == expected
+    notes = [text for text in caplog.messages if not text.startswith("Columns: ")]
+    assert notes == ([note] if note else [])
     log = [
         {"qid": query, "docs": [{"id": f" {n}", "[features]": f"f={n}"}]}
         for n, query in enumerate(ids)
@@ -109,28 +117,6 @@ def test_the_type_of_query_ids_is_decided_once_for_the_column(write, ids, expect
     data, _ = read_feature_log(path, judgments)
     assert data.qid.tolist() == expected
     assert sorted(data.doc_ids.tolist()) == [str(n) for n in range(len(ids))]
-
-
-@pytest.mark.parametrize(
-    ("ids", "notes"),
-    [
-        ("1.0 2.0", ["All query ids are whole numbers, so 1.0 is the same query as 1"]),
-        ("1 2", []),
-        (
-            "1 007",
-            [
-                "Query ids are text, because '007' is no plain whole number: 1 and 1.0 are two "
-                "queries"
-            ],
-        ),
-        ("a b", []),
-    ],
-)
-def test_a_note_says_what_ids_are_if_they_could_be_otherwise(write, caplog, ids, notes):
-    caplog.set_level(logging.INFO)
-    first, second = ids.split()
-    read_csv(write(f"qid,label,f\n{first},1,2\n{second},0,3\n"))
-    assert [text for text in caplog.messages if not text.startswith("Columns: ")] == notes
 
 
 def test_shards_refuse_an_id_that_is_written_in_two_ways(write, tmp_path):
@@ -143,23 +129,17 @@ def test_shards_refuse_an_id_that_is_written_in_two_ways(write, tmp_path):
         convert_to_shards([path], tmp_path / "other")
 
 
-def test_missing_values_flags_and_ids(write):
-    path = write("\ufeffquery,grade,new,f,weight\n7,1,true,,2\n\n8,0,false,NA,1\n7,2,true,1.5,2\n")
+def test_missing_values_flags_and_types(write):
+    path = write("\ufeffquery,grade,new,f,weight\n7,1,true,,2\n\n8,0,false,NA,1\n7,2,true,0.1,2\n")
     data = read_csv(path)
     assert data.qid.tolist() == [7, 7, 8]
     assert data.query_weights.tolist() == [2, 1]
     assert data.feature_names.tolist() == ["new", "f"]
-    np.testing.assert_array_equal(data.X, [[1, np.nan], [1, 1.5], [0, np.nan]])
-    assert read_csv(write("qid,label,f\n07,1,1\n7,1,1\n")).qid.tolist() == ["07", "7"]
-
-
-def test_types_of_features(write):
-    path = write("qid,label,f,g\n1,0,0.1,0\n1,1,0,2\n")
-    assert read_csv(path).X.dtype == np.float64
-    single = read_csv(path, dtype="float32")
-    assert single.X.dtype == np.float32
-    assert single.X[0, 0] == np.float32(0.1)
-    assert read_csv(path, sparse=True).X.toarray().tolist() == [[0.1, 0], [0, 2]]
+    np.testing.assert_array_equal(data.X, [[1, np.nan], [1, 0.1], [0, np.nan]])
+    single, as_csr = read_csv(path, dtype="float32"), read_csv(path, sparse=True)
+    np.testing.assert_array_equal(single.X, data.X.astype(np.float32))
+    assert (single.X.dtype, data.X.dtype) == (np.float32, np.float64)
+    np.testing.assert_array_equal(as_csr.X.toarray(), data.X)
 
 
 def test_several_files_are_one_data_set(write, tmp_path, caplog):
@@ -236,14 +216,12 @@ def test_what_is_no_number_later_is_told_with_its_row(write, monkeypatch):
     path = write("qid,label,f\n1,0," + "9" * 200 + "\n")
     with pytest.raises(DataError, match="clicks.csv: a row is longer than 64 bytes"):
         read_csv(path)
-
-
-def test_an_open_quotation_mark_in_a_column_that_is_left_out(write):
+    columns = Columns(ignore="title")  # where a quotation mark is left open, or closed later
     path = write('qid,label,f,title\n1,0,2,a\n1,1,3,"b\n1,2,4,c\n')
     with pytest.raises(DataError, match="a quotation mark near the end is not closed"):
-        read_csv(path, Columns(ignore="title"))
-    closed = write('qid,label,f,title\n1,0,2,a\n1,1,3,"b\nof two lines"\n1,2,4,c\n')
-    assert read_csv(closed, Columns(ignore="title")).X.ravel().tolist() == [2, 3, 4]
+        read_csv(path, columns)
+    path = write('qid,label,f,title\n1,0,2,a\n1,1,3,"b\nof two lines"\n1,2,4,c\n')
+    assert read_csv(path, columns).X.ravel().tolist() == [2, 3, 4]
 
 
 def test_shards_of_csv_are_what_the_reader_reads(write, tmp_path, monkeypatch):
