@@ -37,18 +37,6 @@ class TestPlugin:
         kept = found.prune(["f90", "f7", "f8"])
         assert list(kept.values()) == [features[7], features[8], features[90]]
 
-    @pytest.mark.parametrize(
-        "wrap",
-        [
-            lambda features: {"features": features},
-            lambda features: features,
-            lambda features: {"_source": {"featureset": {"name": "x", "features": features}}},
-        ],
-    )
-    def test_forms(self, tmp_path, wrap):
-        path = store(tmp_path, wrap([template("a"), template("b")]))
-        assert list(read_feature_set(path, "plugin").entries) == ["a", "b"]
-
     def test_what_others_refer_to(self, tmp_path):
         script = {"lang": "painless", "source": "params.feature_vector.get('mean') * 2"}
         features = [
@@ -102,53 +90,74 @@ def test_solr(tmp_path):
     assert found.prune(["b"])["b"] == features[1]
 
 
-def test_elasticsearch(tmp_path):
-    extractors = [
-        {"query_extractor": {"feature_name": name, "query": {"match": {"t": "{{query}}"}}}}
-        for name in ("a", "b")
-    ]
-    config = {"learning_to_rank": {"feature_extractors": extractors}}
-    for content in (config, {"inference_config": config}, extractors):
-        found = read_feature_set(store(tmp_path, content), "elasticsearch")
-        assert list(found.prune(["b"]).values()) == extractors[1:]
+PLUGIN = [template("a"), template("b")]
+EXTRACTORS = [
+    {"query_extractor": {"feature_name": name, "query": {"match": {"t": "{{query}}"}}}}
+    for name in ("a", "b")
+]
+CONFIG = {"learning_to_rank": {"feature_extractors": EXTRACTORS}}
 
 
-class TestErrors:
-    @pytest.mark.parametrize("kind", ["plugin", "solr", "elasticsearch"])
-    def test_other_files(self, tmp_path, kind):
-        for content in ({"a": 1}, 3, ["x"], {"features": 5}):
-            with pytest.raises(DataError, match="set.json: "):
-                read_feature_set(store(tmp_path, content), kind)
+@pytest.mark.parametrize(
+    ("kind", "content", "entries"),
+    [
+        ("plugin", {"features": PLUGIN}, PLUGIN),
+        ("plugin", PLUGIN, PLUGIN),
+        ("plugin", {"_source": {"featureset": {"name": "x", "features": PLUGIN}}}, PLUGIN),
+        ("elasticsearch", CONFIG, EXTRACTORS),
+        ("elasticsearch", {"inference_config": CONFIG}, EXTRACTORS),
+        ("elasticsearch", EXTRACTORS, EXTRACTORS),
+    ],
+)
+def test_forms(tmp_path, kind, content, entries):
+    found = read_feature_set(store(tmp_path, content), kind)
+    assert list(found.entries) == ["a", "b"]
+    assert list(found.prune(["b"]).values()) == entries[1:]
 
-    def test_damaged_files(self, tmp_path):
-        path = tmp_path / "set.json"
-        path.write_text("[{")
-        with pytest.raises(DataError, match="set.json:1: not JSON"):
-            read_feature_set(path, "solr")
-        with pytest.raises(DataError, match="no such file"):
-            read_feature_set(tmp_path / "none.json", "solr")
 
-    @pytest.mark.parametrize("params", [3, 0.5, "q", [1]])
-    def test_parameters_of_solr(self, tmp_path, params):
-        path = store(tmp_path, [{"name": "a", "params": params}])
-        with pytest.raises(DataError, match="'params' of feature 'a' should be an object"):
-            read_feature_set(path, "solr")
+@pytest.mark.parametrize(
+    ("kind", "content", "message"),
+    [
+        *(
+            (kind, content, "")
+            for kind in ("plugin", "solr", "elasticsearch")
+            for content in ({"a": 1}, 3, ["x"], {"features": 5})
+        ),
+        *(
+            ("solr", [{"name": "a", "params": params}], "'params' of feature 'a' should be an obj")
+            for params in (3, 0.5, "q", [1])
+        ),
+        ("plugin", [{"name": "a"}, {"name": "a"}], "two features are named 'a'"),
+        ("plugin", [{"nam": "a"}], "feature 1 of the list has no name"),
+    ],
+)
+def test_what_is_no_feature_set(tmp_path, kind, content, message):
+    with pytest.raises(DataError, match=f"set.json: .*{message}"):
+        read_feature_set(store(tmp_path, content), kind)
 
-    def test_names(self, tmp_path):
-        path = store(tmp_path, [{"name": "a"}, {"name": "a"}])
-        with pytest.raises(DataError, match="two features are named 'a'"):
-            read_feature_set(path, "plugin")
-        with pytest.raises(DataError, match="feature 1 of the list has no name"):
-            read_feature_set(store(tmp_path, [{"nam": "a"}]), "plugin")
+
+def test_files_that_cannot_be_read(tmp_path):
+    (tmp_path / "set.json").write_text("[{")
+    for name, message in (("set.json", "set.json:1: not JSON"), ("none.json", "no such file")):
+        with pytest.raises(DataError, match=message):
+            read_feature_set(tmp_path / name, "solr")
 
 
 class TestExports:
-    def test_a_lacking_feature_is_named(self, tmp_path):
-        path = store(tmp_path, {"features": [template(name) for name in NAMES[:-1]]})
-        out = tmp_path / "out"
-        with pytest.raises(DataError, match="the feature set lacks 'clicks', which the model uses"):
-            export_model(ranker_of("ranksvm"), "opensearch-ltr", out, feature_set=path)
-        assert not out.exists()
+    @pytest.mark.parametrize(
+        ("target", "options", "message"),
+        [
+            ("opensearch-ltr", {"feature_set": "set.json"}, "lacks 'clicks', which the model uses"),
+            ("c", {"feature_set": "set.json"}, "c does not use a feature set"),
+            ("c", {"costs": "none.csv"}, "none.csv"),
+        ],
+    )
+    def test_what_is_refused(self, tmp_path, target, options, message):
+        store(tmp_path, {"features": [template(name) for name in NAMES[:-1]]})
+        files = {name: tmp_path / value for name, value in options.items()}
+        with pytest.raises(DataError, match=message):
+            export_model(ranker_of("ranksvm"), target, tmp_path / "out", **files)
+        assert not (tmp_path / "out").exists()
 
     def test_what_can_be_switched_off(self, tmp_path):
         names = ["x", *NAMES[::-1], "y"]
@@ -164,12 +173,6 @@ class TestExports:
         written = json.loads((out / "featureset.json").read_text())["featureset"]["features"]
         assert written == [template(name) for name in NAMES[::-1]]
         assert "/_ltr/_featureset/all_pruned\n" in (out / "README.md").read_text()
-
-    def test_costs_that_cannot_be_read(self, tmp_path):
-        out = tmp_path / "out"
-        with pytest.raises(DataError, match="none.csv"):
-            export_model(ranker_of("ranksvm"), "c", out, costs=tmp_path / "none.csv")
-        assert not out.exists()
 
     def test_costs_of_groups(self, tmp_path):
         costs = FeatureCosts(
@@ -208,8 +211,3 @@ class TestExports:
             config = model["inference_config"]["learning_to_rank"]["feature_extractors"]
             assert [e["query_extractor"].get("default_score") for e in config] == [expected] * 2
             assert made.verification.n_changed == 0
-
-    def test_targets_without_feature_sets(self, tmp_path):
-        path = store(tmp_path, [])
-        with pytest.raises(DataError, match="c does not use a feature set"):
-            export_model(ranker_of("ranksvm"), "c", tmp_path, feature_set=path)

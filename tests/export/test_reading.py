@@ -4,7 +4,12 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from catboost import CatBoostRanker, CatBoostRegressor
+from lightgbm import LGBMRanker, LGBMRegressor
+from sklearn.tree import DecisionTreeRegressor
+from xgboost import XGBRanker
 
 from ranksieve import RankingData
 from ranksieve.data import DataError
@@ -14,17 +19,12 @@ from ranksieve.rankers import LambdaMART, RankNet, as_ranker
 from tests.export.trained import KINDS, NAMES, TREES, ranker_of, rows_for
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_same_bits(kind):
-    ranker = ranker_of(kind)
-    data = rows_for(ranker)
-    np.testing.assert_array_equal(read_trained(ranker).model.scores(data.X), ranker.predict(data))
-
-
-@pytest.mark.parametrize("kind", TREES)
-def test_the_same_bits_with_missing_values(kind):
-    ranker = ranker_of(kind, gaps=True)
-    data = rows_for(ranker, gaps=True)
+@pytest.mark.parametrize(
+    ("kind", "gaps"), [*((kind, False) for kind in KINDS), *((kind, True) for kind in TREES)]
+)
+def test_the_same_bits(kind, gaps):
+    ranker = ranker_of(kind, gaps=gaps)
+    data = rows_for(ranker, gaps=gaps)
     np.testing.assert_array_equal(read_trained(ranker).model.scores(data.X), ranker.predict(data))
 
 
@@ -63,29 +63,30 @@ def test_treelite_agrees():
         np.testing.assert_allclose(found, np.ravel(expected), rtol=1e-5, atol=1e-6)
 
 
-def test_early_stopping_counts():
-    from lightgbm import LGBMRanker
-    from xgboost import XGBRanker
-
+def test_trees_that_stopped_early_or_never_split():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 3)), rng.integers(0, 3, 400)
     data = RankingData(X, y, np.repeat(np.arange(20), 20))
     train, held_out = data.take_queries(range(12)), data.take_queries(range(12, 20))
-    for estimator in (
-        LGBMRanker(n_estimators=40, early_stopping_rounds=2, n_jobs=1, verbose=-1),
-        XGBRanker(n_estimators=40, early_stopping_rounds=2, n_jobs=1),
-        LambdaMART(40, early_stopping_rounds=2, params={"num_threads": 1}),
+    stop = {"early_stopping_rounds": 2}
+    for estimator, splits in (
+        (LGBMRanker(n_estimators=40, n_jobs=1, verbose=-1, **stop), True),
+        (XGBRanker(n_estimators=40, n_jobs=1, **stop), True),
+        (LambdaMART(40, params={"num_threads": 1}, **stop), True),
+        (LGBMRanker(n_estimators=3, min_child_samples=10_000, n_jobs=1, verbose=-1), False),
+        (XGBRanker(n_estimators=3, gamma=1e9, n_jobs=1), False),
     ):
-        ranker = as_ranker(estimator).fit(train, eval_set=held_out)
+        how = {"eval_set": held_out} if splits else {}
+        ranker = as_ranker(estimator).fit(train, **how)
         model = read_trained(ranker).model
         assert len(model.roots) < 41
+        assert bool(model.used.tolist()) == splits
         np.testing.assert_array_equal(model.scores(X), ranker.predict(data))
 
 
 @pytest.mark.parametrize("policy", ["SymmetricTree", "Depthwise", "Lossguide"])
 def test_leaves_of_catboost_that_its_json_does_not_tell_apart(policy):
     """Not every version of CatBoost writes all digits."""
-    from catboost import CatBoostRanker
 
     class FewDigits(CatBoostRanker):
         def save_model(self, path, format="cbm"):
@@ -96,8 +97,7 @@ def test_leaves_of_catboost_that_its_json_does_not_tell_apart(policy):
     rng = np.random.default_rng(0)
     X = rng.integers(-3, 4, (400, 4)).astype(np.float64)
     labels = np.clip(np.round(X[:, 0] * X[:, 1] + X[:, 2]), 0, 4)
-    quiet = {"thread_count": 1, "verbose": False, "allow_writing_files": False}
-    model = FewDigits(iterations=5, depth=5, grow_policy=policy, **quiet)
+    model = FewDigits(iterations=5, depth=5, grow_policy=policy, **QUIET)
     model.fit(X, labels, group_id=np.repeat(np.arange(20), 20))
     expected = model.predict(X)
     np.testing.assert_array_equal(read_trained(as_ranker(model)).model.scores(X), expected)
@@ -111,103 +111,82 @@ def test_whether_training_saw_missing_values():
     assert read_trained(ranker_of("rankboost")).saw_missing is False
 
 
-class TestRefusals:
-    def test_categories(self):
-        from lightgbm import LGBMRanker
+QID = np.repeat(np.arange(20), 20)
+QUIET = {"thread_count": 1, "verbose": False, "allow_writing_files": False}
+FEW = {"n_estimators": 2, "n_jobs": 1}
+LIGHT = {"verbose": -1, **FEW}
 
-        rng = np.random.default_rng(0)
-        X = rng.integers(0, 6, (400, 2)).astype(float)
-        y = (X[:, 0] % 2 == 0) * 2
-        model = LGBMRanker(n_estimators=3, min_data_per_group=1, n_jobs=1, verbose=-1)
-        model.fit(X, y, group=[20] * 20, categorical_feature=[0])
-        with pytest.raises(DataError, match="LightGBM: a split on categories cannot be exported"):
-            read_trained(as_ranker(model))
 
-    def test_categories_of_others(self):
-        import pandas as pd
-        from catboost import CatBoostRanker
-        from xgboost import XGBRanker
+@pytest.mark.parametrize(
+    ("model", "kind", "queries", "library"),
+    [
+        (LGBMRanker(min_data_per_group=1, **LIGHT), "category", {"group": [20] * 20}, "LightGBM"),
+        (XGBRanker(enable_categorical=True, **FEW), "category", {"qid": QID}, "XGBoost"),
+        (
+            CatBoostRanker(iterations=2, cat_features=["a"], **QUIET),
+            str,
+            {"group_id": QID},
+            "CatBoost",
+        ),
+    ],
+)
+def test_splits_on_categories_are_refused(model, kind, queries, library):
+    rng = np.random.default_rng(0)
+    words = rng.integers(0, 6, 400)
+    frame = pd.DataFrame({"a": pd.Series(words).astype(kind), "b": rng.normal(size=400)})
+    model.fit(frame, (words % 2 == 0) * 2, **queries)
+    with pytest.raises(DataError, match=f"{library}: a split on categories cannot be exported"):
+        read_trained(as_ranker(model))
 
-        rng = np.random.default_rng(0)
-        words = rng.integers(0, 6, 400)
-        y = (words % 2 == 0) * 2
-        frame = pd.DataFrame({"a": pd.Categorical(words), "b": rng.normal(size=400)})
-        qid = np.repeat(np.arange(20), 20)
-        model = XGBRanker(n_estimators=2, n_jobs=1, enable_categorical=True).fit(frame, y, qid=qid)
-        with pytest.raises(DataError, match="XGBoost: a split on categories"):
-            read_trained(as_ranker(model))
-        quiet = {"thread_count": 1, "verbose": False, "allow_writing_files": False}
-        model = CatBoostRanker(iterations=2, cat_features=["a"], **quiet)
-        model.fit(frame.astype({"a": str}), y, group_id=qid)
-        with pytest.raises(DataError, match="CatBoost: a split on categories"):
-            read_trained(as_ranker(model))
 
-    def test_networks_and_others(self):
-        from sklearn.tree import DecisionTreeRegressor
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (RankNet(hidden=2, max_iter=2), "RankNet cannot be exported: its model is neither"),
+        (DecisionTreeRegressor(max_depth=2), "DecisionTreeRegressor cannot be exported: its"),
+        (
+            LGBMRegressor(objective="poisson", **LIGHT),
+            "transforms its scores .*'poisson'",
+        ),
+        (
+            LGBMRegressor(reg_sqrt=True, **LIGHT),
+            "LightGBM transforms its scores .* sqrt'",
+        ),
+        *(
+            (
+                CatBoostRegressor(iterations=2, loss_function=loss, **QUIET),
+                "CatBoost transforms its scores .*'(Poisson|Tweedie)'",
+            )
+            for loss in ("Poisson", "Tweedie:variance_power=1.5")
+        ),
+        (XGBRanker(missing=0.0, **FEW), "treats 0.0 as missing, which no target supports"),
+        (XGBRanker(booster="dart", **FEW), "XGBoost's booster 'dart' cannot be exported"),
+    ],
+)
+def test_models_that_cannot_be_exported(model, message):
+    ranker = as_ranker(model).fit(rows_for(ranker_of("rankboost"), names=False))
+    with pytest.raises(DataError, match=message):
+        read_trained(ranker)
 
-        data = rows_for(ranker_of("rankboost"))
-        network = RankNet(hidden=2, max_iter=2).fit(data)
-        with pytest.raises(DataError, match="RankNet cannot be exported: its model is neither"):
-            read_trained(network)
-        tree = as_ranker(DecisionTreeRegressor(max_depth=2)).fit(data)
-        with pytest.raises(DataError, match="DecisionTreeRegressor cannot be exported: its"):
-            read_trained(tree)
 
-    @pytest.mark.parametrize("options", [{"objective": "poisson"}, {"reg_sqrt": True}])
-    def test_transformed_scores_of_lightgbm(self, options):
-        from lightgbm import LGBMRegressor
+def test_zeros_that_take_too_much(monkeypatch):
+    monkeypatch.setattr("ranksieve.export.reading._MOST_NODES", 20)
+    with pytest.raises(DataError, match="more than 20 nodes once zeros that count as missing"):
+        read_trained(ranker_of("lightgbm zero"))
 
-        data = rows_for(ranker_of("rankboost"), names=False)
-        estimator = LGBMRegressor(n_estimators=2, **options, n_jobs=1, verbose=-1)
-        ranker = as_ranker(estimator).fit(data)
-        with pytest.raises(DataError, match="LightGBM transforms its scores .*'(poisson|.* sqrt)'"):
-            read_trained(ranker)
 
-    @pytest.mark.parametrize("loss", ["Poisson", "Tweedie:variance_power=1.5"])
-    def test_transformed_scores_of_catboost(self, loss):
-        from catboost import CatBoostRegressor
-
-        data = rows_for(ranker_of("rankboost"), names=False)
-        quiet = {"thread_count": 1, "verbose": False, "allow_writing_files": False}
-        ranker = as_ranker(CatBoostRegressor(iterations=2, loss_function=loss, **quiet)).fit(data)
-        with pytest.raises(DataError, match="CatBoost transforms its scores .*'(Poisson|Tweedie)'"):
-            read_trained(ranker)
-
-    def test_other_numbers_that_are_missing(self):
-        from xgboost import XGBRanker
-
-        data = rows_for(ranker_of("rankboost"), names=False)
-        ranker = as_ranker(XGBRanker(n_estimators=2, missing=0.0, n_jobs=1)).fit(data)
-        with pytest.raises(DataError, match="treats 0.0 as missing, which no target supports"):
-            read_trained(ranker)
-
-    def test_zeros_that_take_too_much(self, monkeypatch):
-        monkeypatch.setattr("ranksieve.export.reading._MOST_NODES", 20)
-        with pytest.raises(DataError, match="more than 20 nodes once zeros that count as missing"):
-            read_trained(ranker_of("lightgbm zero"))
-
-    def test_numbers_that_no_engine_has(self):
-        text = ranker_of("lambdamart").booster_.model_to_string()
-        for name, message in (("leaf_value", "has the value nan"), ("threshold", "a threshold of")):
-            with pytest.raises(DataError, match=message):
-                read_lightgbm(re.sub(rf"\n{name}=\S+", f"\n{name}=nan", text, count=1))
-
-    def test_other_boosters(self):
-        from xgboost import XGBRanker
-
-        data = rows_for(ranker_of("rankboost"), names=False)
-        ranker = as_ranker(XGBRanker(n_estimators=2, booster="dart", n_jobs=1)).fit(data)
-        with pytest.raises(DataError, match="XGBoost's booster 'dart' cannot be exported"):
-            read_trained(ranker)
-
-    def test_forests_and_linear_trees(self):
-        head = "tree\nnum_tree_per_iteration=1\nmax_feature_idx=1\nobjective=lambdarank\n"
-        with pytest.raises(DataError, match="random forests"):
-            read_lightgbm(head + "average_output\n\nend of trees")
-        with pytest.raises(DataError, match="several scores"):
-            read_lightgbm(head.replace("iteration=1", "iteration=3") + "\nend of trees")
-        with pytest.raises(DataError, match="linear_tree"):
-            read_lightgbm(head + "\nTree=0\nnum_leaves=1\nis_linear=1\n\nend of trees")
+def test_text_of_lightgbm_that_cannot_be_exported():
+    text = ranker_of("lambdamart").booster_.model_to_string()
+    head = "tree\nnum_tree_per_iteration=1\nmax_feature_idx=1\nobjective=lambdarank\n"
+    for wrong, message in (
+        (re.sub(r"\nleaf_value=\S+", "\nleaf_value=nan", text, count=1), "has the value nan"),
+        (re.sub(r"\nthreshold=\S+", "\nthreshold=nan", text, count=1), "a threshold of"),
+        (head + "average_output\n\nend of trees", "random forests"),
+        (head.replace("iteration=1", "iteration=3") + "\nend of trees", "several scores"),
+        (head + "\nTree=0\nnum_leaves=1\nis_linear=1\n\nend of trees", "linear_tree"),
+    ):
+        with pytest.raises(DataError, match=message):
+            read_lightgbm(wrong)
 
 
 def test_a_model_without_trees_is_constant():
@@ -215,18 +194,3 @@ def test_a_model_without_trees_is_constant():
     assert model.scores(np.ones((4, 3))).tolist() == [0.0] * 4
     assert model.used.tolist() == []
     assert model.depth == 0
-
-
-def test_single_leaves():
-    from lightgbm import LGBMRanker
-    from xgboost import XGBRanker
-
-    data = rows_for(ranker_of("rankboost"), names=False)
-    for estimator in (
-        LGBMRanker(n_estimators=3, min_child_samples=10_000, n_jobs=1, verbose=-1),
-        XGBRanker(n_estimators=3, gamma=1e9, n_jobs=1),
-    ):
-        ranker = as_ranker(estimator).fit(data)
-        model = read_trained(ranker).model
-        assert model.used.tolist() == []
-        np.testing.assert_array_equal(model.scores(data.X), ranker.predict(data))
