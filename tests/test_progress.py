@@ -123,3 +123,18 @@ def test_amounts(done, total, expected):
 )
 def test_rates(speed, total, expected):
     assert format_rate(speed, total) == expected
+
+
+def test_remaining_time_of_work_that_grows(monkeypatch):
+    use_terminal(monkeypatch)
+    bars, start = [], Progress.start
+    monkeypatch.setattr(Progress, "start", lambda bar: (bars.append(bar), start(bar)))
+    with progress_bar():
+        advance = track("Cells", 0)
+        for more in (10, 100, 50, 50):  # after the first cell, all that was known is done
+            time.sleep(0.02)
+            advance(10, more=more)
+        (task,) = bars[0].tasks
+        assert (task.completed, task.total) == (40, 210)
+        assert not task.finished
+        assert 0 < task.time_remaining < 60

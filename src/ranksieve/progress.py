@@ -98,9 +98,10 @@ def progress_bar(wanted: bool = True) -> Iterator[None]:
             if what not in tasks:
                 bar.add_task(what, total=total)
                 tasks[what] = bar.tasks[-1]
-            if done < tasks[what].completed:  # the task has started again
+            if done < total:  # more has become known, or the task has started again
                 tasks[what].finished_time = None
-            bar.update(tasks[what].id, completed=done, total=total)
+            tasks[what].total = total  # an update of the total would forget the speed
+            bar.update(tasks[what].id, completed=done)
 
         with listen(show):
             yield
