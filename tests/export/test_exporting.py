@@ -25,17 +25,27 @@ from tests.test_hostile_names import NAMES as HOSTILE
 ENGINES = [name for name, target in TARGETS.items() if target.is_engine]
 
 
-class TestMissing:
-    @pytest.mark.parametrize("target", ENGINES)
-    def test_the_rule_must_be_said(self, tmp_path, target):
-        ranker = ranker_of("lightgbm", gaps=True)
-        out = tmp_path / "out"
-        with pytest.raises(
-            DataError, match="trained with missing values, and .* use --missing nan"
-        ):
-            export_model(ranker, target, out)
-        assert not out.exists()
+@pytest.mark.parametrize(
+    ("kind", "gaps", "target", "options", "message"),
+    [
+        *(
+            ("lightgbm", True, target, {}, "trained with missing values, and .* use --missing nan")
+            for target in ENGINES
+        ),
+        ("xgboost", False, "vespa", {}, "XGBoost's file does not say whether"),
+        ("ranksvm", False, "python", {"missing": "nan"}, "a linear model cannot use missing val"),
+        ("ranksvm", False, "python", {"missing": "mean"}, "must be 'nan' or 'zero', got 'mean'"),
+        ("ranksvm", False, "lucene", {}, "unknown target 'lucene'; choose from lightgbm, xgboost"),
+    ],
+)
+def test_what_is_refused(tmp_path, kind, gaps, target, options, message):
+    out = tmp_path / "out"
+    with pytest.raises(ValueError, match=message):
+        export_model(ranker_of(kind, gaps=gaps), target, out, **options)
+    assert not out.exists()
 
+
+class TestMissing:
     def test_the_loss_is_shown(self, tmp_path):
         ranker = ranker_of("lightgbm", gaps=True)
         data = rows_for(ranker, gaps=True)
@@ -49,15 +59,13 @@ class TestMissing:
         assert found.verification.as_trained == pytest.approx(ranker.score(data))
         assert found.verification.before == pytest.approx(ranker.score(zeros))
 
-    def test_nobody_knows_of_xgboost(self, tmp_path):
-        with pytest.raises(DataError, match="XGBoost's file does not say whether"):
-            export_model(ranker_of("xgboost"), "vespa", tmp_path)
-        export_model(ranker_of("xgboost"), "xgboost", tmp_path)
-
     def test_models_that_saw_none_get_zeros(self, tmp_path):
         for kind in ("lightgbm", "catboost", "rankboost", "ranksvm"):
             assert export_model(ranker_of(kind), "opensearch-ltr", tmp_path).missing == "zero"
         assert export_model(ranker_of("lightgbm"), "c", tmp_path).missing == "nan"
+        export_model(ranker_of("xgboost"), "xgboost", tmp_path)
+        fitted = ranker_of("xgboost").estimator_
+        assert export_model(fitted, "python", tmp_path).features == ["1", "2", "3", "4", "5"]
 
     def test_values_of_the_query_cannot_be_served(self, tmp_path):
         data = rows_for(ranker_of("rankboost"), gaps=True)
@@ -67,12 +75,6 @@ class TestMissing:
         made = export_model(ranker, "opensearch-ltr", tmp_path, missing="zero", verify=data)
         assert made.verification.as_trained == pytest.approx(ranker.score(data))
         assert "filled in (query-min)" in made.notes[0]
-
-    def test_linear_models_have_no_other_rule(self, tmp_path):
-        with pytest.raises(DataError, match="a linear model cannot use missing values"):
-            export_model(ranker_of("ranksvm"), "python", tmp_path, missing="nan")
-        with pytest.raises(ValueError, match="missing must be 'nan' or 'zero', got 'mean'"):
-            export_model(ranker_of("ranksvm"), "python", tmp_path, missing="mean")
 
     def test_sparse_rows_of_xgboost(self, tmp_path):
         """What a sparse matrix does not store is missing for XGBoost."""
@@ -256,23 +258,6 @@ class TestAdviceForSolr:
 
 
 class TestModels:
-    def test_a_model_from_a_newer_version(self, tmp_path):
-        path = tmp_path / "model.json"
-        RankSVM().fit(rows_for(ranker_of("rankboost"))).save_model(path)
-        path.write_text(path.read_text().replace('"version": 1', '"version": 2'))
-        with pytest.raises(DataError, match="written by a newer version of ranksieve"):
-            export_model(path, "c", tmp_path / "out")
-
-    def test_unknown_targets(self, tmp_path):
-        with pytest.raises(
-            ValueError, match="unknown target 'lucene'; choose from lightgbm, xgboost"
-        ):
-            export_model(ranker_of("ranksvm"), "lucene", tmp_path)
-
-    def test_estimators_of_libraries(self, tmp_path):
-        fitted = ranker_of("xgboost").estimator_
-        assert export_model(fitted, "python", tmp_path).features == ["1", "2", "3", "4", "5"]
-
     @pytest.mark.parametrize("kind", ["lightgbm", "xgboost"])
     def test_files_of_libraries_are_models(self, tmp_path, kind):
         ranker = ranker_of(kind, gaps=True, names=False)
@@ -285,12 +270,21 @@ class TestModels:
         made = export_model(path, "c", tmp_path / "c", verify=data)
         assert made.verification.largest_difference == 0
 
-    @pytest.mark.parametrize("text", ["tree\nversion=v4\n", '{"learner": {}}', "tree\n\xff"])
-    def test_damaged_files_of_libraries(self, tmp_path, text):
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("tree\nversion=v4\n", ""),
+            ('{"learner": {}}', ""),
+            ("tree\n\xff", ""),
+            ('{"format": "ranksieve-model", "version": 2}', "written by a newer version of ranks"),
+        ],
+    )
+    def test_files_that_are_no_models(self, tmp_path, text, message):
         path = tmp_path / "model"
         path.write_bytes(text.encode("latin-1"))
-        with pytest.raises(DataError, match=str(path)):
-            load_model(path)
+        for read in (load_model, lambda path: export_model(path, "c", tmp_path / "out")):
+            with pytest.raises(DataError, match=f"{path}.*{message}"):
+                read(path)
 
     def test_an_intercept_is_left_out_for_engines(self, tmp_path):
         from sklearn.linear_model import Ridge
