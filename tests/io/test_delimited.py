@@ -18,7 +18,6 @@ from ranksieve import Columns, DataError, read_csv, read_feature_log, write_parq
 from ranksieve.io import delimited
 from ranksieve.io.formats import open_if_tables, read_data
 from ranksieve.io.shards import convert_to_shards, open_shards
-from tests.io.test_letor import assert_identical
 
 VALUES = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
@@ -222,19 +221,6 @@ def test_what_is_no_number_later_is_told_with_its_row(write, monkeypatch):
         read_csv(path, columns)
     path = write('qid,label,f,title\n1,0,2,a\n1,1,3,"b\nof two lines"\n1,2,4,c\n')
     assert read_csv(path, columns).X.ravel().tolist() == [2, 3, 4]
-
-
-def test_shards_of_csv_are_what_the_reader_reads(write, tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "_BLOCK", 64)
-    lines = [f"{n // 3},{n % 2},{1 + n // 3 % 2},{n},{n * 0.5},d{n}" for n in range(30)]
-    path = write("query,rel,weight,f,g,docid\n" + "\n".join(lines))
-    convert_to_shards(path, tmp_path / "d", shard_bytes=100)
-    whole = read_csv(path)
-    assert whole.qid.dtype == np.int64
-    with open_shards(tmp_path / "d") as shards:
-        assert shards.n_shards > 3
-        assert_identical(whole, shards.read())
-        assert shards.query_weights.tolist() == whole.query_weights.tolist() == [1.0, 2.0] * 5
 
 
 def test_short_reads_make_no_short_blocks(write, monkeypatch):

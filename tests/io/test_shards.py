@@ -24,13 +24,14 @@ from ranksieve import (
     Columns,
     DataError,
     RankingData,
+    read_csv,
     read_letor,
     read_parquet,
     write_parquet,
 )
 from ranksieve.cli import main
 from ranksieve.datasets import PlantedRanking, draw_plan, make_ranking
-from ranksieve.io import files
+from ranksieve.io import delimited, files
 from ranksieve.io.records import checksum_of
 from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
 from ranksieve.io.shards import directory as shard_directory
@@ -409,24 +410,28 @@ def test_long_work_reports_progress(text, tmp_path):
             assert seen == [("Reading", 1, 2), ("Reading", 2, 2)]
 
 
-# Parquet
+# Tables
 
 
-@pytest.mark.parametrize("shard_bytes", [1, 300, 10**6])
+@pytest.mark.parametrize("name", ["data.parquet", "data.csv"])
 @pytest.mark.parametrize("as_csr", [False, True])
-def test_converted_parquet_is_what_the_reader_reads(tmp_path, shard_bytes, as_csr):
+def test_converted_tables_are_what_the_reader_reads(tmp_path, monkeypatch, name, as_csr):
+    monkeypatch.setattr(delimited, "_BLOCK", 512)
     data, _ = make_ranking(12, docs_per_query=(1, 6))
-    names = [f"f{n}" for n in range(data.n_features)]
-    qid = np.array([f"q{q}" for q in data.qid], dtype=object)
-    documents = np.arange(data.n_rows)
-    data = RankingData(data.X, data.y, qid, feature_names=names, doc_ids=documents)
-    write_parquet(data, tmp_path / "data.parquet")
-    convert_to_shards(
-        tmp_path / "data.parquet", tmp_path / "d", shard_bytes=shard_bytes, sparse=as_csr
-    )
-    back = read_back(tmp_path / "d")
-    assert back.is_sparse == as_csr
-    assert_identical(read_parquet(tmp_path / "data.parquet"), back)
+    table = {f"f{n}": column for n, column in enumerate(data.X.T)}
+    ids = {"qid": [f"q{query}" for query in data.qid], "doc_id": np.arange(data.n_rows)}
+    frame = pd.DataFrame({"label": data.y, "weight": 1 + data.qid % 2, **ids, **table})
+    path, read, save = tmp_path / name, read_parquet, pd.DataFrame.to_parquet
+    if name.endswith(".csv"):
+        read, save = read_csv, pd.DataFrame.to_csv
+    save(frame, path, index=False)
+    for shard_bytes in (1, 300, 10**6):
+        how = dict(shard_bytes=shard_bytes, sparse=as_csr, overwrite=True)
+        convert_to_shards(path, tmp_path / "d", **how)
+        back = read_back(tmp_path / "d")
+        assert back.is_sparse == as_csr
+        assert_identical(read(path), back)
+    assert back.query_weights.tolist() == [2.0, 1.0] * 6
 
 
 def test_parquet_files_are_joined_and_their_types_kept(tmp_path):
@@ -883,24 +888,21 @@ def test_weights_that_come_late(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["data.parquet", "data.csv"])
-def test_converted_weights_are_those_of_the_file(tmp_path, name):
-    frame = pd.DataFrame(
-        {"qid": [1, 1, 2, 1], "label": [0, 1, 0, 1], "weight": [3, 3, 0, 3], "f": [1.0, 2, 3, 4]}
-    )
+def test_converted_weights_must_agree(tmp_path, name):
+    columns = {"qid": [1, 1, 2, 1], "label": [0, 1, 0, 1], "f": [1.0, 2, 3, 4]}
     save = pd.DataFrame.to_parquet if name.endswith("parquet") else pd.DataFrame.to_csv
-    save(frame, tmp_path / name, index=False)
-    convert_to_shards(tmp_path / name, tmp_path / "d")
+    frame, path, more = pd.DataFrame(columns), tmp_path / name, tmp_path / f"more-{name}"
+    save(frame.assign(weight=[3, 3, 0, 3]), path, index=False)
+    convert_to_shards(path, tmp_path / "d")
     assert read_back(tmp_path / "d").query_weights.tolist() == [3, 0]
-    convert_to_shards(tmp_path / name, tmp_path / "e", columns=Columns(ignore="weight"))
+    convert_to_shards(path, tmp_path / "e", columns=Columns(ignore="weight"))
     assert read_back(tmp_path / "e").query_weights is None
-    save(frame.assign(weight=[3, 3, 1, 2]), tmp_path / name, index=False)
-    with pytest.raises(DataError, match=rf"{name}: .*'weight' is used as .*it is 3 in row 0, but"):
-        convert_to_shards(tmp_path / name, tmp_path / "f")
-    more = tmp_path / f"more-{name}"
     save(frame[3:].assign(weight=[5]), more, index=False)
-    save(frame, tmp_path / name, index=False)
     with pytest.raises(DataError, match=rf"more-{name}: .*that of query '?1'? is 3.0 and 5.0"):
-        convert_to_shards([tmp_path / name, more], tmp_path / "f")
+        convert_to_shards([path, more], tmp_path / "f")
+    save(frame.assign(weight=[3, 3, 1, 2]), path, index=False)
+    with pytest.raises(DataError, match=rf"{name}: .*'weight' is used as .*it is 3 in row 0, but"):
+        convert_to_shards(path, tmp_path / "f")
 
 
 @pytest.mark.parametrize("as_csr", [False, True])
