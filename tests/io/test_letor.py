@@ -316,6 +316,21 @@ def test_files_that_are_refused(write, content, message):
         read_letor(path)
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"1\n\nnan\n", ":3: the score must be finite: 'nan'"),
+        (b"1\nx\n", ":2: the score is not a number: 'x'"),
+        (b"1 2\n", ":1: expected one score per line, found 2 words"),
+        (b"\n", ":1: no scores"),
+    ],
+)
+def test_scores_that_are_refused(write, content, message):
+    path = write(content)
+    with pytest.raises(DataError, match=re.escape(f"{path}{message}")):
+        read_scores(path)
+
+
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_truncated_and_damaged_compression(write, suffix):
     text = b"".join(b"1 qid:%d 1:%f\n" % (n, random.random()) for n in range(50_000))

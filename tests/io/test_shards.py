@@ -261,8 +261,8 @@ def test_what_cannot_be_written(tmp_path, source, options, error, message, shard
 
 
 @st.composite
-def letor_text(draw):
-    """Text whose queries are adjacent, with integer or text ids and rows of growing width."""
+def letor_text(draw, scattered):
+    """Text with integer or text ids and rows of growing width; adjacent unless scattered."""
     lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=6))
     prefix = draw(st.sampled_from(["", "q"]))
     last = draw(st.sampled_from(["", "x"]))  # one id that is no integer makes all of them text
@@ -272,11 +272,11 @@ def letor_text(draw):
         for _ in range(length):
             features = sorted(draw(st.sets(st.integers(1, 7), max_size=3)))
             pairs = " ".join(f"{f}:{draw(st.integers(-3, 3))}" for f in features)
-            document = draw(st.sampled_from(["", " # d1", " #docid = GX7 inc = 1"]))
+            document = draw(st.sampled_from(["", f" # d{len(rows)}", " #docid = GX7 inc = 1"]))
             mark = last if query == len(lengths) - 1 else ""
             qid = f"{prefix}{query + 5}{mark}"
             rows.append(f"{draw(st.integers(0, 2))} qid:{qid} {pairs}{document}\n")
-    return header + "".join(rows)
+    return header + "".join(draw(st.permutations(rows)) if scattered else rows)
 
 
 def convert_in_pieces(paths, directory, chunk: int, **how) -> RankingData:
@@ -288,31 +288,20 @@ def convert_in_pieces(paths, directory, chunk: int, **how) -> RankingData:
     return read_back(directory)
 
 
-@given(letor_text(), st.sampled_from([1, 30, 10**6]), st.sampled_from(SIZES), st.booleans())
+@given(st.sampled_from(SIZES), st.sampled_from([1, 30, 10**6]), st.booleans(), st.data())
 def test_converted_text_is_what_the_reader_reads(
-    tmp_path_factory, content, chunk, shard_bytes, as_csr
+    tmp_path_factory, shard_bytes, chunk, as_csr, choose
 ):
+    """Rows of a query may be scattered within a shard."""
     base = tmp_path_factory.getbasetemp()
     path = base / "shards-converted.txt"
-    path.write_text(content)
+    path.write_text(choose.draw(letor_text(scattered=shard_bytes == max(SIZES))))
     expected = read_letor(path, sparse=as_csr, dtype="float32")
     how = dict(shard_bytes=shard_bytes, sparse=as_csr, dtype="float32")
     back = convert_in_pieces(path, base / "shards-converted", chunk, **how)
     assert_identical(expected, back)
     assert back.qid.dtype == expected.qid.dtype
     assert (back.doc_ids is None) == (expected.doc_ids is None)
-
-
-@given(
-    st.lists(st.integers(0, 3), min_size=1, max_size=12), st.sampled_from([1, 30]), st.booleans()
-)
-def test_scattered_rows_are_grouped_within_a_shard(tmp_path_factory, queries, chunk, as_csr):
-    base = tmp_path_factory.getbasetemp()
-    path = base / "shards-scattered.txt"
-    rows = (f"{n % 2} qid:{query} {n % 5 + 1}:{n + 1} # d{n}\n" for n, query in enumerate(queries))
-    path.write_text("".join(rows))
-    back = convert_in_pieces(path, base / "shards-scattered", chunk, sparse=as_csr)
-    assert_identical(read_letor(path, sparse=as_csr), back)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=15), st.integers(1, 80))
