@@ -65,7 +65,7 @@ def test_an_interruption_ends_promptly_and_keeps_what_is_finished(tmp_path):
         while NoteKey("A", 1) not in open_ledger(tmp_path):
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)  # which reaches the thread that waits
-        time.sleep(1)
+        ended.wait(60)
         return 0.0
 
     def work_on(opened):

@@ -406,9 +406,9 @@ class _Threads:
 
     def stop(self) -> None:
         """Start no more cells."""
-        self._is_over = True
         for pool in self._pools:
             pool.shutdown(wait=False, cancel_futures=True)
+        self._is_over = True  # only now, so that a thread whose cell ends finds no other
 
 
 class _Cluster:
