@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ranksieve.data import DataError
@@ -60,14 +60,14 @@ def test_the_first_result_of_a_cell_counts(path):
     assert len(path.read_bytes().splitlines()) == 3
 
 
-@given(cut=st.integers(0, 400), added=st.integers(1, 4))
-def test_a_torn_end_loses_only_the_last_cell(tmp_path_factory, cut, added):
+@given(kept=st.integers(0, 400), added=st.integers(1, 4))
+@example(kept=24, added=1)  # within the first line
+def test_a_torn_end_loses_only_the_last_cell(tmp_path_factory, kept, added):
     path = tmp_path_factory.mktemp("torn") / "notes.jsonl"
     notes = Notes(path, HEAD)
     for number in range(added):
         notes.add(number, [number] * 20)
     whole = path.read_bytes()
-    kept = max(0, len(whole) - cut)
     path.write_bytes(whole[:kept])
     resumed = Notes(path, HEAD)
     known = [number for number in range(added) if number in resumed]
