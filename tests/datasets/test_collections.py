@@ -63,6 +63,13 @@ def test_parts_are_rotated_into_folds(tmp_path, suffix, monkeypatch):
     )
     assert [queries(read()) for read in collection.fold_readers()] == LETOR_FOLDS
     assert sorted(opened) == files  # each once
+    reports = []
+    with listen(lambda what, done, total: reports.append((done, total))):
+        data = collection.read_all()
+    assert (data.query_ids.tolist(), data.n_features) == ([1, 2, 3, 4, 5], 6)
+    size = sum(path.stat().st_size for path in collection.folds[0].files)
+    assert reports == sorted(reports)
+    assert {total for _, total in reports} == {reports[-1][0]} == {size}  # of all files
 
 
 def test_files_of_a_fold_may_differ(tmp_path):
@@ -82,21 +89,6 @@ def test_files_of_a_fold_may_differ(tmp_path):
     write(tmp_path / "test.txt", "#1:links\n" + text(2))
     with pytest.raises(DataError, match=r"train\.txt: its feature names differ from those"):
         open_collection(tmp_path).read_fold(0)
-
-
-def test_read_all_joins_the_files_and_reports_progress_over_all_of_them(tmp_path):
-    collection = open_collection(write_parts(tmp_path))
-    size = sum(path.stat().st_size for path in collection.folds[0].files)
-    reports = []
-
-    with listen(lambda what, done, total: reports.append((done, total))):
-        data = collection.read_all()
-
-    assert data.query_ids.tolist() == [1, 2, 3, 4, 5]
-    assert data.n_features == 6
-    assert [done for done, _ in reports] == sorted(done for done, _ in reports)
-    assert {total for _, total in reports} == {size}
-    assert reports[-1][0] == size
 
 
 LETOR3 = [f"{name}.txt" for name in ("trainingset", "validationset", "testset")]

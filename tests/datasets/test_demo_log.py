@@ -11,8 +11,8 @@ from ranksieve.io.feature_logs import read_feature_log
 
 @pytest.mark.slow
 def test_the_demo_comes_back(tmp_path):
-    """For the other engine see the round trip in tests/io/test_feature_logs.py."""
-    log, judgments = write_demo_log(tmp_path / "new", "solr")
+    """As documents of Elasticsearch; docs/feature-logs.md reads those of Solr."""
+    log, judgments = write_demo_log(tmp_path / "new", "elasticsearch")
     data, summary = read_feature_log(log, judgments)
     demo, _ = load_demo()
     for attribute in ("X", "y", "qid", "doc_ids", "feature_names", "query_ptr"):

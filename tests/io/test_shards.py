@@ -342,9 +342,12 @@ def test_several_files_are_joined(text, tmp_path):
     first = text("0 qid:1 1:1\n0 qid:2 2:1 #d\n", "a.txt")
     second = tmp_path / "b.txt.gz"
     second.write_bytes(gzip.compress(b"1 qid:2 3:1\n0 qid:3 1:4\n"))
-    for shard_bytes in (1, 10**6):
-        convert_to_shards([first, second], tmp_path / "d", shard_bytes=shard_bytes, overwrite=True)
-        assert_identical(read_letor([first, second]), read_back(tmp_path / "d"))
+    for shard_bytes, width in ((1, None), (10**6, None), (1, 4)):
+        how = dict(shard_bytes=shard_bytes, n_features=width, overwrite=True)
+        convert_to_shards([first, second], tmp_path / "d", **how)
+        assert_identical(read_letor([first, second], n_features=width), read_back(tmp_path / "d"))
+    convert_to_shards(text("0 qid:1 0:5\n", "zero.txt"), tmp_path / "f", zero_based=True)
+    assert read_back(tmp_path / "f").X.tolist() == [[5]]
     third = text("#1:x\n1 qid:1 1:1\n", "c.txt")
     with pytest.raises(DataError) as caught:
         convert_to_shards([first, second, third], tmp_path / "e", shard_bytes=1)
@@ -352,6 +355,14 @@ def test_several_files_are_joined(text, tmp_path):
         f"{third}:2: query '1' continues here, but its rows from line 1 of {first} on are "
         "already written; sort the file by query"
     )
+    data, _ = make_ranking(6, dtype="float32")
+    paths = [tmp_path / "a.parquet", tmp_path / "b.pq"]
+    for path, queries in zip(paths, ([0, 1, 2], [3, 4, 5]), strict=True):
+        write_parquet(data.take_queries(queries), path)
+    convert_to_shards(paths, tmp_path / "g", shard_bytes=1000)
+    assert_identical(data, read_back(tmp_path / "g"))
+    convert_to_shards(paths, tmp_path / "h", dtype="float64")
+    assert read_back(tmp_path / "h").X.dtype == np.float64
 
 
 @pytest.mark.parametrize(
@@ -374,13 +385,6 @@ def test_errors_of_the_text_name_their_line_and_leave_nothing(
     with pytest.raises(DataError, match=message):
         convert_to_shards(path, tmp_path / "d", shard_bytes=1, **options)
     assert os.listdir(tmp_path) == ["data.txt"]
-
-
-def test_the_width_can_be_fixed(text, tmp_path):
-    convert_to_shards(text("0 qid:1 1:1\n0 qid:2 2:2\n"), tmp_path / "d", n_features=4)
-    assert read_back(tmp_path / "d").X.tolist() == [[1, 0, 0, 0], [0, 2, 0, 0]]
-    convert_to_shards(text("0 qid:1 0:5\n", "zero.txt"), tmp_path / "f", zero_based=True)
-    assert read_back(tmp_path / "f").X.tolist() == [[5]]
 
 
 def test_long_work_reports_progress(text, tmp_path):
@@ -421,17 +425,6 @@ def test_converted_tables_are_what_the_reader_reads(tmp_path, monkeypatch, name,
         assert back.is_sparse == as_csr
         assert_identical(read(path), back)
     assert back.query_weights.tolist() == [2.0, 1.0] * 6
-
-
-def test_parquet_files_are_joined_and_their_types_kept(tmp_path):
-    data, _ = make_ranking(6, dtype="float32")
-    paths = [tmp_path / "a.parquet", tmp_path / "b.pq"]
-    for path, queries in zip(paths, ([0, 1, 2], [3, 4, 5]), strict=True):
-        write_parquet(data.take_queries(queries), path)
-    convert_to_shards(paths, tmp_path / "d", shard_bytes=1000)
-    assert_identical(data, read_back(tmp_path / "d"))
-    convert_to_shards(paths, tmp_path / "e", dtype="float64")
-    assert read_back(tmp_path / "e").X.dtype == np.float64
 
 
 def test_errors_of_parquet_files(tmp_path):
