@@ -102,3 +102,24 @@ def test_commands_import_plainly_and_only_what_they_need(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "b.txt").is_file()
+
+
+# An interrupt at the first import of the command line, as from Ctrl-C in the first moment.
+INTERRUPTED = """
+import runpy, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "ranksieve.cli.data":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["ranksieve", "compare"]
+runpy.run_module("ranksieve", run_name="__main__")
+"""
+
+
+@pytest.mark.slow
+def test_an_interrupt_while_the_program_is_imported_shows_no_traceback():
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

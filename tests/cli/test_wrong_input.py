@@ -345,8 +345,8 @@ WRONG = [
         f"{OWN} top --rankers lightgbm --param-file other.json",
         "'catboost' is not among the rankers, which are lightgbm",
     ),
-    ("report a.txt", "a.txt/study.toml: Not a directory"),
-    ("report nothing", "study.toml: no such file"),
+    ("report a.txt", "error: a.txt: there is no study.toml and no recommendation.json; ranksieve"),
+    ("report nothing", "error: nothing: there is no study.toml and no recommendation.json"),
     (f"report {LONG}", "File name too long"),
     # recommend and check
     ("recommend a.txt --margin much", "1% or 0.01"),

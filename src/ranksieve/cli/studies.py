@@ -147,10 +147,17 @@ def report(directory: Path) -> None:
     from ranksieve.report import write_report
     from ranksieve.report.directory import check_no_links
     from ranksieve.report.formats.terminal import show_report
+    from ranksieve.study.plan_file import PLAN
 
     check_no_links(directory)
+    is_recommendation = file_of(directory, ANSWER).is_file()
+    if not (is_recommendation or (directory / PLAN).is_file()):
+        raise ValueError(
+            f"{directory}: there is no {PLAN} and no {ANSWER}; ranksieve compare --out and "
+            "recommend --out write them"
+        )
     result: Any
-    if file_of(directory, ANSWER).is_file():
+    if is_recommendation:
         from ranksieve.recommendation import load_recommendation
 
         result = load_recommendation(directory)
