@@ -1,5 +1,8 @@
 """Which collection is at hand."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -218,3 +221,27 @@ def test_what_a_call_may_get_wrong(tmp_path):
     for paper, what in (("rankers", "ranker"), ("fs-scpr", "method")):
         with pytest.raises(ValueError, match=f"there is no {what} to compare"):
             reproduce(paper, tmp_path, methods=[])
+
+
+# A reproduction that Ctrl-C ends at its first work.
+INTERRUPTED = """
+import sys
+from ranksieve import reproduction
+from ranksieve.cli import main
+
+def interrupt(*arguments, **options):
+    raise KeyboardInterrupt
+
+reproduction.reproduce = interrupt
+main(["reproduce", "rankers", "--data", ".", *sys.argv[1:]])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("out", [None, "kept"])
+def test_interrupted_it_says_how_to_go_on(tmp_path, out):
+    command = [sys.executable, "-c", INTERRUPTED, *(["--out", out] if out else [])]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 130
+    assert ("finished work is kept in kept\nrun the same command again" in done.stderr) is bool(out)
+    assert "Traceback" not in done.stderr

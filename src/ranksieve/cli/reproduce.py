@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ranksieve.cli.options import argument, command, option, show_result
+from ranksieve.cli.options import Cluster, argument, command, option, show_result
+from ranksieve.cli.resumable import resumable
 from ranksieve.report.formats import FormatName
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def reproduce(
     chosen = {_arguments_of(papers[what])[name]: value for name, value in chosen_options.items()}
     if out is not None:  # a run that was killed has left its studies or its ledger
         check_place(out, ["results.json", METHODS, "study"])
-    with progress_bar():
+    with progress_bar() if out is None else resumable(out, Cluster()):
         result = reproduction.reproduce(what, data, convention=convention, out=out, **chosen)
         if out is not None and result.planned is not None and result.study is not None:
             study = add_first_fold(result.planned, result.study)
