@@ -38,10 +38,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 @pytest.fixture(scope="module")
-def directory(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "shards"
-    write_shards(planted(), path, shard_bytes=4000)
-    return path
+def shards(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("data") / "shards"
+    write_shards(planted(), directory, shard_bytes=1500)
+    with open_shards(directory) as opened:
+        assert opened.n_shards > 3
+        yield opened
 
 
 # Copies
@@ -59,9 +61,11 @@ def test_pickles_say_the_same(name):
 
 
 @each
-def test_what_has_learned_from_shards_outlives_them(name, directory):
-    with open_shards(directory) as shards:
-        learned = make_quick(name, 3).fit(shards)
+def test_shards_say_the_same_and_are_not_kept(name, shards):
+    learned = make_quick(name, 3).fit(shards.with_weights(some_weights()))
+    assert learned.feature_names_in_.tolist() == planted().feature_names.tolist()
+    if name in SELECTORS:
+        np.testing.assert_array_equal(learned.selected_, fitted_by_weights(name).selected_)
     stored = pickle.dumps(learned)
     assert len(stored) < 100_000  # it does not hold the data
     assert_same(answer(pickle.loads(stored)), answer(learned))
@@ -75,16 +79,43 @@ def test_clones_know_nothing(name):
     assert not [attribute for attribute in vars(twin) if attribute.endswith("_")]
 
 
+# What has been learned
+
+
+@each_selector
+def test_what_every_selector_says(name):
+    selector, data = fitted(name), planted()
+    assert selector.selected_.shape == (6 if name == "all" else 3,)
+    assert len(set(selector.selected_.tolist())) == len(selector.selected_)
+    assert selector.support_.tolist() == [f in selector.selected_ for f in range(data.n_features)]
+    np.testing.assert_array_equal(selector.get_support(), selector.support_)
+    kept = data.feature_names[selector.support_].tolist()
+    assert selector.get_feature_names_out().tolist() == kept
+    assert selector.transform(data).feature_names.tolist() == kept
+    np.testing.assert_array_equal(selector.transform(data).X, data.X[:, selector.support_])
+    if hasattr(selector, "path_"):
+        assert [step.feature for step in selector.path_] == selector.selected_.tolist()
+    if hasattr(selector, "scores_"):
+        assert selector.scores_.shape == (data.n_features,)
+    assert len(selector.reasons()) == len(selector.selected_)
+
+
 # Forms of data
+
+
+def frozen(*arrays):
+    """Copies that nobody can change."""
+    copies = [array.copy() for array in arrays]
+    for part in copies:
+        part.flags.writeable = False
+    return copies
 
 
 def dense_forms():
     """The same numbers in other layouts and containers."""
     X, y, qid = planted().X, planted().y, planted().qid
-    frozen = np.repeat(X.astype(">f8"), 2, axis=0)[::2], y.astype(">f8"), qid.astype(">i8")
-    for part in frozen:
-        part.flags.writeable = False
-    yield "big-endian, every other row, read-only", frozen
+    wide = frozen(np.repeat(X, 2, axis=0).astype(">f8"), y.astype(">f8"), qid.astype(">i8"))
+    yield "big-endian, every other row", (wide[0][::2], *wide[1:])
     backward = np.asfortranarray(X[::-1])[::-1], y[::-1].copy()[::-1], qid[::-1].copy()[::-1]
     yield "columns first, backward", backward
     names = planted().feature_names.tolist()
@@ -94,8 +125,15 @@ def dense_forms():
 
 @each
 def test_layouts_and_containers(name):
-    rows = planted().X, planted().y, planted().qid
-    expected = answer(make_quick(name, 3).fit(rows[0], rows[1], qid=rows[2]), rows[0])
+    """The same seed has the same answer, and names of an earlier fit are forgotten."""
+    rows = frozen(planted().X, planted().y, planted().qid)
+    again = copy.deepcopy(fitted(name))
+    assert again.feature_names_in_.tolist() == planted().feature_names.tolist()
+    assert again.fit(rows[0], rows[1], qid=rows[2]) is again
+    assert not hasattr(again, "feature_names_in_")
+    if name in SELECTORS:  # and without a warning
+        np.testing.assert_array_equal(again.transform(rows[0]), rows[0][:, again.support_])
+    expected = answer(again, rows[0])
     assert_same(answer(fitted(name)), expected)
     for form, (X, y, qid) in dense_forms():
         assert_same(answer(make_quick(name, 3).fit(X, y, qid=qid), X), expected, form)
@@ -169,12 +207,21 @@ def test_weights_of_one_change_nothing(name):
     assert_same(answer(ours), answer(make_judging(name).fit(train, **plain)))
 
 
+def some_weights():
+    return np.random.default_rng(1).choice([0.0, 0.5, 1.0, 2.7], planted().n_queries)
+
+
+@cache
+def fitted_by_weights(name):
+    """A method that has learned from the planted data and some weights: nobody changes it."""
+    return make_quick(name, 3).fit(planted().with_weights(some_weights()))
+
+
 @each
 def test_where_weights_come_from_does_not_matter(name):
-    data, rng = planted(), np.random.default_rng(1)
-    weights = rng.uniform(0.5, 2, data.n_queries)
+    data, weights = planted(), some_weights()
     by_row = np.repeat(weights, data.group_counts)
-    expected = answer(make_quick(name, 3).fit(data.with_weights(weights)))
+    expected = answer(fitted_by_weights(name))
     assert_same(answer(make_quick(name, 3).fit(data, sample_weight=weights)), expected)
     rows = make_quick(name, 3).fit(data.X, data.y, qid=data.qid, sample_weight=by_row)
     assert_same(answer(rows, data.X), expected)
