@@ -298,11 +298,11 @@ def _scale_csr(X: Any, query_ptr: np.ndarray, standardize: bool) -> Any:
         X = X.copy()  # sum_duplicates changes its matrix
         X.sum_duplicates()
     n_rows, n_features = X.shape
-    given = (X.indptr, X.indices, X.data), n_features, query_ptr, standardize
+    matrix = (X.indptr, X.indices, X.data), n_features, query_ptr, standardize
 
     ptr = np.zeros(n_rows + 1, dtype=np.int64)
-    over_queries(scale_sparse, query_ptr, *given, False, (ptr, X.indices[:0], X.data[:0]))
+    over_queries(scale_sparse, query_ptr, *matrix, False, (ptr, X.indices[:0], X.data[:0]))
     np.cumsum(ptr, out=ptr)
     indices, values = np.empty(ptr[-1], X.indices.dtype), np.empty(ptr[-1], X.dtype)
-    over_queries(scale_sparse, query_ptr, *given, True, (ptr, indices, values))
+    over_queries(scale_sparse, query_ptr, *matrix, True, (ptr, indices, values))
     return sparse.csr_matrix((values, indices, ptr), shape=X.shape)

@@ -138,7 +138,7 @@ class TestStudy:
         verdict = sections(replace(result, runs=worse))[0]
         assert verdict.is_shown is False
         assert verdict.sentence.startswith("No selection is shown to be enough")
-        assert "comes closest: selector-0 with 1 feature and ranksvm" in verdict.notes[0]
+        assert "closest candidate: selector-0 with 1 feature and ranksvm" in verdict.notes[0]
 
     def test_all_features_are_no_selection(self, result):
         """A selector that is only tried with all features shows nothing."""
@@ -216,7 +216,7 @@ class TestCurves:
         ]
         charts = [part.chart for part in report_of(replace(result, runs=runs)).parts]
         (time,) = [chart for chart in charts if chart and chart.name == "time-ranksvm"]
-        assert time.caption.endswith(f"both faster and better than {', '.join(front)}.")
+        assert time.caption.endswith(f"better than any of these: {', '.join(front)}.")
 
 
 @pytest.fixture(scope="module")

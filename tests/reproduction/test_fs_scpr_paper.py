@@ -280,7 +280,7 @@ class TestTables:
     def test_a_part_of_it(self):
         lines = shown(made_up(all=[0.4721]))
         assert "Improvement" not in "\n".join(lines)
-        assert "ours needs all 4 methods." in lines
+        assert "ours: only if all 4 methods are run." in lines
         assert "Selectors with" not in "\n".join(shown(made_up(rankboost=[0.4])))
 
 
@@ -299,7 +299,7 @@ class TestOtherCollections:
         assert list(result.outcomes) == list(EVERYTHING)
         for name in EVERYTHING:
             n_seeds = 2 if name.startswith(("fs-scpr", "random")) else 1
-            assert len(result.of_seeds(name, "MAP")) == n_seeds
+            assert len(result.means_by_seed(name, "MAP")) == n_seeds
             number = result.mean(name, "MAP")
             assert (number.published, number.is_within) == (None, None)
             assert 0.3 < number.ours <= 1

@@ -36,7 +36,7 @@ def test_all_selections_start_with_what_is_included(data, tmp_path):
                 assert list(features[:2]) == [6, 1]
                 assert 3 not in features
     assert (result.included, result.excluded) == ([6, 1], [3])
-    assert "2 features included, 1 feature left out" in setting_of(result)
+    assert "2 features included, 1 feature excluded" in setting_of(result)
     again = load_study(tmp_path / "study")
     assert again.runs.keys() == result.runs.keys()
     assert (

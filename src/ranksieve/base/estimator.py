@@ -243,8 +243,8 @@ def as_source(
     the query of each row (``eval_qid``) or the number of rows of each query (``eval_group``).
     """
     if eval_set is None:
-        for name, given in (("eval_qid", eval_qid), ("eval_group", eval_group)):
-            if given is not None:
+        for name, value in (("eval_qid", eval_qid), ("eval_group", eval_group)):
+            if value is not None:
                 raise DataError(f"{name} is given without an eval_set")
         return None
     source = _open_eval_set(eval_set, eval_qid, eval_group)

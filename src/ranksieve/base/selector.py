@@ -115,7 +115,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
     exclude : str, int, or list of these, optional
         Features that must not be selected. All others are chosen as if these were not in the data.
     groups : list of lists of features, mapping of names to these, or list of labels, optional
-        Features that are selected or dropped together: lists of features, or a label for each
+        Features that are selected or left out together: lists of features, or a label for each
         feature. A feature in no list is a group by itself.
         {with_groups}
     count : {"features", "groups"}

@@ -174,7 +174,7 @@ def _options_to_read(
     options = reading.read_options | {"missing": missing_policy(reading.missing, selection)}
     is_text = are_text_files(paths_of(data or []))
     if selection is not None and reading.n_features is None and is_text:
-        options["n_features"] = selection.n_features_given
+        options["n_features"] = selection.n_features_without_indicators
     return options
 
 

@@ -139,7 +139,7 @@ SHARED: dict[str, Any] = {
     "repeated. Default: none.",
     "exclude": "NAMES: Features that must not be selected, separated by commas: the others are "
     "selected as if these were not in the data. May be repeated. Default: none.",
-    "groups": "FILE: Groups of features that are selected or dropped together: CSV with the "
+    "groups": "FILE: Groups of features that are selected or left out together: CSV with the "
     "columns feature and group, or JSON with lists of features. Default: none.",
     "costs": "FILE: Costs of features, in any unit: CSV, TSV or Parquet with the columns feature "
     "and cost, and group for features that share a cost. Default: every feature costs 1.",

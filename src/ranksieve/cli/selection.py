@@ -128,9 +128,9 @@ def select(
     if out is not None:
         write_selection(selection, out)
     changed = _changed_parameters(chosen, selector)
-    grouped = getattr(selector, "n_groups_", None), selector.count == "groups"
+    groups_chosen = getattr(selector, "n_groups_", None), selector.count == "groups"
     costs_of = from_options.get("costs")
-    sheet = selection_sheet(title_of(data), selection, changed, costs_of, *grouped)
+    sheet = selection_sheet(title_of(data), selection, changed, costs_of, *groups_chosen)
     show_result([sheet], form, selection.to_json())
 
 

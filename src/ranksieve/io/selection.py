@@ -56,10 +56,10 @@ class Selection:
             seen |= {feature.index, feature.name}
         if self.missing is not None:
             self.missing.check_learned()
-            self.missing.check_fits(self.n_features_given)
+            self.missing.check_fits(self.n_features_without_indicators)
 
     @property
-    def n_features_given(self) -> int:
+    def n_features_without_indicators(self) -> int:
         """Number of features of the data without indicators."""
         return self.n_features_in - len(self.missing.indicated if self.missing else ())
 

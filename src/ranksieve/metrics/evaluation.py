@@ -127,12 +127,12 @@ def mean_of_defined(values: np.ndarray, weights: np.ndarray | None = None) -> fl
 
 
 def _finite_column(values: Any, name: str) -> np.ndarray:
-    given = np.asarray(values)
-    if np.ma.is_masked(values) or given.dtype.kind in "cmM":  # NumPy would use other numbers
-        what = "masked values" if np.ma.is_masked(values) else f"values of type {given.dtype}"
+    array = np.asarray(values)
+    if np.ma.is_masked(values) or array.dtype.kind in "cmM":  # NumPy would use other numbers
+        what = "masked values" if np.ma.is_masked(values) else f"values of type {array.dtype}"
         raise DataError(f"{name} must be numbers, but it has {what}")
     try:
-        column = given.astype(np.float64, copy=False)
+        column = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{name} must be numbers: {error}") from None
     if column.ndim != 1:

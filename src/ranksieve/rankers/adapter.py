@@ -70,9 +70,9 @@ def as_ranker(estimator: Any) -> Ranker:
     return ranker
 
 
-def untrained_ranker(given: Any) -> Ranker:
+def untrained_ranker(ranker: Any) -> Ranker:
     """Untrained copy of a ranker, given by its name or as an estimator of any library."""
-    return make_ranker(given) if isinstance(given, str) else clone(as_ranker(given))
+    return make_ranker(ranker) if isinstance(ranker, str) else clone(as_ranker(ranker))
 
 
 @dataclass(eq=False, repr=False)
@@ -210,23 +210,23 @@ class RankerAdapter(Adapter, Ranker):
     def _check_training(self, data: RankingData) -> None:
         """Raise a DataError for labels or values of features that the library cannot use."""
         library = self._library
-        library.check_labels(self._given_parameters(), data)
+        library.check_labels(self._own_parameters(), data)
         if not self._allows_missing:
             data.check_finite()
         if library.rounding is not None:
             check_distinct_values(library.name, data, library.rounding)
 
-    def _given_parameters(self) -> dict[str, Any]:
+    def _own_parameters(self) -> dict[str, Any]:
         """Parameters of the estimator that are not None."""
         parameters = parameters_of(copy_unfitted(self.estimator))
         return {name: value for name, value in parameters.items() if value is not None}
 
     def _make_unfitted(self) -> Any:
         """Unfitted copy of the estimator, with the number of threads and the log set."""
-        library, given = self._library, self._given_parameters()
+        library, own = self._library, self._own_parameters()
         unfitted = copy_unfitted(self.estimator)
-        settings = {} if self.verbose else library.silence(given)
-        if library.threads and library.threads not in given:
+        settings = {} if self.verbose else library.silence(own)
+        if library.threads and library.threads not in own:
             settings[library.threads] = openmp_thread_count()
         if settings:
             unfitted.set_params(**settings)
@@ -247,8 +247,8 @@ class RankerAdapter(Adapter, Ranker):
 
     def _for_features(self, features: Sequence[int], n_features: int) -> RankerAdapter:
         copied = super()._for_features(features, n_features)
-        library, given = self._library, parameters_of(self.estimator)
-        own = {name: given[name] for name in given.keys() & library.per_feature}
+        library, parameters = self._library, parameters_of(self.estimator)
+        own = {name: parameters[name] for name in parameters.keys() & library.per_feature}
         if own:
             cut = reduce_parameters(features, n_features, own, library.per_feature, library.name)
             copied.estimator.set_params(**cut)

@@ -127,8 +127,8 @@ class Ranker(Predictor):
         self._plain_parameters()
 
     def _plain_parameters(self) -> dict[str, Any]:
-        given = self._saved_parameters().items()
-        return {name: plain_value(value, partial(_refuse, name)) for name, value in given}
+        saved = self._saved_parameters().items()
+        return {name: plain_value(value, partial(_refuse, name)) for name, value in saved}
 
     def save_model(
         self,

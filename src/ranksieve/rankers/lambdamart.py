@@ -192,8 +192,8 @@ class LambdaMART(Ranker):
         } | (self.params or {})
 
     def _for_features(self, features: Sequence[int], n_features: int) -> LambdaMART:
-        copied, given = super()._for_features(features, n_features), self.params or {}
-        copied.params = reduce_parameters(features, n_features, given, PER_FEATURE, "LightGBM")
+        copied, params = super()._for_features(features, n_features), self.params or {}
+        copied.params = reduce_parameters(features, n_features, params, PER_FEATURE, "LightGBM")
         return copied
 
     def _scores(self, X: Any) -> np.ndarray:

@@ -129,7 +129,7 @@ def _useless_section(found: Inspection) -> Section | None:
     sheet = sheets.useless_sheet(found)
     if not any(sheet.groups):
         return None
-    sentence = "Features that carry no information, or none that another feature does not have."
+    sentence = "Features that carry no information, or only what another feature carries, too."
     return Section("Features that add nothing", sentence, [Part(sheet)])
 
 

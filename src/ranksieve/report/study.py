@@ -51,7 +51,7 @@ _SETTINGS = {  # name -> label
     "seed": "Seed of the first run",
     "seeds": "Runs of methods that draw random numbers",
     "scale": "Scaling of features",
-    "choose": "Rule that chose numbers of features",
+    "choose": "Rule that chose the number of features",
 }
 _MOST_BANDS = 2  # more bands would hide each other and the lines
 _RESAMPLES = 2000  # more would change bands by less than the width of a line
@@ -138,8 +138,8 @@ def _verdict(result: StudyResult, found: list[Enough]) -> Section:
         )
         if best is not None:
             notes.append(
-                f"The numbers here are those of what comes closest: {best.selector} with "
-                f"{quantity(best.k, 'feature')} and {best.ranker}. That nothing is shown does not "
+                f"The numbers here are for the closest candidate: {best.selector} with "
+                f"{quantity(best.k, 'feature')} and {best.ranker}. The absence of proof does not "
                 "mean that quality is lost: with more test queries, smaller losses can be ruled "
                 "out."
             )
@@ -222,7 +222,7 @@ def _curves_section(result: StudyResult) -> Section | None:
         for measure in result.measures:
             parts.append(Part(folds_sheet(result, ranker, measure), is_folded=True))
     sentence = (
-        f"How good a ranker is with how many features: mean {' and '.join(result.measures)} on "
+        f"How good a ranker is, by the number of features: mean {' and '.join(result.measures)} on "
         "test queries. A selector whose line reaches that of all features early needs few features."
     )
     return Section("Quality by number of features", sentence, parts)
@@ -249,15 +249,15 @@ def curves_part(result: StudyResult, ranker: str, measure: str) -> Part:
     if base is not None:
         caption += (
             f" The dashed line is all {quantity(len(result.feature_names), 'feature')}, and the "
-            f"band below it the {MARGIN:.0%} that a selection may lose. A ring is around enough "
+            f"band below it the {MARGIN:.0%} that a selection may lose. A ring marks enough "
             "features, as in the verdict."
         )
         banded = _best_selectors(result, ranker, measure)
         if banded:
             caption += (
                 f" Colored bands ({' and '.join(banded)}, the best on average) are {LEVEL:.0%} "
-                "intervals of the difference to all features: where a band does not reach their "
-                "line, the difference is significant, for this number of features alone."
+                "intervals of the difference from all features: where a band does not reach the "
+                "dashed line, the difference is significant, for this number of features alone."
             )
     if RANDOM in result.selectors:
         n_orders = result.run(RANDOM, ranker).chosen.n_seeds
@@ -271,15 +271,15 @@ def curves_of(result: StudyResult, ranker: str, measure: str) -> list[Curve]:
     base = result.runs.get((BASE, ranker))
     banded = [] if base is None else _best_selectors(result, ranker, measure)
     classes, curves = _css_classes(result), []
-    for run in result.of_ranker(ranker):
+    for run in result.runs_with(ranker):
         if run.selector == BASE:
             continue
         enough, band = None, []
         if base is not None and run.selector != RANDOM:
             enough = enough_features(result, run.selector, ranker, measure)
         if run.selector == RANDOM:
-            of_seeds = [tested.values(measure).mean(axis=1) for tested in run.by_k.values()]
-            band = [(float(means.min()), float(means.max())) for means in of_seeds]
+            means_by_seed = [tested.values(measure).mean(axis=1) for tested in run.by_k.values()]
+            band = [(float(means.min()), float(means.max())) for means in means_by_seed]
         elif base is not None and run.selector in banded:
             band = [_interval(one, base.chosen, measure) for one in run.by_k.values()]
         curves.append(
@@ -307,7 +307,7 @@ def _best_selectors(result: StudyResult, ranker: str, measure: str) -> list[str]
     """The selectors with the largest means over all numbers of features, which get a band."""
     means = {
         run.selector: np.mean([tested.mean(measure) for tested in run.by_k.values()])
-        for run in result.of_ranker(ranker)
+        for run in result.runs_with(ranker)
         if run.selector in result.selecting
     }
     return sorted(means, key=lambda name: -means[name])[:_MOST_BANDS]
@@ -366,7 +366,7 @@ def _matrix(result: StudyResult, ranker: str, pairs: list[Pair]) -> Part:
     for pair in own:
         cells[pair.selector, pair.base] = _difference(pair, 1)
         cells[pair.base, pair.selector] = _difference(pair, -1)
-    runs = result.of_ranker(ranker)
+    runs = result.runs_with(ranker)
     names = [
         run.selector for run in sorted(runs, key=lambda run: -run.chosen.mean(result.main_measure))
     ]
@@ -411,7 +411,10 @@ def _selections_section(result: StudyResult) -> Section:
     )
     if len(counts) > len(shown):
         n_left = len(counts) - len(shown)
-        caption += f" {n_left:,} of {len(counts):,} features that were ever selected are left out."
+        caption += (
+            f" {n_left:,} of the {len(counts):,} features that were selected at least once are "
+            "left out."
+        )
     parts = []
     for ranker in result.rankers:
         chart = None if not shown else _selections(result, ranker, shown, caption)
@@ -429,7 +432,7 @@ def _selections(result: StudyResult, ranker: str, shown: list[int], caption: str
     classes = _css_classes(result)
     taken = {
         run.selector: Taken(_shares(run.chosen, shown), classes[run.selector].split()[0])
-        for run in result.of_ranker(ranker)
+        for run in result.runs_with(ranker)
         if run.selector in result.selecting
     }
     names = [str(result.feature_names[feature]) for feature in shown]
@@ -468,8 +471,8 @@ def data_sections(result: StudyResult) -> list[Section | None]:
         seen.similarity[np.ix_(rows, rows)],
         f"Which features order documents similarly, {where}.",
         measured,
-        f"Left out: {quantity(left_out, 'feature')}, selected less often or the same for all "
-        "documents of a query."
+        f"Left out: {quantity(left_out, 'feature')}, selected less often or constant within "
+        "every query."
         if left_out
         else "",
         similar_sheet(
@@ -502,7 +505,7 @@ def _densities_section(names: list[str], seen: FirstFold) -> Section | None:
     caption = (
         "Densities of the values of features in documents of each grade: the features that rank "
         "best alone, then those that rank worst. The farther apart the lines are, the better the "
-        "feature tells grades apart; the scale of a density is that of its own chart."
+        "feature tells grades apart; each chart has a scale of its own."
     )
     sentence = f"How well values tell grades apart, on the training queries of {seen.fold}."
     chart = Chart("densities", caption, partial(draw_densities, panels, grades, title))
@@ -526,15 +529,15 @@ def _gains(result: StudyResult, ranker: str) -> Part:
     base = result.run(BASE, ranker).chosen.per_query(measure)
     differences = [
         (run.selector, classes[run.selector].split()[0], run.chosen.per_query(measure) - base)
-        for run in result.of_ranker(ranker)
+        for run in result.runs_with(ranker)
         if run.selector != BASE
     ]
     draw = partial(draw_gains, differences, f"Gains and losses of {measure} with {ranker}")
     caption = (
-        f"Each chart has all {quantity(result.n_queries, 'test query', 'test queries')} in order, "
-        "the largest gain at the left and the largest loss at the right, on one scale; in "
-        "parentheses are these two. Queries without a difference are neither won nor lost. The "
-        "table has the ids of those that lose and gain most."
+        f"Each chart shows all {quantity(result.n_queries, 'test query', 'test queries')}, from "
+        "the largest gain at the left to the largest loss at the right, which are in "
+        "parentheses; all charts have the same scale. Queries without a difference are neither won "
+        "nor lost. The table has the ids of those that lose and gain most."
     )
     chart = Chart(stem("queries", ranker), caption, draw)
     return Part(queries_sheet(result, ranker), chart, f"With {ranker}")
@@ -557,7 +560,7 @@ def _cost_section(result: StudyResult) -> Section:
 def _times(result: StudyResult, ranker: str) -> Chart:
     measure, classes = result.main_measure, _css_classes(result)
     base = result.runs.get((BASE, ranker))
-    runs = [run for run in result.of_ranker(ranker) if run.selector in result.selecting]
+    runs = [run for run in result.runs_with(ranker) if run.selector in result.selecting]
     seconds = [max(run.chosen.selection_seconds, _SHORTEST) for run in runs]
     means = [run.chosen.mean(measure) for run in runs]
     points = [
@@ -586,6 +589,6 @@ def _times(result: StudyResult, ranker: str) -> Chart:
     caption = (
         f"{measure} against the time of one selection on one thread, with the parameters and the "
         "number of features that validation queries chose: means over folds and seeds. No selector "
-        f"is both faster and better than {', '.join(best)}."
+        f"is both faster and better than any of these: {', '.join(best)}."
     )
     return Chart(stem("time", ranker), caption, draw)

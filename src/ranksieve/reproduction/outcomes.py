@@ -150,7 +150,7 @@ def _find_peaks(
     measure = study.measures[0]
     peaks, runs = {}, {}
     for ranker in study.rankers:
-        for run in study.of_ranker(ranker):
+        for run in study.runs_with(ranker):
             k = _first_best({k: quality(tested) for k, tested in run.by_k.items()})
             peaks[run.selector, ranker] = Peak(k, run.by_k[k].mean(measure))
             runs[run.selector, ranker] = replace(run, chosen=run.by_k[k])

@@ -122,13 +122,13 @@ class Reproduction:
         published = self._published(self.paper.means, name, measure)
         if name not in self.outcomes:
             return Number(None, published)
-        ours = float(np.mean(self.of_seeds(name, measure)))
+        ours = float(np.mean(self.means_by_seed(name, measure)))
         noise = self.noise(name, measure)
         if self.tolerance(name) is not None or published is None or noise is None:
             return Number(ours, published, self._limit(name, measure, "mean"))
         rival = self._published(self.paper.means, self.paper.base, measure)
         if rival is None:
-            rival = float(np.mean(self.of_seeds(self.paper.base, measure)))
+            rival = float(np.mean(self.means_by_seed(self.paper.base, measure)))
         return Number(ours, published, noise, rival)
 
     def _published(self, table: Mapping[str, Any], name: str, measure: str) -> Any:
@@ -141,13 +141,13 @@ class Reproduction:
             return None
         return tolerance.mean if what == "mean" else tolerance.folds
 
-    def of_seeds(self, name: str, measure: str) -> list[float]:
+    def means_by_seed(self, name: str, measure: str) -> list[float]:
         """Return the mean over the folds for each seed."""
         return [sum(folds) / len(folds) for folds in self.outcomes[name].values[measure]]
 
     def spread(self, name: str, measure: str) -> float | None:
         """Return the standard deviation over seeds; None if there is one seed."""
-        values = self.of_seeds(name, measure)
+        values = self.means_by_seed(name, measure)
         return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
     def verdicts(self, name: str) -> list[bool]:
@@ -237,7 +237,7 @@ class Reproduction:
         if not rivals or name in rivals:
             return None
         measure = "MAP" if "MAP" in paper.measures else paper.measures[0]
-        values = np.array(self.of_seeds(rivals[0], measure))
+        values = np.array(self.means_by_seed(rivals[0], measure))
         return float(np.mean(values < self.mean(name, measure).ours))
 
     def unified_ranks(self, table: str) -> dict[str, Number] | None:
@@ -331,7 +331,7 @@ def _measure_values(result: Reproduction, name: str, measure: str) -> dict[str, 
     return {
         "folds": [number.as_dict() for number in result.on_folds(name, measure)],
         "mean": result.mean(name, measure).as_dict(),
-        "seeds": result.of_seeds(name, measure),
+        "seeds": result.means_by_seed(name, measure),
         "spread": result.spread(name, measure),
         "improvement": None if improvement is None else improvement.as_dict(),
     }
@@ -349,7 +349,7 @@ def _rank_values(result: Reproduction, table: str) -> dict[str, Any]:
 def _study_values(study: StudyResult) -> dict[str, Any]:
     curves = {
         ranker: {
-            measure: {run.selector: _curve(run, measure) for run in study.of_ranker(ranker)}
+            measure: {run.selector: _curve(run, measure) for run in study.runs_with(ranker)}
             for measure in study.measures
         }
         for ranker in study.rankers

@@ -30,7 +30,7 @@ class Curves:
 
     def __init__(self, study: StudyResult, measure: str = "MAP") -> None:
         ranker = study.rankers[0]
-        self._tested = {run.selector: run.by_k for run in study.of_ranker(ranker)}
+        self._tested = {run.selector: run.by_k for run in study.runs_with(ranker)}
         self._measure = measure
         self.means = {
             name: {k: tested.mean(measure) for k, tested in by_k.items()}

@@ -134,13 +134,13 @@ def weighted_pairs(
         raise DataError(f"a comparison needs the values of at least {least} queries")
     if weights is None:
         return first, second, None
-    given = finite_column(weights, "weights")
-    if len(given) != len(first):
-        raise DataError(f"there are {len(given)} weights for the values of {len(first)} queries")
-    counted = given > 0
-    if given.min() < 0 or counted.sum() < least:
+    column = finite_column(weights, "weights")
+    if len(column) != len(first):
+        raise DataError(f"there are {len(column)} weights for the values of {len(first)} queries")
+    counted = column > 0
+    if column.min() < 0 or counted.sum() < least:
         raise DataError(f"weights must not be negative, and at least {least} must be positive")
-    return first[counted], second[counted], given[counted] / given[counted].mean()
+    return first[counted], second[counted], column[counted] / column[counted].mean()
 
 
 def paired_differences(a: Any, b: Any, weights: Any = None) -> Sample:

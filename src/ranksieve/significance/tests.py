@@ -257,11 +257,11 @@ def holm(p_values: Any) -> np.ndarray:
     >>> holm([0.01, 0.25, 0.03]).tolist()
     [0.03, 0.25, 0.06]
     """
-    given = finite_column(p_values, "p_values")
-    if np.any((given < 0) | (given > 1)):
+    column = finite_column(p_values, "p_values")
+    if np.any((column < 0) | (column > 1)):
         raise DataError("p_values must lie between 0 and 1")
-    order = np.argsort(given, kind="stable")
-    factors = np.arange(len(given), 0, -1)
-    adjusted = np.empty_like(given)
-    adjusted[order] = np.minimum(np.maximum.accumulate(factors * given[order]), 1.0)
+    order = np.argsort(column, kind="stable")
+    factors = np.arange(len(column), 0, -1)
+    adjusted = np.empty_like(column)
+    adjusted[order] = np.minimum(np.maximum.accumulate(factors * column[order]), 1.0)
     return adjusted

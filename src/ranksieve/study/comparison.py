@@ -65,7 +65,7 @@ class Versus(Pair):
     Attributes
     ----------
     selector, base, ranker, measure, difference, interval, p_value, adjusted, counts
-        As of :class:`Pair`; the interval is that of the bootstrap.
+        As in :class:`Pair`; the interval is that of the bootstrap.
     randomization_p, wilcoxon_p : float
         p-values of Fisher's and Wilcoxon's tests, not adjusted.
     effect : float
@@ -120,7 +120,7 @@ def _compare(result: StudyResult, base: str, measures: tuple[str, ...]) -> tuple
         _versus(run, result.run(base, ranker), measure)
         for measure in measures
         for ranker in result.rankers
-        for run in result.of_ranker(ranker)
+        for run in result.runs_with(ranker)
         if run.selector != base
     ]
     return tuple(_adjust_not_worse(_adjust(found)))
@@ -138,7 +138,7 @@ def compare_pairs(
     pairs = [
         _pair(one, other, name)
         for ranker in (result.rankers if rankers is None else rankers)
-        for one, other in combinations(result.of_ranker(ranker), 2)
+        for one, other in combinations(result.runs_with(ranker), 2)
     ]
     return _adjust(pairs)
 
@@ -209,10 +209,10 @@ def describe_enough(result: StudyResult, measure: str) -> str:
     """What is meant by "enough features", wherever it is said."""
     n_tested = quantity(len(enough_candidates(result)), "combination")
     return (
-        f"Enough features: the fewest, but not all, that are shown to lose less than {MARGIN:.0%} "
-        f"of the mean {measure} of all features, as are all larger numbers tried. Non-inferiority "
-        f"tests over queries, at the {1 - LEVEL:.0%} level after Bonferroni's correction for "
-        f"{n_tested} of a selector and a ranker."
+        f"Enough features: the smallest number, below that of all, shown to lose less than "
+        f"{MARGIN:.0%} of the mean {measure} of all features, as is every larger number tried. "
+        f"Non-inferiority tests over queries, at the {1 - LEVEL:.0%} level after Bonferroni's "
+        f"correction for {n_tested} of a selector and a ranker."
     )
 
 
@@ -285,7 +285,7 @@ def stability_of(
 
 def unified_ranks(result: StudyResult, ranker: str) -> dict[str, float]:
     """Unified rank (FS-SCPR paper) of each selector over the measures of the study."""
-    runs = result.of_ranker(ranker)
+    runs = result.runs_with(ranker)
     table = [[run.chosen.mean(measure) for measure in result.measures] for run in runs]
     ranks = unified_rank(np.round(table, _DIGITS)).tolist()
     return dict(zip((run.selector for run in runs), ranks, strict=True))

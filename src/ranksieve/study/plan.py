@@ -116,8 +116,8 @@ class PlanSettings(ABC):
         found = {}
         for selector in self.selectors:
             if self.method(selector).is_ours:
-                given = [self.parameters.get(selector, {}), *self.grid(selector)]
-                for name in [own["ranker"] for own in given if "ranker" in own]:
+                settings = [self.parameters.get(selector, {}), *self.grid(selector)]
+                for name in [own["ranker"] for own in settings if "ranker" in own]:
                     known = self._methods.get(name) if name in self.rankers else None
                     found[name] = known or self._find_method(name, RANKERS)
         return found
@@ -235,11 +235,11 @@ class Plan(PlanSettings):
     def _check_parameters(self, name: str, registry: Registry) -> None:
         method, own, grid = self.method(name), self.parameters.get(name, {}), self._grid_of(name)
         registry.check_parameters(method, [*own, *grid])
-        for what, given, why in (
+        for what, wanted, why in (
             ("include", self.include, method.no_include),
             ("groups", self.groups, method.no_groups),
         ):
-            if given and why and name in self.selectors:
+            if wanted and why and name in self.selectors:
                 raise ValueError(f"{name} takes no {what}: {why}")
         for parameter, values in [*((p, [v]) for p, v in own.items()), *grid.items()]:
             for value in values:

@@ -131,7 +131,7 @@ class Protocol:
         if self.name in _GIVEN:
             self._rule(data)  # raises an error if the data is not divided
             assert not isinstance(data, RankingData)
-            return self._resamples(_given_trials(data, self.seed, read_options))
+            return self._resamples(_trials_with_data(data, self.seed, read_options))
         if isinstance(data, DividedData):
             raise DataError(
                 f"the data is already divided ({data.rule}): leave out the protocol {self.text}"
@@ -187,7 +187,7 @@ _PROTOCOLS = ("letor", "split", "kfold", "six-trials")
 _GIVEN = ("letor", "split")  # the division comes with the data
 
 
-def _given_trials(
+def _trials_with_data(
     data: Collection | DividedData, seed: int, read_options: dict[str, Any]
 ) -> list[Trial]:
     """Trials that come with the data."""

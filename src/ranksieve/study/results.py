@@ -333,7 +333,7 @@ class StudyResult:
             )
         return self.runs[selector, ranker]
 
-    def of_ranker(self, ranker: str) -> list[Run]:
+    def runs_with(self, ranker: str) -> list[Run]:
         """Runs of all selectors with a ranker, in order; raises a DataError if it is unknown."""
         if ranker not in self.rankers:
             raise DataError(

@@ -173,8 +173,8 @@ def feature_importance(
     >>> feature_importance(data, "mrr").round(3).tolist()
     [[1.0, 0.5], [0.333, 0.5]]
     """
-    given = Importance.make(importance)
-    return importance_sums(source, given.measure, given.convention, ties=given.ties).mean
+    how = Importance.make(importance)
+    return importance_sums(source, how.measure, how.convention, ties=how.ties).mean
 
 
 class ImportanceSums(NamedTuple):

@@ -227,9 +227,9 @@ def _mean_similarity(
     return total / n_queries
 
 
-def _as_matrix(given: Any, n_features: int) -> np.ndarray:
+def _as_matrix(values: Any, n_features: int) -> np.ndarray:
     try:
-        matrix = np.asarray(given, dtype=np.float64)
+        matrix = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError("similarity must return a matrix of finite numbers") from None
     if matrix.shape != (n_features, n_features):

@@ -47,11 +47,11 @@ class Library:
             self.threads, self.log, self.log_names = maker.threads, maker.log, maker.log_names
             self.rounding = maker.rounding
 
-    def silence(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def silence(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters that turn off the log, unless the given ones set it."""
-        if any(name in given for name in self.log_names):
+        if any(name in parameters for name in self.log_names):
             return {}
-        return {name: value for name, value in self.log.items() if name not in given}
+        return {name: value for name, value in self.log.items() if name not in parameters}
 
     @property
     def more_parameters(self) -> Collection[str]:
@@ -86,7 +86,7 @@ class Library:
         """Whether an estimator accepts missing values."""
         return takes_missing(estimator)
 
-    def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
+    def check_labels(self, parameters: dict[str, Any], data: RankingData) -> None:
         """Raise a DataError for labels that an estimator of these parameters cannot use."""
 
     def fit(self, estimator: Any, data: RankingData, vali: RankingData | None = None) -> None:

@@ -151,9 +151,9 @@ class LightGBM(TreeLibrary):
         names = estimator.booster_.feature_name()
         return None if names == [f"Column_{n}" for n in range(len(names))] else names
 
-    def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
-        if given.get("objective") in (None, "lambdarank", "rank_xendcg"):
-            gains = given.get("label_gain")
+    def check_labels(self, parameters: dict[str, Any], data: RankingData) -> None:
+        if parameters.get("objective") in (None, "lambdarank", "rank_xendcg"):
+            gains = parameters.get("label_gain")
             if isinstance(gains, str):
                 gains = gains.split(",")
             largest = LARGEST_LABEL if gains is None else len(gains) - 1
@@ -175,8 +175,8 @@ class LightGBM(TreeLibrary):
     def trains_on_datasets(self, estimator: Any) -> bool:
         from lightgbm import LGBMRanker
 
-        given = self.translate(parameters_of(estimator))
-        own = callable(given["objective"]) or given["class_weight"] is not None
+        parameters = self.translate(parameters_of(estimator))
+        own = callable(parameters["objective"]) or parameters["class_weight"] is not None
         return type(estimator) is LGBMRanker and not own
 
     def dataset_parameters(self, estimator: Any) -> dict[str, Any]:
@@ -184,8 +184,8 @@ class LightGBM(TreeLibrary):
         return estimator._process_params(stage="fit")
 
     def fit_dataset(self, estimator: Any, dataset: Callable[[dict[str, Any]], Any]) -> None:
-        given = self.dataset_parameters(estimator)
-        self._set_booster(estimator, train(given, dataset(given), estimator.n_estimators))
+        settings = self.dataset_parameters(estimator)
+        self._set_booster(estimator, train(settings, dataset(settings), estimator.n_estimators))
 
     def scores(self, estimator: Any, X: Any) -> Any:
         return predict(estimator.booster_, native_rows(X))

@@ -101,8 +101,8 @@ def _value(parameters: Mapping[str, Any], name: str, default: Any) -> Any:
     """Value of a parameter that is given under any of its aliases."""
     from lightgbm.basic import _ConfigAliases
 
-    given = (parameters[alias] for alias in _ConfigAliases.get(name) if alias in parameters)
-    return next((value for value in given if value is not None), default)
+    values = (parameters[alias] for alias in _ConfigAliases.get(name) if alias in parameters)
+    return next((value for value in values if value is not None), default)
 
 
 def _loses_values(data: RankingData, parameters: Mapping[str, Any]) -> bool:

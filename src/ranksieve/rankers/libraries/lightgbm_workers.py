@@ -71,8 +71,8 @@ def train_on_workers(shards: Shards, parameters: dict[str, Any], n_trees: int) -
 
 def _learner(parameters: dict[str, Any]) -> str:
     """LightGBM's ``tree_learner``; raises a DataError for those that need all rows everywhere."""
-    given = [parameters[name] for name in sorted(_NAMES_OF_LEARNER & parameters.keys())]
-    learner = given[0] if given else "data"
+    learners = [parameters[name] for name in sorted(_NAMES_OF_LEARNER & parameters.keys())]
+    learner = learners[0] if learners else "data"
     if learner not in _LEARNERS:
         raise DataError(
             f"tree_learner={learner!r} cannot be used on a Dask cluster, where each worker has "

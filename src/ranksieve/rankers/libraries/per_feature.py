@@ -16,8 +16,8 @@ Cut = Callable[[Any, Sequence[int], int], Any]
 def reduce_values(value: Any, features: Sequence[int], n_features: int) -> Any:
     """Reduce one value per feature: a sequence, its text, or a mapping from indices."""
     if isinstance(value, Mapping):
-        given = dict(zip(_whole(value), value.values(), strict=True))
-        return {position: given[f] for position, f in enumerate(features) if f in given}
+        by_feature = dict(zip(_whole(value), value.values(), strict=True))
+        return {place: by_feature[f] for place, f in enumerate(features) if f in by_feature}
     if isinstance(value, str):
         stripped = value.strip()
         start, end = ("(", ")") if stripped.startswith("(") else ("", "")
@@ -33,8 +33,8 @@ def reduce_values(value: Any, features: Sequence[int], n_features: int) -> Any:
 def indices(value: Any, features: Sequence[int], n_features: int) -> Any:
     """Reduce indices of features: a sequence, or their text."""
     if isinstance(value, str):
-        given = [int(part) for part in value.split(",")]
-        return ",".join(map(str, indices(given, features, n_features)))
+        numbers = [int(part) for part in value.split(",")]
+        return ",".join(map(str, indices(numbers, features, n_features)))
     position_of = {feature: position for position, feature in enumerate(features)}
     return [position_of[feature] for feature in _whole(value) if feature in position_of]
 

@@ -49,10 +49,10 @@ class XGBoost(TreeLibrary):
     def feature_names(self, estimator: Any) -> Any:
         return estimator.get_booster().feature_names
 
-    def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
-        if given.get("objective") == "rank:map":
+    def check_labels(self, parameters: dict[str, Any], data: RankingData) -> None:
+        if parameters.get("objective") == "rank:map":
             check_whole_labels("XGBRanker with rank:map", data, 1)
-        elif given.get("objective") == "rank:ndcg" and given.get("ndcg_exp_gain", True):
+        elif parameters.get("objective") == "rank:ndcg" and parameters.get("ndcg_exp_gain", True):
             check_whole_labels("XGBRanker", data, 31)
 
     def fit_arguments(self, data: RankingData) -> tuple[tuple[Any, ...], dict[str, Any]]:

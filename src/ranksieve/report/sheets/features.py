@@ -61,7 +61,7 @@ def similar_sheet(
         Column("similarity"): lambda pair: Entry(float(similarity[pair]), ".3f"),
     }
     left_out = len(pairs) - _MOST_PAIRS
-    notes = [f"{quantity(left_out, 'pair')} of smaller similarity left out."]
+    notes = [f"{quantity(left_out, 'less similar pair')} left out."]
     return Sheet.of_items(
         "similar", title, setting, fields, [pairs[:_MOST_PAIRS]], notes if left_out > 0 else []
     )
@@ -79,7 +79,7 @@ def densities_sheet(names: Sequence[str], seen: FirstFold) -> Sheet:
         ]
         for one in seen.densities
     ]
-    notes = [f"shared area: below the density of grade {low} and that of grade {high}."]
+    notes = [f"shared area: area below both the density of grade {low} and that of grade {high}."]
     columns = [name_column("feature"), Column("shared area")]
     title = f"How much grades {low} and {high} overlap"
     return Sheet("densities", title, "", columns, [rows], notes)

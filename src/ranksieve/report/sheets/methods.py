@@ -34,7 +34,7 @@ _TRAITS: dict[str, tuple[Callable[[Method], object], str]] = {
     "in memory": (lambda m: not m.works_on_shards, "reads shards into memory"),
     "missing": (
         lambda m: m.takes_missing,
-        "takes missing values (--missing keep); methods around a ranker do if it does",
+        "takes missing values (--missing keep); methods that train a ranker do if the ranker does",
     ),
     "costs": (lambda m: m.takes_costs, "weighs what features cost (--costs)"),
     "no include": (lambda m: m.no_include, "cannot start with given features (--include)"),

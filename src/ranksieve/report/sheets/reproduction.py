@@ -14,6 +14,7 @@ from ranksieve.report.sheets.study_quality import curves_sheet
 from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.outcomes import Number
 from ranksieve.reproduction.paper import FOUR_DIGITS
+from ranksieve.text import quantity
 
 _PARAMETERS = {
     "lam": "lambda",
@@ -123,7 +124,7 @@ def _methods_notes(result: Reproduction, names: Sequence[str]) -> Iterator[str]:
     )
     if n_undecided:
         base = result.label(result.paper.base)
-        note += f" {n_undecided} more numbers cannot be told apart from {base}."
+        note += f" {quantity(n_undecided, 'more number')} cannot be told apart from {base}."
     yield note
 
 
@@ -158,8 +159,8 @@ def _mean_number(result: Reproduction, name: str) -> float | None:
     """Mean number of features; None for methods whose numbers are only printed."""
     if name not in result.outcomes:
         return None
-    of_seeds = result.outcomes[name].n_features
-    return sum(of_seeds) / len(of_seeds)
+    means_by_seed = result.outcomes[name].n_features
+    return sum(means_by_seed) / len(means_by_seed)
 
 
 def _limit(result: Reproduction, name: str, what: Literal["mean", "folds"]) -> str | None:
@@ -273,7 +274,7 @@ def _ranks(result: Reproduction, table: str) -> Sheet:
         f"cells; paper, ours, diff: over the {n_measures} measures of {result.facts.title} alone."
     ]
     if not here:
-        notes.append(f"ours needs all {len(rows)} methods.")
+        notes.append(f"ours: only if all {len(rows)} methods are run.")
     return Sheet(
         f"{paper.name}-unified-rank-{table.split()[-1]}",
         f"Unified ranks of {table}",

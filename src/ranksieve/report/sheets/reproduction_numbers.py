@@ -160,11 +160,11 @@ def best_numbers_sheet(result: Reproduction) -> Sheet:
             f"k: number of features. paper: {source}. validation: with the largest mean over the "
             "folds on validation queries; test: the same on test queries. *: chosen by looking at "
             "the test queries, so that its quality and tests say little.",
-            f"{measure}: on test queries, mean over the folds; diff: to all "
+            f"{measure}: on test queries, mean over the folds; diff: difference from all "
             f"{result.facts.n_features} features; p: of the paired t-test between them, adjusted "
             "for all pairs of selectors with all rankers (Holm).",
-            f"better than: selectors, each at its own best, that are significantly worse (such a "
-            f"p below {LEVEL:g}); all is no selection.",
+            f"better than: selectors, each at its own best, that are significantly worse (p, as "
+            f"above, below {LEVEL:g}); 'all' keeps all features.",
             *result.paper.notes,
         ],
     )

@@ -1,4 +1,4 @@
-"""Sheets of how well the selectors of a study rank, and the captions of all sheets of a study."""
+"""Sheets of how well the selectors of a study rank, and the setting that all its sheets state."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def setting_of(result: StudyResult) -> str:
         sentences.append(f"Missing values: {result.missing}.")
     fixed = [
         f"{quantity(len(features), 'feature')} {what}"
-        for features, what in ((result.included, "included"), (result.excluded, "left out"))
+        for features, what in ((result.included, "included"), (result.excluded, "excluded"))
         if features
     ]
     if fixed:
@@ -88,7 +88,7 @@ def comparison_sheet(result: StudyResult, ranker: str) -> Sheet:
     deviation over resamples, or over seeds if any has several, the mean number of features, and
     the unified rank. The notes name selectors that do not beat all random orders.
     """
-    runs = result.of_ranker(ranker)
+    runs = result.runs_with(ranker)
     has_base = (BASE, ranker) in result.runs
     comparisons = compare_with(result) if has_base else []
     marks = {(v.selector, v.measure): _mark(v) for v in comparisons if v.ranker == ranker}
@@ -148,7 +148,7 @@ def folds_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
     A row for each selector is averaged over seeds, as in Tables 7 to 10 of the paper on greedy
     RankRLS (T. Pahikkala et al., SIGIR 2010 workshop on feature generation and selection).
     """
-    runs = result.of_ranker(ranker)
+    runs = result.runs_with(ranker)
     _check_measure(result, measure)
     on_folds = zip(*(run.chosen.on_folds(measure).tolist() for run in runs), strict=True)
     average = [run.chosen.mean(measure) for run in runs]
@@ -169,7 +169,7 @@ def curves_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
     A row for each selector has the value with the number chosen on validation queries, then with
     each number that was tried; averaged over folds and seeds.
     """
-    runs = result.of_ranker(ranker)
+    runs = result.runs_with(ranker)
     _check_measure(result, measure)
     numbers = sorted({k for run in runs for k in run.by_k})
     chosen = rank_cells([run.chosen.mean(measure) for run in runs])
@@ -212,7 +212,7 @@ def queries_sheet(result: StudyResult, ranker: str) -> Sheet:
     base = result.run(BASE, ranker)
     groups = [
         _query_rows(result, run, base, name)
-        for run in result.of_ranker(ranker)
+        for run in result.runs_with(ranker)
         if run.selector != BASE
     ]
     return Sheet(

@@ -25,7 +25,7 @@ from ranksieve.study.comparison import (
 )
 from ranksieve.study.first_fold import FirstFold, count_taken, rank_features
 from ranksieve.study.results import BASE, RANDOM, Outcome, Outcomes, Run, StudyResult, are_resamples
-from ranksieve.text import quantity
+from ranksieve.text import every
 
 _WIDE = 24  # maximum characters of parameters that do not wrap
 
@@ -36,7 +36,7 @@ def selected_sheet(result: StudyResult, ranker: str) -> Sheet:
     It has a row for each fold of each seed of each selector, as in Tables 1 and 2 of the paper on
     greedy RankRLS. All features and random orders are left out, if there are other selectors.
     """
-    everything = result.of_ranker(ranker)
+    everything = result.runs_with(ranker)
     runs = [run for run in everything if run.selector in result.selecting] or everything
     outcomes = [outcome for run in runs for seed in run.chosen.outcomes for outcome in seed]
     parameters = list(map(_parameters, outcomes))
@@ -66,7 +66,7 @@ def selected_sheet(result: StudyResult, ranker: str) -> Sheet:
             "k: number of features asked for"
             + ("" if columns[4].only_csv else "; found: number of features found")
             + ("" if columns[5].only_csv else "; parameters: of the selector; of the ranker")
-            + ". Chosen on validation queries."
+            + ". All were chosen on validation queries."
         ],
     )
 
@@ -94,7 +94,7 @@ def _settings(chosen: Mapping[str, Any]) -> Iterator[str]:
 
 def stability_sheet(result: StudyResult, ranker: str) -> Sheet:
     """How much the selections of the folds agree, and how few features are enough, by selector."""
-    runs = result.of_ranker(ranker)
+    runs = result.runs_with(ranker)
     measure = result.main_measure
     columns = [
         SELECTOR,
@@ -155,14 +155,14 @@ def _stability_notes(result: StudyResult, ranker: str, measure: str) -> Iterator
     else:
         yield f"random below: unknown, as {RANDOM!r} is not in the study."
     if (BASE, ranker) in result.runs:
-        yield f"{describe_enough(result, measure)} - if none is, and for the baselines."
+        yield f"{describe_enough(result, measure)} -: none is shown, or a baseline."
     else:
         yield f"enough features: unknown, as {BASE!r} is not in the study."
 
 
 def cost_sheet(result: StudyResult, ranker: str) -> Sheet:
     """Numbers of features and seconds of each selector: means over folds and seeds."""
-    runs = result.of_ranker(ranker)
+    runs = result.runs_with(ranker)
     base = result.runs.get((BASE, ranker))
     all_seconds = 0.0 if base is None else base.chosen.training_seconds
 
@@ -253,11 +253,11 @@ def _similar_features(seen: FirstFold, feature: int, names: Sequence[str]) -> st
 def _feature_notes(seen: FirstFold | None, kept: Outcomes | None, n_selections: int) -> list[str]:
     notes = []
     if kept is not None:
-        notes.append("kept: share of the folds (and seeds) in which the selection above has it.")
+        notes.append("kept: share of the folds (and seeds) where the selection above contains it.")
     if n_selections:
         notes.append(
-            f"selected: share of {quantity(n_selections, 'selection')}, by all selectors with all "
-            "rankers on all folds and seeds, that has it."
+            f"selected: share of {every(n_selections, 'selection')} with this feature, by all "
+            "selectors with all rankers on all folds and seeds."
         )
     if seen is not None:
         notes.append(

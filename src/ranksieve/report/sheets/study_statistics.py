@@ -126,8 +126,8 @@ def _statistics_notes(base: str, n_comparisons: int) -> Iterator[str]:
     )
     yield (
         "p: paired two-sided t-test over queries; Holm: adjusted for "
-        f"{every(n_comparisons, 'comparison')}. effect: difference in its standard deviations; "
-        "won, tied, lost: queries."
+        f"{every(n_comparisons, 'comparison')}. effect: difference divided by its standard "
+        "deviation; won, tied, lost: queries."
     )
     yield (
         f"not worse: whether the selector is shown to lose less than {MARGIN:.0%} (Holm, as "

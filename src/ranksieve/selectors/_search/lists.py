@@ -109,10 +109,10 @@ class ListsSelector(HeldOutSelector):
                 f"parameters: no selector is named {name!r}; the selectors are {known}"
             )
         for method in found:
-            given = named.get(method.name, {})
-            if not isinstance(given, Mapping):
-                raise ValueError(f"parameters of {method.name} should be a mapping, got {given!r}")
-            yield ListMember(method, dict(given))
+            own = named.get(method.name, {})
+            if not isinstance(own, Mapping):
+                raise ValueError(f"parameters of {method.name} should be a mapping, got {own!r}")
+            yield ListMember(method, dict(own))
 
 
 class ListMember(NamedTuple):
@@ -129,7 +129,7 @@ class ListMember(NamedTuple):
     ) -> RankSelector:
         """Make the selector, for a number of features if it takes one."""
         number = k if "n_features_to_select" in self.method.defaults else None
-        given = (seeds or {}) | self.parameters | (choices or {})
-        if isinstance(given.get("ranker"), str):
-            given["ranker"] = make_ranker(given["ranker"])
-        return make_method(self.method, number, **given)
+        own = (seeds or {}) | self.parameters | (choices or {})
+        if isinstance(own.get("ranker"), str):
+            own["ranker"] = make_ranker(own["ranker"])
+        return make_method(self.method, number, **own)

@@ -107,10 +107,10 @@ class WrapperSelector(Predictor, HeldOutSelector):
         data = in_memory(source)
         if not ranker.takes_missing:
             data.check_finite()
-        given = None
+        fold = None
         if vali is not None:
-            given = Fold(QueryPart(data), QueryPart(in_memory(vali)))
-        chosen = self._search(data, given, ranker, choices)
+            fold = Fold(QueryPart(data), QueryPart(in_memory(vali)))
+        chosen = self._search(data, fold, ranker, choices)
         kept = data.take_features(np.sort(chosen))
         ranker = ranker._for_features(np.sort(chosen).tolist(), data.n_features)
         if hasattr(self, "feature_names_in_"):
@@ -122,15 +122,15 @@ class WrapperSelector(Predictor, HeldOutSelector):
 
     @abstractmethod
     def _search(
-        self, data: RankingData, given: Fold | None, ranker: Ranker, choices: Choices
+        self, data: RankingData, fold: Fold | None, ranker: Ranker, choices: Choices
     ) -> list[int]:
         """Search for features, and return them in the order of selection.
 
-        ``given`` has the held-out queries, if there is an ``eval_set``.
+        ``fold`` has the queries of the ``eval_set`` as held-out ones, if there is one.
         """
 
-    def _folds(self, data: RankingData, given: Fold | None) -> list[Fold]:
-        return make_folds(data, self.cv, self.random_state) if given is None else [given]
+    def _folds(self, data: RankingData, fold: Fold | None) -> list[Fold]:
+        return make_folds(data, self.cv, self.random_state) if fold is None else [fold]
 
     def _held_out(
         self, data: RankingData, folds: list[Fold], ranker: Ranker, n_judged: int | None = None

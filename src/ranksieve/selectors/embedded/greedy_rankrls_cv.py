@@ -170,12 +170,11 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
 
     def _choose(self, source: Source, choices: Choices, vali: Source | None = None) -> list[int]:
         self.lams_ = as_lams(self.lams).tolist()
-        vali = vali
         if vali is not None:
             _check_labels(vali)
         self.validated_ = vali is not None
         # Raise errors for wrong names before the long search.
-        measure = self._judge(vali)
+        measure = self._measure(vali)
         self._sign = 1 if measure is not None and measure.greater_is_better else -1
         self.paths_ = self._paths(source, choices, self.lams_)
         self._set_values(source, vali)
@@ -188,7 +187,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
             point = self._best_of_size(self.values_.shape[1])
         return self._use_point(point, source.n_features)
 
-    def _judge(self, vali: Source | None) -> Measure | None:
+    def _measure(self, vali: Source | None) -> Measure | None:
         """The measure V; None for squared loss."""
         if vali is not None:
             return parse_measure(self.measure)

@@ -101,7 +101,7 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
         start, _ = np.linalg.qr(random.normal(size=(source.n_features, self.n_components)))
         with standardized_loss(source, "ranknet") as loss:
             found = self._descend(loss, start)
-            values = np.array([loss.of_linear(column)[0] for column in found.T])
+            values = np.array([loss.linear_loss_and_gradient(column)[0] for column in found.T])
             best_first = np.argsort(values, kind="stable")
             self.losses_ = values[best_first]
             self.components_ = found[:, best_first] / loss.standard.scale[:, None]
@@ -141,7 +141,7 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
 
 
 def _loss_and_gradient(loss: StandardizedLoss, T: np.ndarray) -> tuple[float, np.ndarray]:
-    values, slopes = zip(*(loss.of_linear(column) for column in T.T), strict=True)
+    values, slopes = zip(*(loss.linear_loss_and_gradient(column) for column in T.T), strict=True)
     return sum(values), np.column_stack(slopes)
 
 

@@ -62,5 +62,5 @@ class SparseListMLE(ProximalSelector):
 
     def _choose(self, source: Source, choices: Choices) -> list[int]:
         with standardized_loss(source, "listmle-cost") as loss:
-            found = self._minimize(loss.of_linear, choices)
+            found = self._minimize(loss.linear_loss_and_gradient, choices)
             return self._select_by_weights(*found, loss.varies, choices, loss.standard.scale)

@@ -102,14 +102,16 @@ class RSRank(EmbeddedSelector):
         with standardized_loss(source, "lambdarank") as loss:
             start = np.zeros(source.n_features)
             # If all scores are equal there is no ranking yet, so take a tiny step first.
-            _, first = loss.of_linear(start)
-            _, slopes = loss.of_linear(-_LEAST * first / (np.abs(first).max() or 1.0))
+            _, first = loss.linear_loss_and_gradient(start)
+            _, slopes = loss.linear_loss_and_gradient(
+                -_LEAST * first / (np.abs(first).max() or 1.0)
+            )
             slopes[choices.include] = 0.0
             largest = float(np.abs(slopes).max())
             costs = np.full(len(start), self.lam * largest)
             costs[choices.include] = 0.0
             weights = self._descend(loss, start, RowPenalty(costs))
-            nearness = np.abs(loss.of_linear(weights)[1]) / (largest or 1.0)
+            nearness = np.abs(loss.linear_loss_and_gradient(weights)[1]) / (largest or 1.0)
             scales = loss.standard.scale
             return self._select_by_weights(weights, nearness, loss.varies, choices, scales)
 
@@ -123,7 +125,7 @@ class RSRank(EmbeddedSelector):
             shuffled = random.permutation(queries)
             for first in range(0, len(queries), self.batch_queries):
                 batch = np.sort(shuffled[first : first + self.batch_queries])
-                _, gradient = loss.of_linear(weights, batch)
+                _, gradient = loss.linear_loss_and_gradient(weights, batch)
                 weights = weights - self.learning_rate * len(queries) / len(batch) * gradient
                 n_steps += 1
                 if n_steps % self.period == 0:

@@ -32,7 +32,7 @@ class StandardizedLoss:
         parts[0][~self.varies] = 0.0  # any other value is due to rounding
         return loss / self.terms, parts
 
-    def of_linear(
+    def linear_loss_and_gradient(
         self, weights: np.ndarray, queries: np.ndarray | None = None
     ) -> tuple[float, np.ndarray]:
         """The same for a linear model, whose weights are one vector."""

@@ -208,12 +208,12 @@ class CostEfficientTrees(TreeSelector):
         return prices / (prices[prices > 0].mean() if prices.any() else 1.0)
 
 
-def _read_tradeoffs(given: Any) -> np.ndarray:
+def _read_tradeoffs(values: Any) -> np.ndarray:
     """Tradeoffs as an array; a DataError if they are no such numbers."""
     try:
-        found = np.array([float(value) for value in given])
+        found = np.array([float(value) for value in values])
     except (TypeError, ValueError):
-        raise DataError(f"tradeoffs should be numbers, got {given!r:.60}") from None
+        raise DataError(f"tradeoffs should be numbers, got {values!r:.60}") from None
     for wrong in found[~(np.isfinite(found) & (found >= 0))][:1]:
         raise DataError(f"tradeoffs should be finite and not negative, got {wrong:g}")
     return np.unique(found[found > 0])

@@ -127,17 +127,17 @@ class EliminationSelector(WrapperSelector):
         return {"importance": f"{self.importance}, seed {self.random_state!r}"}
 
     def _search(
-        self, data: RankingData, given: Fold | None, ranker: Ranker, choices: Choices
+        self, data: RankingData, fold: Fold | None, ranker: Ranker, choices: Choices
     ) -> list[int]:
         varies, sizes = varying_groups(data, choices), self._sizes(choices)
-        folds = self._folds(data, given) if self._by_value else []
+        folds = self._folds(data, fold) if self._by_value else []
         # Last comes the elimination on all data, whose values are not needed.
-        whole = given or Fold(QueryPart(data), QueryPart(data))
+        whole = fold or Fold(QueryPart(data), QueryPart(data))
         held_out = self._held_out(data, [*folds, whole], ranker, len(folds))
         advance = track("Trainings", (len(folds) + 1) * len(sizes) - 1)
 
-        def run(fold: int) -> Elimination:
-            trainings = Trainings(self, held_out, fold, fold < len(folds), advance)
+        def run(number: int) -> Elimination:
+            trainings = Trainings(self, held_out, number, number < len(folds), advance)
             return eliminate(choices, varies, sizes, trainings)
 
         final = run(len(folds))

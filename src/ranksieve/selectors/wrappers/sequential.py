@@ -135,11 +135,11 @@ class SequentialSelector(WrapperSelector):
         return self.direction == "forward" and not self.floating and super().is_nested
 
     def _search(
-        self, data: RankingData, given: Fold | None, ranker: Ranker, choices: Choices
+        self, data: RankingData, fold: Fold | None, ranker: Ranker, choices: Choices
     ) -> list[int]:
         if self.floating and self.direction == "backward":
             raise ValueError("floating=True needs direction='forward'")
-        held_out = self._held_out(data, self._folds(data, given), ranker)
+        held_out = self._held_out(data, self._folds(data, fold), ranker)
         model = SubsetModel(held_out, choices)
         total = float(held_out.weights.sum())
         bounds = Bounds(total, varying_groups(data, choices), choices)

@@ -81,8 +81,8 @@ class Backfitting:
         self.rows, self.values = entries.indices.astype(np.int32, copy=False), entries.data
         ptr = np.empty(self.n_features + 1, dtype=np.int64)
         n_varying = np.zeros(self.n_features, dtype=np.int64)
-        given = entries.indptr.astype(np.int64)
-        keep_varying(given, self.rows, self.values, *self._queries, ptr, n_varying)
+        own_ptr = entries.indptr.astype(np.int64)
+        keep_varying(own_ptr, self.rows, self.values, *self._queries, ptr, n_varying)
         self.present = np.flatnonzero(n_varying)
         self.n_varying = n_varying[self.present]
         self.ptr = np.concatenate([ptr[self.present], ptr[[-1, -1]]])
