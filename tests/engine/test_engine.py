@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 from scipy import sparse
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from ranksieve import DataError, RankingData, limit_threads, make_ranking
 from ranksieve.engine import engine_of, engines
@@ -88,6 +89,22 @@ def test_state_stays_beside_its_block(everywhere, data):
         state = np.tanh(state + data.X @ weights)
         np.testing.assert_allclose(total, data.X.T @ state, rtol=1e-9)
         weights = total / np.abs(total).max() / 1e3
+
+
+def blas_threads():
+    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+    return {library.num_threads for library in libraries}
+
+
+def test_products_between_rounds_use_one_thread(data):
+    engine = engine_of(data)
+    with threadpool_limits(3, user_api="blas"):
+        with engine.start(Sizes, 3):
+            assert blas_threads() == {1}
+        assert blas_threads() == {3}
+        with pytest.raises(TypeError):
+            engine.start(Sizes)
+        assert blas_threads() == {3}
 
 
 def test_errors_of_a_statistic_are_raised(everywhere, data):
@@ -195,6 +212,8 @@ def test_any_number_of_workers_gives_the_same_bits(shard_directory):
                 time.sleep(0.05)
             with open_shards(shard_directory, client=client) as shards:
                 results = everything(shards)
+                with threadpool_limits(3, user_api="blas"), engine_of(shards).start(Sizes, 3):
+                    assert blas_threads() == {1}  # here, as in the processes of the workers
             assert len(client.nthreads()) == n_workers
             for ours, theirs in zip(expected, results, strict=True):
                 assert ours.tobytes() == theirs.tobytes()

@@ -158,11 +158,12 @@ class DaskWorkers(Workers[S]):
         runs = _shard_runs(shards.n_shards, len(threads))
         workers = sorted(threads)
         self._assignments = [self._assign(*pair) for pair in zip(runs, workers, strict=False)]
-        for assignment in self._assignments:
-            try:
-                assignment.actor = self._wait(assignment, assignment.creation)
-            except _LostWorkerError:
-                self._reopen(assignment)
+        with self._limit_blas():
+            for assignment in self._assignments:
+                try:
+                    assignment.actor = self._wait(assignment, assignment.creation)
+                except _LostWorkerError:
+                    self._reopen(assignment)
 
     def _threads_of_workers(self) -> dict[str, int]:
         threads = self._client.nthreads()
@@ -258,6 +259,7 @@ class DaskWorkers(Workers[S]):
             assignment.creation.release()
             assignment.actor = None
         self._assignments = []
+        super().close()
 
 
 def _shard_runs(n_shards: int, n_workers: int) -> list[range]:

@@ -9,7 +9,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import pairwise
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
@@ -70,11 +70,23 @@ class Engine(ABC):
 
 
 class Workers(ABC, Generic[S_co]):
-    """Instances of a statistic, one per block; see :mod:`ranksieve.engine`."""
+    """Instances of a statistic, one per block; see :mod:`ranksieve.engine`.
+
+    While they are open, matrix products of this process use one thread: in several blocks they
+    would compete with our threads, and matrices between two rounds are small.
+    """
 
     def __init__(self, statistic: Callable[..., S_co], n_blocks: int) -> None:
         self.title = getattr(statistic, "title", statistic.__name__)
         self.n_blocks = n_blocks
+
+    @contextmanager
+    def _limit_blas(self) -> Iterator[None]:
+        """Context manager that makes instances, after which BLAS is limited until ``close``."""
+        with ExitStack() as stack:
+            stack.enter_context(limit_blas_threads(1))
+            yield
+            self._blas_limit = stack.pop_all()
 
     def sum(
         self, method: Callable[Concatenate[S_co, P], T], *arguments: P.args, **named: P.kwargs
@@ -95,9 +107,9 @@ class Workers(ABC, Generic[S_co]):
     def _results(self, call: Call) -> Iterator[Any]:
         """Yield the results of all instances, in block order."""
 
-    @abstractmethod
     def close(self) -> None:
         """Release the instances and their memory."""
+        self._blas_limit.close()
 
     def __enter__(self) -> Self:
         return self
@@ -189,11 +201,7 @@ def _map(
 
 
 class LocalWorkers(Workers[S]):
-    """Instances in this process, called by threads: each by one thread at a time.
-
-    While they are open, matrix products use one thread: in several blocks they would compete with
-    our threads, and matrices between two rounds are small.
-    """
+    """Instances in this process, called by threads: each by one thread at a time."""
 
     def __init__(
         self,
@@ -206,12 +214,10 @@ class LocalWorkers(Workers[S]):
         super().__init__(statistic, len(blocks))
         self._check, self._n_threads = check, min(thread_count(), len(blocks))
         self._quick: set[str] = set()
-        with ExitStack() as stack:
-            stack.enter_context(limit_blas_threads(1))
+        with self._limit_blas():
             self._instances = list(
                 self._map(lambda open_block: statistic(open_block(), *parameters, **named), blocks)
             )
-            self._blas_limit = stack.pop_all()
 
     def _results(self, call: Call) -> Iterator[Any]:
         def run(instances: Sequence[Any]) -> list[Any]:
@@ -238,7 +244,7 @@ class LocalWorkers(Workers[S]):
     def close(self) -> None:
         """Release the instances and their memory."""
         self._instances = []
-        self._blas_limit.close()
+        super().close()
 
 
 def engine_of(source: Source, smallest: int = _SMALLEST) -> Engine:

@@ -33,7 +33,6 @@ from ranksieve.solvers.rankrls.binned import BinnedRows, Bins, bins_of, make_bin
 from ranksieve.solvers.rankrls.groups import GroupModel, GroupProducts, GroupResiduals
 from ranksieve.splits import query_parts
 from ranksieve.sums.chunks import FeatureColumns
-from ranksieve.threads import limit_blas_threads
 
 _SEEDS = ("random_state", "estimator__random_state", "estimator__random_seed")
 
@@ -211,10 +210,7 @@ class GreedyBins(LeaveQueryOutSelector):
         self.target_ = self._target(source, choices)
         groups = [bins.columns_of(choices.features_of([g])) for g in range(choices.n_groups)]
         rows = BinnedRows, bins, self.target_
-        with (
-            limit_blas_threads(1),  # matrices between rounds are small
-            engine_of(source).start(GroupResiduals, *rows) as workers,
-        ):
+        with engine_of(source).start(GroupResiduals, *rows) as workers:
             n_queries, weight = workers.sum(GroupResiduals.n_queries)
             check_two_queries(n_queries)
             products = GroupProducts(workers, groups)

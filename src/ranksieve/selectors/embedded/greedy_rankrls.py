@@ -32,7 +32,6 @@ from ranksieve.selectors._search.searches import AnyFit, Bounds, Fit, MeasuredFi
 from ranksieve.solvers.rankrls.features import FeatureModel, KeptResiduals, MeasuredResiduals
 from ranksieve.solvers.rankrls.groups import GroupModel, GroupProducts, GroupResiduals
 from ranksieve.sums.gram import GramSums
-from ranksieve.threads import limit_blas_threads
 
 _BLOCK = 2**22  # bytes; calling a worker costs as much as a pass over a tenth of this
 
@@ -210,10 +209,7 @@ class GreedyRankRLS(LinearPathSelector):
         self._check(choices)
         self._costs = self._costs_of_features() if self._has_costs else None
         statistic, *parameters = self._statistic(source, choices)
-        with (
-            limit_blas_threads(1),  # matrices between rounds are small
-            engine_of(source, _BLOCK).start(statistic, *parameters) as workers,
-        ):
+        with engine_of(source, _BLOCK).start(statistic, *parameters) as workers:
             n_queries, weight = workers.sum(statistic.n_queries)
             check_two_queries(n_queries)
             make: Callable[..., Any]

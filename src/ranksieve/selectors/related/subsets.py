@@ -27,8 +27,6 @@ SUBSETS_OF_ONE_SIZE = (
     "it searches subsets of exactly k features, which groups of different sizes may not fill."
 )
 
-# Entry that replaces {validation} in docstrings.
-
 
 class FreeFeatures(NamedTuple):
     """Features among which a search for subsets of one size may choose."""

@@ -28,7 +28,6 @@ from ranksieve.engine import (
 from ranksieve.solvers.ranksvm.losses import SquaredHinge, float_parts
 from ranksieve.sums.chunks import CHUNK, chunks
 from ranksieve.sums.varying import count_varying
-from ranksieve.threads import limit_blas_threads
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -196,8 +195,5 @@ class MeanLoss:
 @contextmanager
 def mean_loss(source: Source) -> Iterator[MeanLoss]:
     """Context manager that yields the loss and frees its memory at the end of the block."""
-    with (
-        limit_blas_threads(1),  # matrices between rounds are small
-        engine_of(source, _BLOCK).start(ActiveSet) as workers,
-    ):
+    with engine_of(source, _BLOCK).start(ActiveSet) as workers:
         yield MeanLoss(source, workers)
