@@ -1,12 +1,10 @@
 """Held-out data in every form that ``fit`` takes, for every method that uses them."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from ranksieve import RankingData, make_ranking
 from ranksieve.data import DataError
-from ranksieve.rankers import RankRLSCV
 from tests.every_method import make_quick
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -23,15 +21,14 @@ def make(name):
     return make_quick(name).set_params(**{"measure": "map"} if name == "rankrls-cv" else {})
 
 
-def test_frames(parts):
-    train, vali = parts
-    names = [f"f{number}" for number in range(train.n_features)]
-    frames = [pd.DataFrame(part.X, columns=names) for part in parts]
-    named = [(frames[1], pd.Series(vali.y))]
-    ranker = RankRLSCV([0.1, 10.0], measure="map")
-    ranker.fit(frames[0], train.y, qid=train.qid, eval_set=named, eval_qid=[pd.Series(vali.qid)])
-    expected = RankRLSCV([0.1, 10.0], measure="map").fit(train, eval_set=vali)
-    np.testing.assert_array_equal(ranker.coef_, expected.coef_)
+@pytest.mark.parametrize("name", ["rankrls-cv", "annealing"])
+def test_other_names_are_refused(name, parts):
+    train, other = (
+        RankingData(part.X[:, :2], part.y, part.qid, feature_names=list(names))
+        for part, names in zip(parts, ("ab", "ba"), strict=True)
+    )
+    with pytest.raises(DataError, match="feature 1 is 'b', but 'a' in training"):
+        make_quick(name, 1).fit(train, eval_set=other)
 
 
 @pytest.mark.parametrize("names", [(None, "ab"), ("ab", None)])

@@ -229,6 +229,38 @@ def test_where_weights_come_from_does_not_matter(name):
         make_quick(name).fit(data.with_weights(weights), sample_weight=weights)
 
 
+# What is refused
+
+
+def useless_weights(data):
+    """Weight only for queries whose documents have equal labels."""
+    equal = np.array([np.ptp(labels) == 0 for labels in np.split(data.y, data.query_ptr[1:-1])])
+    assert 0 < equal.sum() < len(equal)
+    return equal.astype(float)
+
+
+OF_CALLS = [
+    ("qid is required", lambda data: {"X": data.X, "y": data.y}),
+    ("requires y", lambda data: {"X": data.X, "qid": data.qid}),
+    ("the data has its own", lambda data: {"X": data, "y": data.y}),
+]
+EQUAL = "all documents of each query have equal labels"
+OF_LABELS = [
+    (EQUAL, lambda data: {"X": RankingData(data.X, data.y * 0, data.qid)}),
+    (EQUAL, lambda data: {"X": RankingData(data.X, data.query_codes % 3, data.qid)}),
+    ("have weight 0", lambda data: {"X": data, "sample_weight": useless_weights(data)}),
+]
+
+
+@each
+def test_what_tells_nothing_is_refused(name):
+    for message, make in OF_CALLS if name in ("random", "all") else OF_CALLS + OF_LABELS:
+        with pytest.raises(DataError, match=message):
+            make_quick(name).fit(**make(planted()))
+    with pytest.raises(ValueError, match="verbose"):
+        make_quick(name).set_params(verbose="loud").fit(planted())
+
+
 # Held-out data
 
 
@@ -238,7 +270,9 @@ def test_forms_of_held_out_data(name):
     rows = train.X, train.y, train.qid
     expected = answer(make_judging(name).fit(*rows, eval_set=vali), vali.X)
     pairs = [(vali.X, vali.y)]
+    frames = [(pd.DataFrame(vali.X, columns=vali.feature_names), pd.Series(vali.y))]
     for given in (
+        dict(eval_set=frames, eval_qid=[pd.Series(vali.qid)]),
         dict(eval_set=(vali.X, vali.y, vali.qid)),
         dict(eval_set=[vali]),
         dict(eval_set=pairs, eval_qid=[vali.qid]),

@@ -454,6 +454,11 @@ class TestNewFeatures:
             fitted.selector.transform(short)
         with pytest.raises(ValueError, match="feature names should match"):
             fitted.selector.transform(fitted.frame[["f0", "f1"]])
+        names = fitted.frame.columns[::-1]
+        other = RankingData(fitted.data.X, fitted.data.y, fitted.data.qid, feature_names=names)
+        for rows in (short, other):
+            with pytest.raises(DataError, match="feature"):
+                fitted.selector.construct(rows)
         X = fitted.data.X.copy()
         X[5, 1] = np.nan
         with pytest.raises(DataError, match="NaN in row 5"):

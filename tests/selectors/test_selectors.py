@@ -85,15 +85,6 @@ def few():
     return take_few()
 
 
-@pytest.fixture(scope="module")
-def telling_nothing(planted):
-    """Data of equal labels, in all queries and in each, and of queries of one document."""
-    data, _ = planted
-    labels = np.ones(data.n_rows), data.query_codes % 3
-    equal = [RankingData(data.X, y, data.qid) for y in labels]
-    return *equal, RankingData(data.X, data.y, np.arange(data.n_rows))
-
-
 @cache
 def usual(kind):
     """A selector that has selected six of the planted features."""
@@ -134,18 +125,6 @@ class TestEverySelector:
         for wrong in (0, -1, 1.5, "many"):
             with pytest.raises(ValueError, match="n_features_to_select"):
                 kind(n_features_to_select=wrong).fit(few)
-
-    def test_bad_input(self, kind, planted):
-        data, _ = planted
-        X, y, qid = dense(data)
-        with pytest.raises(DataError, match="qid is required"):
-            kind(n_features_to_select=2).fit(X, y)
-        with pytest.raises(DataError, match="requires y"):
-            kind(n_features_to_select=2).fit(X, qid=qid)
-        with pytest.raises(DataError, match="the data has its own"):
-            kind(n_features_to_select=2).fit(data, y)
-        with pytest.raises(ValueError, match="verbose"):
-            kind(n_features_to_select=2, verbose="loud").fit(data)
 
 
 # One of each family, of those that ask for sums in their own way.
@@ -223,17 +202,11 @@ class TestEveryDeterminedSelector:
         selected = plain(kind, k).set_params(**parameters).fit(data).selected_
         assert sorted(selected) == truth.informative.tolist()
 
-    def test_labels_that_tell_nothing_are_refused(self, kind, telling_nothing):
-        *equal, alone = telling_nothing
-        for data in equal:
-            with pytest.raises(DataError, match="all documents of each query have equal labels"):
-                kind(n_features_to_select=2).fit(data)
-        with pytest.raises(DataError, match="no query has two documents"):
-            kind(n_features_to_select=2).fit(alone)
 
-
-def test_labels_that_tell_nothing_are_refused_everywhere(telling_nothing, everywhere):
-    equal, _, alone = telling_nothing
+def test_labels_that_tell_nothing_are_refused_everywhere(planted, everywhere):
+    data, _ = planted
+    equal = RankingData(data.X, np.ones(data.n_rows), data.qid)
+    alone = RankingData(data.X, data.y, np.arange(data.n_rows))
     with pytest.raises(DataError, match="all documents of each query have equal labels"):
         selectors.GAS(2).fit(everywhere(equal, shard_bytes=40_000))
     with pytest.raises(DataError, match="no query has two documents"):

@@ -1,4 +1,4 @@
-"""What a search engineer brings, all at once: a frame with gaps, weights, groups and dates."""
+"""What a search engineer brings, all at once: a frame with gaps, weights and dates."""
 
 import json
 
@@ -14,7 +14,6 @@ from ranksieve.study import SplitByTime, load_study
 polars = pytest.importorskip("polars")
 
 TREES = {"n_estimators": 8, "random_state": 0, "n_jobs": 1}
-GROUPS = {"urls": ["url_depth", "url_length"], "titles": ["bm25_title", "tf_idf_title"]}
 
 
 class MostPresent:
@@ -98,27 +97,3 @@ def test_all_of_it_runs_and_resumes(table, tmp_path):
     assert "weighted" in report
     assert "Missing values: keep" in report
     assert "MostPresent" in report
-
-
-def test_groups_come_and_go_together(table, tmp_path):
-    study = Study(
-        table,
-        columns=Columns(ignore=["shop_id"]),
-        split=SplitByTime("date", after="2026-02-08"),
-        missing="query-min",
-        selectors=["gas-e"],
-        rankers=[LGBMRanker(verbosity=-1, **TREES)],
-        groups=GROUPS,
-        grids={"gas-e": {}},
-        ks=[6],
-        measures=["ndcg@10"],
-        tune="ndcg@10",
-        seeds=1,
-        baselines=False,
-    )
-    result = study.run()
-    names = list(result.feature_names)
-    groups = [{names.index(name) for name in group} for group in GROUPS.values()]
-    for features in result.run("gas-e", "LGBMRanker").by_k[6].selections:
-        for group in groups:
-            assert group <= set(features) or not group & set(features)

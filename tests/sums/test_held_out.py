@@ -6,7 +6,7 @@ import pytest
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.rankers import AdaRank, CoordinateAscent, RankNet, RankRLSCV
 from ranksieve.selectors import BestOf, RandomizedBoostedTrees, RiskPareto, SimulatedAnnealing
-from ranksieve.sums.held_out import measure_models
+from ranksieve.sums.held_out import linear_scores, measure_models
 from tests import oracles
 
 BY_PAIRS = {"measure": "pairwise-error"}
@@ -42,3 +42,12 @@ def test_no_held_out_query_has_pairs(data, method):
     equal = RankingData(data.X, np.ones(data.n_rows), data.qid)
     with pytest.raises(DataError, match="no held-out query has them"):
         method.fit(data, eval_set=equal)
+
+
+def test_kernels_never_see_another_width(data):
+    n = data.n_features
+    with pytest.raises(ValueError, match=f"{n} features, but there are {n + 1} weights"):
+        linear_scores(data.X, np.ones(n + 1))
+    for feature in (n, -1):
+        with pytest.raises(ValueError, match=f"not in 0 to {n - 1}"):
+            measure_models(data, [(np.array([feature]), np.ones((1, 1)))])
