@@ -163,7 +163,9 @@ class TestOrders:
             PenalizedTrees(number, tuple(model), np.array([*model.values()]))
             for number, model in enumerate(models)
         ]
-        found = _from_sets(recorded, Choices.without_groups(n, k), np.ones(n, dtype=bool))
+        found = _from_sets(
+            recorded, Choices(np.arange(n), n, None, [], k, False), np.ones(n, dtype=bool)
+        )
         expected = from_sets(models, n, k)
         assert list(dict.fromkeys(found))[:k] == expected[: len(set(found))]
 

@@ -490,7 +490,7 @@ class TestLists:
     def test_beginnings_fit(self, labels, k):
         groups = feature_groups(labels, [str(n) for n in range(len(labels))])
         assert sorted(f for group in groups for f in group) == list(range(len(labels)))
-        base = Choices.without_groups(len(labels), k)
+        base = Choices(np.arange(len(labels)), len(labels), None, [], k, False)
         by_features = replace(base, groups=groups)
         by_groups = replace(by_features, counts_groups=True)
         order = list(range(len(groups)))[::-1]

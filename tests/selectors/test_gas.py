@@ -121,7 +121,10 @@ def test_the_exact_solver_finds_the_optimum(problem):
     from ranksieve.selectors.filters.gas import _solve_exactly
 
     w, e, c, k = problem
-    ours = [step.group for step in _solve_exactly(w, e, c, Choices.without_groups(len(w), k))]
+    ours = [
+        step.group
+        for step in _solve_exactly(w, e, c, Choices(np.arange(len(w)), len(w), None, [], k, False))
+    ]
     best = max(objective(w, e, c, list(s)) for s in itertools.combinations(range(len(w)), k))
     assert len(ours) == k
     assert objective(w, e, c, ours) == pytest.approx(best, abs=1e-6)

@@ -45,11 +45,6 @@ class Choices:
     k: int  # number of features or groups to choose; all of them if the method chooses the number
     counts_groups: bool  # whether ``k`` is a number of groups
 
-    @classmethod
-    def without_groups(cls, n: int, k: int, start: Sequence[int] = ()) -> Choices:
-        """Choose ``k`` of ``n`` features, without groups or excluded features."""
-        return cls(np.arange(n), n, None, list(start), k, False)
-
     @property
     def n_features(self) -> int:
         """Number of features that are not excluded."""
