@@ -322,7 +322,7 @@ WRONG = [
     (f"{PARTS} --test test.parquet --split-column fold", "or a split by"),
     (f"{PARTS} --test train.parquet", "is among those to train on and those to"),
     (f"{PARTS} --test none.parquet", "none.parquet: no such file"),
-    (f"{PARTS} --resamples 3", "resamples are of the training queries of"),
+    (f"{PARTS} --resamples 3", "resamples are drawn from the training queries of"),
     (f"{PARTS} --resamples 1", "Invalid value for '--resamples'"),
     (f"{OWN} top --rankers somebody:number", "3 is not a ranker: expected"),
     (f"{OWN} top --rankers somebody:Colum", "there is no 'Colum'; choose from Broken, Column"),

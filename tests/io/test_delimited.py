@@ -84,7 +84,7 @@ LONG = "123456789012345678901"
 
 
 WHOLE = "All query ids are whole numbers, so 1.0 is the same query as 1"
-TEXT = "Query ids are text, because {!r} is no plain whole number: 1 and 1.0 are two queries"
+TEXT = "Query ids are text, because {!r} is not a plain whole number: 1 and 1.0 are two queries"
 
 
 @pytest.mark.parametrize(

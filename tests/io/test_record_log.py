@@ -23,7 +23,7 @@ class Notes(RecordLog):
     WHAT = "notes"
     INSTEAD = "name another file"
 
-    def _checked(self, cell, result, where):
+    def _check_result(self, cell, result, where):
         if result == "refused":
             raise ValueError("it is refused")
         return result

@@ -284,7 +284,7 @@ class TestOptimum:
             expected = solver.solve(penalty, 1e-9).coef
         with mean_loss(data) as loss:
             solver = SparseNewton(loss)
-            solver._promising = lambda penalty: np.zeros(0, dtype=int)
+            solver._first_working_set = lambda penalty: np.zeros(0, dtype=int)
             np.testing.assert_allclose(solver.solve(penalty, 1e-9).coef, expected, atol=1e-8)
 
     @given(st.integers(0, 2**32 - 1), st.sampled_from(PENALTIES))

@@ -166,7 +166,7 @@ def test_files_are_read_once_for_all_resamples(parts, tmp_path, monkeypatch):
 
 def test_resamples_need_one_split(data, tmp_path):
     with pytest.raises(
-        ValueError, match="resamples are of the training queries of one split; kfold"
+        ValueError, match="resamples are drawn from the training queries of one split; kfold"
     ):
         Study(data, resamples=3, **QUICK)
     for number, part in enumerate(np.array_split(np.arange(40), 5), start=1):

@@ -177,9 +177,9 @@ def make_choices(selector: Any, source: Source) -> Choices:
     if counts_groups and selector.groups is None:
         raise DataError("count='groups' needs groups: pass features that are selected together")
     choices = Choices(np.arange(n), n, None, [], n, counts_groups)
-    given = selector.include, selector.exclude, selector.groups
-    if any(part is not None for part in given):  # only then are the names needed
-        listed = listed_features(*given, source.feature_names)
+    wanted = selector.include, selector.exclude, selector.groups
+    if any(part is not None for part in wanted):  # only then are the names needed
+        listed = listed_features(*wanted, source.feature_names)
         columns = np.setdiff1d(choices.columns, listed.exclude)
         choices = replace(choices, columns=columns, groups=_without(listed.groups, columns))
         included = np.searchsorted(columns, listed.include).tolist()

@@ -49,7 +49,7 @@ def reproduce(
     convention: str | None = None,
     form: FormatName = "terminal",
 ) -> None:
-    """Repeat published experiments, and print both results.
+    """Repeat published experiments, and print the numbers of both.
 
     The tables show the published numbers beside those of ranksieve.
     """

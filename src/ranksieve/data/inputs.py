@@ -89,7 +89,7 @@ def take_columns(X: Any, columns: np.ndarray) -> Any:
     return canonical(X[:, columns]) if sparse.issparse(X) else np.take(X, columns, axis=1)
 
 
-def widened(X: Any, n_features: int) -> Any:
+def widen(X: Any, n_features: int) -> Any:
     """X with columns of zeros appended; X itself if it has this number of features."""
     n_rows, width = X.shape
     if width == n_features:

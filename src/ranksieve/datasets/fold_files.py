@@ -12,7 +12,7 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns
-from ranksieve.data.inputs import widened
+from ranksieve.data.inputs import widen
 from ranksieve.data.joining import concatenate
 from ranksieve.io.files import total_size
 from ranksieve.io.formats import open_if_tables, stored_options
@@ -83,7 +83,7 @@ def _read_texts(parts: list[Sequence[Path]], read_options: dict[str, Any]) -> li
         if data.has_feature_names and np.any(data.feature_names != names[: data.n_features]):
             raise DataError(f"{path}: its feature names differ from those of the other files")
     # Columns of zeros stand for features that a file leaves out.
-    aligned = (d._replace(X=widened(d.X, len(names)), feature_names=names) for d in read)
+    aligned = (d._replace(X=widen(d.X, len(names)), feature_names=names) for d in read)
     return [join_parts([next(aligned) for _ in part]) for part in parts]
 
 

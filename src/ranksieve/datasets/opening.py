@@ -199,8 +199,8 @@ def _read_parts(parts_by_role: dict[str, Any], options: dict[str, Any]) -> Fold:
 def _like_training(data: RankingData, train: RankingData, place: str) -> RankingData:
     """Data with the features of the training data, including indicators of missing values."""
     if data.missing is None and train.missing is not None and train.missing.indicated:
-        n_given = train.n_features - len(train.missing.indicated)
-        originals = train.take_queries([0]).take_features(np.arange(n_given))
+        n_original = train.n_features - len(train.missing.indicated)
+        originals = train.take_queries([0]).take_features(np.arange(n_original))
         data = with_features_of(data, originals, place).with_missing(train.missing)
     return with_features_of(data, train, place)
 

@@ -76,14 +76,14 @@ class Stored(NamedTuple):
     columns: np.ndarray | None
     missing: tuple[Missing | None, bool]  # with its indicators, and whether missing values are kept
     checksums: bool
-    given_weights: tuple[np.ndarray | None] | None
+    new_weights: tuple[np.ndarray | None] | None
 
     @classmethod
     def from_shards(cls, shards: Shards) -> Stored:
         """Description of opened shards."""
         path, checksums = str(shards.path.resolve()), shards.checks.checksums
         missing = shards.missing, shards.keeps_missing
-        weights = shards.given_weights
+        weights = shards.new_weights
         return cls(path, shards.data_id, shards.columns, missing, checksums, weights)
 
     def open_on_worker(self) -> Shards:
@@ -106,8 +106,8 @@ class Stored(NamedTuple):
             opened = opened.with_missing(missing)
         if not keeps:
             opened = opened.refusing_missing()
-        if self.given_weights is not None:
-            opened = opened._copy_with(given_weights=self.given_weights)
+        if self.new_weights is not None:
+            opened = opened._copy_with(new_weights=self.new_weights)
         return opened if self.columns is None else opened.take_features(self.columns)
 
 

@@ -148,7 +148,7 @@ class Ledger(RecordLog):
                 raise ValueError(f"{name!r} is missing")
         convert_record(head, Head)
 
-    def _checked(self, cell: Any, result: Any, where: str) -> Any:
+    def _check_result(self, cell: Any, result: Any, where: str) -> Any:
         key: Any = convert_record(cell, self._key_types)
         found: Any = convert_record(result, key.Result)
         _check(key, found, self.head["measures"])

@@ -93,7 +93,7 @@ class RecordLog(ABC):
         """Raise a ValueError if the first line is incomplete."""
 
     @abstractmethod
-    def _checked(self, cell: Any, result: Any, where: str) -> Any:
+    def _check_result(self, cell: Any, result: Any, where: str) -> Any:
         """Result to keep in memory; raises a ValueError if it does not fit the cell."""
 
     @contextmanager
@@ -175,7 +175,7 @@ class RecordLog(ABC):
         expected = _pop_checksum(line, record)
         if record.keys() != {"cell", "result"}:
             raise ValueError("not a cell and its result")
-        kept = self._checked(record["cell"], record["result"], where)
+        kept = self._check_result(record["cell"], record["result"], where)
         return key_of(record["cell"]), expected, kept
 
     def _append(self, file: IO[bytes], line: bytes) -> None:

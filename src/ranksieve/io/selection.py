@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Meta
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.inputs import are_numbers, widened
+from ranksieve.data.inputs import are_numbers, widen
 from ranksieve.data.missing import Missing
 from ranksieve.io import records
 from ranksieve.io.files import PathLike
@@ -108,7 +108,7 @@ class Selection:
 
     def take_from(self, X: Any) -> Any:
         """Selected columns of a matrix, in its order; columns beyond its width are zero."""
-        return widened(X, max(X.shape[1], self.columns[-1] + 1))[:, self.columns]
+        return widen(X, max(X.shape[1], self.columns[-1] + 1))[:, self.columns]
 
     def applied_to(self, X: Any) -> Any:
         """Keep the selected features of data with all features; return other data unchanged.

@@ -203,8 +203,8 @@ def _tell_type(ids: set[str]) -> None:
         _log.info("All query ids are whole numbers, so 1.0 is the same query as 1")
     elif 0 < len(others) < len(ids):
         _log.info(
-            f"Query ids are text, because {min(others)!r:.60} is no plain whole number: 1 and 1.0 "
-            "are two queries"
+            f"Query ids are text, because {min(others)!r:.60} is not a plain whole number: 1 and "
+            "1.0 are two queries"
         )
 
 

@@ -105,8 +105,8 @@ class Method:
         """Estimator of this library that is copied, and never fitted."""
         if self.estimator is not None:
             named = isinstance(self.estimator, str)
-            given = import_object(self.estimator)() if named else self.estimator
-            return self.kind.adapt(given)
+            estimator = import_object(self.estimator)() if named else self.estimator
+            return self.kind.adapt(estimator)
         parameters = inspect.signature(self.kind).parameters
         preset = {name: _complete(parameters[name].default, v) for name, v in self.preset.items()}
         return self.kind(**preset)
@@ -216,6 +216,6 @@ def _are_equal_numbers(value: Any, default: Any) -> bool:
     return all(isinstance(number, (int, float)) for number in (value, default)) and value == default
 
 
-def _complete(default: Any, given: Any) -> Any:
-    """Given value of a parameter, whose missing fields are those of the default."""
-    return default.make(given, default) if isinstance(default, ParameterValue) else given
+def _complete(default: Any, value: Any) -> Any:
+    """Value of a parameter, whose missing fields are those of the default."""
+    return default.make(value, default) if isinstance(default, ParameterValue) else value

@@ -177,20 +177,20 @@ class Registry(Mapping[str, Method]):
 
     def _adopt(
         self,
-        given: Any,
+        own: Any,
         name: str = "",
         grid: Mapping[str, Sequence[Any]] | None = None,
         draws: bool = True,
     ) -> Method:
         """Method around an estimator of a user, or a class that has defaults."""
-        estimator = _make_default(given) if isinstance(given, type) else given
+        estimator = _make_default(own) if isinstance(own, type) else own
         if isinstance(estimator, self.adapter):
             estimator = estimator.estimator
         kind = type(estimator)
         try:
             self.adapter.adapt(estimator)
         except TypeError as error:
-            raise ValueError(f"{given!r:.60} is not a {_WORDS[self.what]}: {error}") from None
+            raise ValueError(f"{own!r:.60} is not a {_WORDS[self.what]}: {error}") from None
         own = copy_unfitted(estimator)
         known = [method.draws for method in self._methods.values() if method.kind is kind]
         method = Method(

@@ -134,8 +134,8 @@ def _describe(value: Any, seen: set[int]) -> Iterator[Any]:
         seen.add(id(value))
         yield _describe_code(value.__code__)
         cells = [cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell)]
-        for given in (value.__defaults__, value.__kwdefaults__, *cells):
-            yield from _describe(given, seen)
+        for part in (value.__defaults__, value.__kwdefaults__, *cells):
+            yield from _describe(part, seen)
     else:
         yield plain_value(value, otherwise=lambda other: type(other).__name__)
 

@@ -170,7 +170,7 @@ def _alike_section(found: Inspection) -> Section | None:
     related = found.correlation
     if related is None:
         return None
-    rows = _compared(found, related)
+    rows = _rows_to_compare(found, related)
     names = [related.names[row] for row in rows]
     matrix = np.clip(np.abs(np.nan_to_num(related.values[np.ix_(rows, rows)])), 0.0, 1.0)
     np.fill_diagonal(matrix, 1.0)
@@ -187,7 +187,7 @@ def _alike_section(found: Inspection) -> Section | None:
     )
 
 
-def _compared(found: Inspection, related: Correlation) -> list[int]:
+def _rows_to_compare(found: Inspection, related: Correlation) -> list[int]:
     """Features of the heat map, as rows: those that rank best alone."""
     best = {one.name: rank for rank, one in enumerate(found.best_features or [])}
     order = sorted(range(len(related.names)), key=lambda row: best.get(related.names[row], row))

@@ -69,7 +69,8 @@ class Protocol:
             raise ValueError(f"train, validation and test need 3 parts, got {self.n_splits}")
         if self.resamples and self.name not in _GIVEN:
             raise ValueError(
-                f"resamples are of the training queries of one split; {self.name} has several folds"
+                f"resamples are drawn from the training queries of one split; {self.name} has "
+                "several folds"
             )
         if self.resamples < 0 or self.resamples == 1:
             raise ValueError(f"resamples must be 0, or 2 and more, got {self.resamples}")
@@ -173,7 +174,7 @@ class Protocol:
             return trials
         if len(trials) > 1:
             raise DataError(
-                f"resamples are of the training queries of one split, but this data has "
+                f"resamples are drawn from the training queries of one split, but this data has "
                 f"{len(trials)} folds: leave out the number of resamples"
             )
         (whole,) = trials
@@ -193,7 +194,7 @@ def _trials_with_data(
     """Trials that come with the data."""
     if isinstance(data, Collection) and data.layout == "parts":
         paths = [[path] for path in data.folds[0].files]
-        shared = Source(_weighted(parts_reader(paths, **read_options)))
+        shared = Source(_without_weightless(parts_reader(paths, **read_options)))
         return [
             Trial(fold.name, shared, partial(_rotate, number))
             for number, fold in enumerate(data.folds)
@@ -203,12 +204,12 @@ def _trials_with_data(
     else:
         names, readers = list(data.names), list(data.readers)
     return [
-        Trial(name, Source(_weighted(read)), partial(_divide, seed))
+        Trial(name, Source(_without_weightless(read)), partial(_divide, seed))
         for name, read in zip(names, readers, strict=True)
     ]
 
 
-def _weighted(
+def _without_weightless(
     read: Callable[[], Sequence[RankingData | None]],
 ) -> Callable[[], list[RankingData]]:
     """Function that reads parts without queries of weight 0."""

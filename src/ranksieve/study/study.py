@@ -161,8 +161,8 @@ class Study:
 
     async def _run_cells(self, runner: Runner) -> None:
         plan = self.plan
-        look = Describe(plan.measures, plan.convention)
-        described = await gather(*(runner(look, trial) for trial in self.trials))
+        describe = Describe(plan.measures, plan.convention)
+        described = await gather(*(runner(describe, trial) for trial in self.trials))
         for trial, facts in zip(self.trials, described, strict=True):
             _check_missing(trial.name, facts, plan)
         procedures = [Procedure(plan, facts.features) for facts in described]

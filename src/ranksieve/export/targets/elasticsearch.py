@@ -16,7 +16,7 @@ import numpy as np
 from ranksieve.export.forms import SINGLE, TreeBuilder
 from ranksieve.export.single_precision import single_thresholds, to_single
 from ranksieve.export.targets.plugin import path_name
-from ranksieve.export.targets.target import Artifact, Job, Target, listed, read_json
+from ranksieve.export.targets.target import Artifact, Job, Target, list_names, read_json
 
 _README = """# A model for the built-in learning to rank of Elasticsearch (8.12 and later)
 
@@ -81,8 +81,8 @@ class Elasticsearch(Target):
             path=path_name(job.name),
             name=json.dumps(job.name),
             missing=self._rule(job),
-            extracted=listed(extracted),
-            fields=listed([name for name in job.names if name not in extracted]),
+            extracted=list_names(extracted),
+            fields=list_names([name for name in job.names if name not in extracted]),
         )
         notes = job.clash_notes(clashes)
         return Artifact({"model.json": document, "README.md": readme}, notes)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.export.reading import Trained, lightgbm_text, xgboost_booster
-from ranksieve.export.targets.target import Artifact, Job, Target, distinct, listed
+from ranksieve.export.targets.target import Artifact, Job, Target, distinct, list_names
 from ranksieve.text import quantity
 
 
@@ -36,7 +36,7 @@ class _LibraryFile(Target):
         notes = []
         readme = (
             f"# A model for {self.name}\n\n`{file}` is a file in {self.name}'s own format. Its "
-            f"features, in this order:\n\n{listed(names)}\n"
+            f"features, in this order:\n\n{list_names(names)}\n"
         )
         n_changed = sum(new != old for new, old in zip(names, names_in_data, strict=True))
         if n_changed:
@@ -46,7 +46,7 @@ class _LibraryFile(Target):
             )
             readme += (
                 "\nIn the data that the model was trained on, their names are\n\n"
-                f"{listed(names_in_data)}\n"
+                f"{list_names(names_in_data)}\n"
             )
         return Artifact({file: content, "README.md": readme}, notes)
 

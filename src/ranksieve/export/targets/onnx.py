@@ -9,7 +9,7 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.export.forms import SINGLE, LinearModel
-from ranksieve.export.targets.target import Artifact, Job, Target, listed
+from ranksieve.export.targets.target import Artifact, Job, Target, list_names
 
 _README = """# A model for ONNX Runtime
 
@@ -59,7 +59,7 @@ class Onnx(Target):
         rule = "pass NaN, which each split sends where it has learned to."
         if job.missing == "zero":
             rule = "pass 0" + ("." if job.trained.is_linear else " or NaN, which counts as 0.")
-        readme = _README.format(missing=rule, features=listed(job.names))
+        readme = _README.format(missing=rule, features=list_names(job.names))
         return Artifact({"model.onnx": model.SerializeToString(), "README.md": readme})
 
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:

@@ -20,7 +20,7 @@ from ranksieve.export.single_precision import (
     to_single,
     weighted_sums,
 )
-from ranksieve.export.targets.target import Artifact, Job, Target, listed, read_json
+from ranksieve.export.targets.target import Artifact, Job, Target, list_names, read_json
 
 _README = """# A model for the learning-to-rank plugin of {engine}
 
@@ -89,7 +89,7 @@ class _Plugin(Target):
             set=set_name,
             name=json.dumps(job.name),
             missing=rule,
-            features=listed(job.names),
+            features=list_names(job.names),
         )
         return Artifact(files, notes)
 

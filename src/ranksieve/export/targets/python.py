@@ -11,7 +11,7 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.export.forms import LinearModel, TreeBuilder, zero_for_missing
-from ranksieve.export.targets.target import Artifact, Job, Preorder, Target, listed, to_preorder
+from ranksieve.export.targets.target import Artifact, Job, Preorder, Target, list_names, to_preorder
 
 _RUN = 200  # rows that are also scored by the slow function of the file
 
@@ -106,7 +106,7 @@ class PythonModule(Target):
         readme = (
             "# A ranking model in Python\n\n    from model import score\n\n    score({...})\n\n"
             "The argument maps feature names to values. The model uses these features:\n\n"
-            f"{listed(job.names)}\n"
+            f"{list_names(job.names)}\n"
         )
         return Artifact({"model.py": text, "README.md": readme})
 

@@ -22,7 +22,7 @@ from ranksieve.export.single_precision import (
     to_single,
     weighted_sums,
 )
-from ranksieve.export.targets.target import Artifact, Job, Target, listed, read_json
+from ranksieve.export.targets.target import Artifact, Job, Target, list_names, read_json
 
 SLACK = np.float32(1e-6)
 _PACKAGE = "org.apache.solr.ltr.model"
@@ -89,7 +89,7 @@ class Solr(Target):
                 features_call="" if job.feature_set is None else _FEATURES_CALL,
                 where=", which must be in a feature store" if job.feature_set is None else "",
                 missing=rule,
-                features=listed(job.names),
+                features=list_names(job.names),
             ),
         }
         return Artifact(files, notes)

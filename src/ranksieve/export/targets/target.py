@@ -150,7 +150,7 @@ def read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def listed(names: list[str]) -> str:
+def list_names(names: list[str]) -> str:
     """Format names for a README: an indented block with one JSON string per line."""
     return "\n".join(f"    {json.dumps(name)}" for name in names) or "    (none)"
 

@@ -31,7 +31,7 @@ class LogTable:
     def __init__(self, grades: Mapping[str, Mapping[str, float]], unjudged: Unjudged) -> None:
         self.n_logged = 0  # documents, counted once for each query
         self.n_unjudged = 0  # those without a grade, in queries that have some
-        self._given = grades  # by query and document
+        self._judgments = grades  # by query and document
         # If the judgments have whole numbers, those of the log are written like them.
         self._plain_query, self._plain_document = ways_to_write(grades)
         self._unjudged = unjudged
@@ -75,7 +75,7 @@ class LogTable:
         self._queries.append(query)
 
     def _grade(self, query: str, document: str) -> float | None:
-        judged = self._given.get(query)
+        judged = self._judgments.get(query)
         if not judged:
             return None
         grade = judged.get(document)
@@ -102,14 +102,14 @@ class LogTable:
     @property
     def n_unjudged_queries(self) -> int:
         """Number of queries of the log without any judgment."""
-        return sum(not self._given.get(query) for query in self._rows)
+        return sum(not self._judgments.get(query) for query in self._rows)
 
     @property
     def n_unlogged(self) -> int:
         """Number of judgments of documents that are not in the log."""
         return sum(
             document not in self._rows.get(query, {})
-            for query, documents in self._given.items()
+            for query, documents in self._judgments.items()
             for document in documents
         )
 
@@ -118,8 +118,8 @@ class LogTable:
         if not self._values:
             raise DataError(
                 f"no logged document is judged: the log has {_first_pair(self._rows)}, and the "
-                f"judgments have {_first_pair(self._given)}; check that both have the same kind of "
-                "ids"
+                f"judgments have {_first_pair(self._judgments)}; check that both have the same "
+                "kind of ids"
             )
         if not self._columns:
             raise DataError("no feature is logged for any judged document")

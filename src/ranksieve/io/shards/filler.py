@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.inputs import are_numbers, group_rows, join_documents, widened
+from ranksieve.data.inputs import are_numbers, group_rows, join_documents, widen
 from ranksieve.data.missing import Missing
 from ranksieve.io.collecting import settle_text_ids
 from ranksieve.io.shards.format import (
@@ -201,12 +201,12 @@ class ShardFiller:
         for draft in self._drafts:
             if not self.is_sparse and draft.width < self.width:
                 shape = (draft.rows, draft.width)
-                narrow = self._written(draft, "X", shape, self.dtype.name)
-                self._write(draft, "X", widened(narrow, self.width))
+                narrow = self._open_written(draft, "X", shape, self.dtype.name)
+                self._write(draft, "X", widen(narrow, self.width))
             if draft.doc_kind != doc_kind:
                 texts = [""] * draft.rows
                 if draft.doc_kind == "int":
-                    numbers = self._written(draft, "doc_ids", (draft.rows,), "int64")
+                    numbers = self._open_written(draft, "doc_ids", (draft.rows,), "int64")
                     texts = as_strings(numbers)
                 self._write_ids(draft, "doc_id", texts)
             if weighted and "query_weights" not in draft.files:
@@ -251,7 +251,9 @@ class ShardFiller:
         path = self._directory / file_name(draft.number, role)
         draft.files[role] = write_array(path, array)
 
-    def _written(self, draft: _Draft, role: str, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    def _open_written(
+        self, draft: _Draft, role: str, shape: tuple[int, ...], dtype: str
+    ) -> np.ndarray:
         path = self._directory / draft.files[role].name
         return array_in(map_file(path), path, shape, dtype)
 
@@ -285,7 +287,7 @@ class ShardFiller:
     def _join_rows(self, parts: list[Any]) -> Any:
         """Join all rows at the current width, releasing the parts one by one."""
         if self.is_sparse:
-            return sparse.vstack([widened(part, self.width) for part in parts], format="csr")
+            return sparse.vstack([widen(part, self.width) for part in parts], format="csr")
         if len(parts) == 1 and parts[0].shape[1] == self.width:
             return parts[0]
         joined = np.zeros((sum(map(len, parts)), self.width), dtype=self.dtype)

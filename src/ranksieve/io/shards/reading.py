@@ -62,7 +62,7 @@ class ShardFiles:
         """Labels."""
         labels = self._read("y", (self._shard.rows,), "float64")
         if not np.isfinite(labels).all():
-            raise self._damaged("y", "a label is not finite")
+            raise self._damage("y", "a label is not finite")
         return labels
 
     @property
@@ -70,7 +70,7 @@ class ShardFiles:
         """Query pointer: rows of query ``q`` are ``query_ptr[q]:query_ptr[q + 1]``."""
         pointer = self._pointer("query_ptr", self._shard.queries, self._shard.rows)
         if np.any(pointer[1:] == pointer[:-1]):
-            raise self._damaged("query_ptr", "a query has no rows")
+            raise self._damage("query_ptr", "a query has no rows")
         return pointer
 
     @property
@@ -80,7 +80,7 @@ class ShardFiles:
             return None
         weights = self._read("query_weights", (self._shard.queries,), "float64")
         if not np.isfinite(weights).all() or np.any(weights < 0):
-            raise self._damaged("query_weights", "a weight is negative or not finite")
+            raise self._damage("query_weights", "a weight is negative or not finite")
         return weights
 
     @property
@@ -120,7 +120,7 @@ class ShardFiles:
     def _path(self, role: str) -> Path:
         return self._directory / self._shard.files[role].name
 
-    def _damaged(self, role: str, what: str) -> DataError:
+    def _damage(self, role: str, what: str) -> DataError:
         return DataError(f"{self._path(role)}: is damaged: {what}")
 
     def _map(
@@ -149,7 +149,7 @@ class ShardFiles:
         pointer = self._read(role, (n + 1,), *(dtypes or ("int64",)))
         last = pointer[-1] if end is None else end
         if pointer[0] != 0 or pointer[-1] != last or np.any(pointer[1:] < pointer[:-1]):
-            raise self._damaged(role, f"it does not lead from 0 to {last} in order")
+            raise self._damage(role, f"it does not lead from 0 to {last} in order")
         return pointer
 
     def _map_csr(self) -> Callable[[], Any]:
@@ -163,7 +163,7 @@ class ShardFiles:
             if row >= 0:
                 last = self._manifest.n_features - 1
                 message = f"the features of row {row} do not increase from 0 to at most {last}"
-                raise self._damaged("indices", message)
+                raise self._damage("indices", message)
 
         def check_and_map() -> csr_matrix:
             self._check("data", data_content)
@@ -186,7 +186,7 @@ class ShardFiles:
         try:
             return decode_strings(text, offsets)
         except UnicodeDecodeError as error:
-            raise self._damaged(f"{what}s", str(error)) from error
+            raise self._damage(f"{what}s", str(error)) from error
 
 
 def check_sizes(directory: Path, manifest: Manifest) -> None:

@@ -41,7 +41,7 @@ class Shards:
         self.keeps_missing = False  # whether NaN is accepted as a missing value
         self.checks = checks  # of the files, that were already done
         # Weights of queries set by with_weights, or no weights; None for those in the files.
-        self.given_weights: tuple[np.ndarray | None] | None = None
+        self.new_weights: tuple[np.ndarray | None] | None = None
         self._manifest: Manifest | None = manifest
         names = manifest.feature_names
         self._names = None if names is None else np.array(names, dtype=object)
@@ -115,8 +115,8 @@ class Shards:
     @property
     def query_weights(self) -> np.ndarray | None:
         """Weight of each query, in the order of the shards; None if each counts once."""
-        if self.given_weights is not None:
-            return self.given_weights[0]
+        if self.new_weights is not None:
+            return self.new_weights[0]
         if not self._open_manifest.weights:
             return None
         return np.concatenate([files.query_weights for files in self._all_files()])
@@ -167,13 +167,13 @@ class Shards:
                 f"sample_weight has shape {weights.shape}, but there are {self.n_queries} queries"
             )
         check_query_weights(weights)
-        return self._copy_with(given_weights=(weights,))
+        return self._copy_with(new_weights=(weights,))
 
     def _weights_of(self, number: int) -> np.ndarray | None:
         """Weights of the queries of a shard."""
-        if self.given_weights is None:
+        if self.new_weights is None:
             return self._files(number).query_weights
-        (weights,) = self.given_weights
+        (weights,) = self.new_weights
         queries = slice(self._first_queries[number], self._first_queries[number + 1])
         return None if weights is None else weights[queries]
 

@@ -176,7 +176,7 @@ class _Layout:
             words = [shorten(word, self.width, cell_len) for word in words]
         return plain(" ".join(words), justify=self.column.align)
 
-    def laid_out(self, cell: Entry) -> Text:
+    def format_cell(self, cell: Entry) -> Text:
         """Return the cell as text with aligned digits."""
         style = "bold" if cell.is_best else ""
         rest = self.rank + self.mark
@@ -264,5 +264,5 @@ def _table(sheet: Sheet, shown: Sequence[_Layout]) -> Table:
         if number:
             table.add_row()
         for row in group:
-            table.add_row(*(layout.laid_out(row[layout.index]) for layout in shown))
+            table.add_row(*(layout.format_cell(row[layout.index]) for layout in shown))
     return table

@@ -310,7 +310,7 @@ class _SearchLog(RecordLog):
         self._n_queries, self._arrays = n_queries, results
         super().__init__(path, search)
 
-    def _checked(self, cell: Any, result: Any, where: str) -> None:
+    def _check_result(self, cell: Any, result: Any, where: str) -> None:
         key, arrays = convert_record(cell, list[int]), convert_record(result, list[list[Finite]])
         if [len(values) for values in arrays] != self._lengths(key):
             raise ValueError(f"there should be {self._lengths(key)} values")

@@ -68,8 +68,8 @@ class TreeSelector(RankSelector):
     def _ranker(self, choices: Choices, seed: Any) -> LambdaMART:
         """Untrained trees for the features that are not excluded."""
         own = ("n_estimators", "learning_rate", "num_leaves", "min_child_samples", "params")
-        given = {name: getattr(self, name) for name in own}
-        return choices.cut_ranker(LambdaMART(**given, random_state=seed))
+        parameters = {name: getattr(self, name) for name in own}
+        return choices.cut_ranker(LambdaMART(**parameters, random_state=seed))
 
     def _relative_gains(self, source: Source, choices: Choices) -> np.ndarray:
         """Gain of each feature, relative to the largest."""

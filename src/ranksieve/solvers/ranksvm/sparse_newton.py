@@ -81,7 +81,7 @@ class SparseNewton:
         """Minimize, starting from the last solution."""
         coef, n_iter = self.coef, 0
         limits = self._limits(tol)
-        working = self._promising(penalty)
+        working = self._first_working_set(penalty)
         while True:
             part, objective, steps = self._descend(
                 working, coef[working], penalty.take(working), limits[working], max_iter - n_iter
@@ -112,7 +112,7 @@ class SparseNewton:
         """Largest allowed violation of each optimality condition."""
         return tol * (self.steepest or 1.0) * self.loss.deviations
 
-    def _promising(self, penalty: Penalty) -> np.ndarray:
+    def _first_working_set(self, penalty: Penalty) -> np.ndarray:
         """First working set: features with weights, and those that the strong rule keeps."""
         if not self.screen:
             return np.flatnonzero(self.loss.varies)
