@@ -163,11 +163,6 @@ def test_the_same_wherever_the_data_lives(run, stored, client):
         assert features(*arguments) == expected
 
 
-def test_a_word_instead_of_a_number(succeed):
-    output = succeed("select", "--demo", "--method", "hierarchical", "-k", "silhouette")
-    assert output.startswith("hierarchical (n_features_to_select=silhouette): ")
-
-
 @pytest.mark.parametrize(
     ("options", "parameters"),
     [

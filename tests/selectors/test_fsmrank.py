@@ -144,13 +144,15 @@ class TestPath:
     def test_mq2008(self, mq2008_dir):
         """25 pairs of penalties; as good as the published baselines on average."""
         lambda1s, lambda2s = 10.0 ** np.arange(0, -5, -1), 10.0 ** np.arange(-1, -6, -1)
-        collection, values = open_collection(mq2008_dir), []
+        collection, values, sizes = open_collection(mq2008_dir), [], []
         for fold in range(5):
             train, vali, test = collection.read_fold(fold)
             fits = list(fsmrank_path(train, lambda1s, lambda2s))
             best = max(fits, key=lambda fit: self.map_of(vali, fit.coef))
             values.append(self.map_of(test, best.coef))
+            sizes.append(np.count_nonzero(best.coef))
         assert len(fits) == 25
+        assert np.mean(sizes) < 20
         # Published: 0.4771. The objective and the grid are ours.
         np.testing.assert_allclose(values, [0.4311, 0.4246, 0.4482, 0.5414, 0.5183], atol=2e-3)
         assert np.mean(values) == pytest.approx(0.4728, abs=5e-4)
