@@ -8,7 +8,7 @@ from itertools import groupby
 from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column
 from ranksieve.report.sheets.study_quality import setting_of, stem
 from ranksieve.significance import NonInferiority
-from ranksieve.study.comparison import LEVEL, MARGIN, Pair, Versus, compare_pairs, compare_with
+from ranksieve.study.comparison import LEVEL, MARGIN, Pair, Versus, compare_with
 from ranksieve.study.results import BASE, StudyResult
 from ranksieve.text import every
 
@@ -44,20 +44,13 @@ def statistics_sheet(result: StudyResult, base: str = BASE) -> Sheet:
     )
 
 
-def pairs_sheet(
-    result: StudyResult, ranker: str | None = None, pairs: Sequence[Pair] | None = None
-) -> Sheet:
-    """Every selector against every other: differences, intervals and adjusted p-values.
+def pairs_sheet(result: StudyResult, ranker: str, pairs: Sequence[Pair]) -> Sheet:
+    """Every selector against every other with a ranker: differences, intervals and p-values.
 
-    By default with all rankers, for the pairs of which p-values are always adjusted. ``pairs`` is
-    ``compare_pairs(result)``, if it was already computed.
+    ``pairs`` are those of all rankers of the study, for which p-values are adjusted together.
     """
-    rankers = result.rankers if ranker is None else [ranker]
-    if pairs is None:
-        pairs = compare_pairs(result)
-    kept = [pair for pair in pairs if pair.ranker in rankers]
     fields: Fields[Pair] = {
-        name_column("ranker", only_csv=len(rankers) == 1): lambda pair: Entry(pair.ranker),
+        name_column("ranker", only_csv=True): lambda pair: Entry(pair.ranker),
         name_column("selector"): lambda pair: Entry(pair.selector),
         name_column("against"): lambda pair: Entry(pair.base),
         **_DIFFERENCE,
@@ -66,12 +59,11 @@ def pairs_sheet(
         **_QUERIES,
     }
     return Sheet.of_items(
-        stem("pairs", ranker or ""),
-        f"{result.main_measure} of each selector against each other with {', '.join(rankers)} "
-        f"on {result.title}",
+        stem("pairs", ranker),
+        f"{result.main_measure} of all pairs of selectors with {ranker} on {result.title}",
         setting_of(result),
         fields,
-        [list(group) for _, group in groupby(kept, lambda pair: pair.ranker)],
+        [[pair for pair in pairs if pair.ranker == ranker]],
         [
             f"difference: mean {result.main_measure} over queries of the selector minus the other; "
             f"from, to: its {LEVEL:.0%} interval (Student), for this pair alone.",
