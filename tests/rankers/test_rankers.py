@@ -19,7 +19,11 @@ COUNT_ALL = {
     **dict.fromkeys(("adarank-map", "adarank-ndcg"), "every query has a weight"),
     "ranksvm-struct": "its C is divided by the number of queries",
 }
-TREES = {"lightgbm": {"n_jobs": 1}, "xgboost": {"n_jobs": 1}, "catboost": {"thread_count": 1}}
+TREES = {
+    "lightgbm": {"n_jobs": 1},
+    "xgboost": {"n_jobs": 1},
+    "catboost": {"thread_count": 1, "iterations": 100},  # of a thousand
+}
 each = pytest.mark.parametrize("name", RANKERS)
 
 

@@ -1,12 +1,10 @@
 """Which collection is at hand."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
-from ranksieve import make_ranking, write_letor
+from ranksieve import make_ranking, reproduction, write_letor
+from ranksieve.cli import main
 from ranksieve.data import DataError
 from ranksieve.reproduction import PAPERS, reproduce
 from ranksieve.reproduction.collections import KNOWN, open_at_hand, recognize
@@ -223,25 +221,19 @@ def test_what_a_call_may_get_wrong(tmp_path):
             reproduce(paper, tmp_path, methods=[])
 
 
-# A reproduction that Ctrl-C ends at its first work.
-INTERRUPTED = """
-import sys
-from ranksieve import reproduction
-from ranksieve.cli import main
+def interrupted(*options):
+    """A reproduction that Ctrl-C ends at its first work."""
 
-def interrupt(*arguments, **options):
-    raise KeyboardInterrupt
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
 
-reproduction.reproduce = interrupt
-main(["reproduce", "rankers", "--data", ".", *sys.argv[1:]])
-"""
+    reproduction.reproduce = interrupt
+    main(["reproduce", "rankers", "--data", ".", *options])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("out", [None, "kept"])
-def test_interrupted_it_says_how_to_go_on(tmp_path, out):
-    command = [sys.executable, "-c", INTERRUPTED, *(["--out", out] if out else [])]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 130
-    assert ("finished work is kept in kept\nrun the same command again" in done.stderr) is bool(out)
-    assert "Traceback" not in done.stderr
+def test_interrupted_it_says_how_to_go_on(start_program, out):
+    status, _, told = start_program(interrupted, *(["--out", out] if out else [])).wait()
+    assert status == 130
+    assert ("finished work is kept in kept\nrun the same command again" in told) is bool(out)
+    assert "Traceback" not in told
