@@ -144,7 +144,7 @@ def test_without_costs_every_feature_costs_one():
     assert costs.marginal("dot", ["bm25"]) == 1
 
 
-def test_what_a_user_may_give_is_the_same(tmp_path):
+def test_what_a_user_may_give_is_the_same():
     forms = [EXPECTED, EXPECTED.to_record(), json.loads(json.dumps(EXPECTED.to_record()))]
     for form in forms:
         assert FeatureCosts.make(form, NAMES) == EXPECTED

@@ -77,7 +77,7 @@ def here(tmp_path, monkeypatch, data):
     return tmp_path
 
 
-def test_a_selector_of_the_user(succeed, here, data):
+def test_a_selector_of_the_user(succeed, here):
     output = succeed("select", "data.txt", "--method", "somebody:Spread", "-k", 2)
     assert "Spread: 2 of 8 features" in output
     best = np.argsort(-read_letor("data.txt").X.std(axis=0), kind="stable")[:2] + 1
@@ -243,7 +243,7 @@ class TestModels:
         with pytest.raises(DataError, match="'num_leaves' appears twice"):
             read_parameters(path)
 
-    def test_the_trees_are_the_same_again(self, run, here, trained, data):
+    def test_the_trees_are_the_same_again(self, run, here, trained):
         trees, boost, _ = trained
         trees.booster_.save_model(here / "lgb.txt")
         (here / "xgb.json").write_text(boost.get_booster().save_config())

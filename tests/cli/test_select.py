@@ -381,7 +381,7 @@ def selected_by(succeed, train, vali, *options):
     return [feature["index"] for feature in json.loads(output)["features"]]
 
 
-def test_held_out_data_have_the_features_of_the_data(run, planted, divided, tmp_path):
+def test_held_out_data_have_the_features_of_the_data(run, planted, divided):
     folder, _ = divided
     command = ["select", folder / "train.txt", "--method", "fs-ed", "-k", 2, "--vali"]
     narrow = folder / "narrow.txt"  # features that it leaves out are zero

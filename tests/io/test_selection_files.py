@@ -225,7 +225,7 @@ def test_features_that_come_late_in_sparse_text(tmp_path, monkeypatch):
         assert X[:, 1].nonzero()[0].tolist() == [1_000]
 
 
-def test_conversion_refuses_other_features(named, named_file, tmp_path):
+def test_conversion_refuses_other_features(named_file, tmp_path):
     names = ["bm25", "tf", "price", "age", "links", "depth"]
     for n_features_in, options, message in (
         (7, {}, "there are 6 features, but .* made from 7"),

@@ -84,7 +84,7 @@ def test_damaged_text_of_lightgbm_is_refused(text, tmp_path, name, value, messag
     assert str(error.value).startswith(f"{path}: ")
 
 
-def test_sizes_of_trees_are_those_of_the_text(data, text):
+def test_sizes_of_trees_are_those_of_the_text(text):
     whole = lightgbm.Booster(model_str=text).model_to_string()
     check_text(whole)
     with pytest.raises(DataError, match="'tree_sizes' does not match the trees"):
@@ -145,7 +145,7 @@ def test_thresholds_that_are_infinite(tmp_path):
     assert load_model(path).predict(data).tolist() == ranker.predict(data).tolist()
 
 
-def test_numbers_of_linear_trees_that_are_not_finite(text, tmp_path):
+def test_numbers_of_linear_trees_that_are_not_finite(text):
     check_text(changed(changed(text, "leaf_value", "-nan"), "leaf_weight", "-inf"))
 
 

@@ -6,17 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from ranksieve import RankingData
 from ranksieve.selectors import FenchelRank, SparseRankSVM
 from tests.oracles_margins import frank_wolfe, mean_loss, mean_slopes, pair_differences
-
-
-def random_data(seed=0, n_queries=10, n_features=5):
-    rng = np.random.default_rng(seed)
-    qid = np.repeat(np.arange(n_queries), rng.integers(1, 9, n_queries))
-    X = rng.normal(size=(len(qid), n_features)) + 2
-    utility = X[:, 0] - 0.7 * X[:, 1] + rng.normal(size=len(qid))
-    return RankingData(X, np.digitize(utility, [0.0, 1.5]), qid)
+from tests.selectors.test_ranksvm_sparse import random_data
 
 
 class TestSteps:

@@ -13,7 +13,7 @@ from scipy.sparse import csgraph
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 
-from ranksieve import DataError, RankingData, make_ranking
+from ranksieve import DataError, RankingData
 from ranksieve.selectors import FSSCPR
 from ranksieve.selectors._search.clustering import bisecting_kmeans, cluster_counts, dense_ranks
 from ranksieve.selectors.filters.fs_scpr import (
@@ -26,21 +26,13 @@ from ranksieve.selectors.filters.fs_scpr import (
     preference,
     similarity_graph,
 )
+from tests.selectors.test_hcas import families as signed_families
 
 
 @cache
-def families(seed, n_noise=0, **options):
-    """Four families of features, clearly apart."""
-    chosen = {"copy_noise": 0.2, "tied": 0, "small_is_good": 0, **options}
-    return make_ranking(
-        80,
-        docs_per_query=(5, 25),
-        n_informative=4,
-        n_redundant=8,
-        n_noise=n_noise,
-        random_state=seed,
-        **chosen,
-    )
+def families(seed, **options):
+    """Four families of features, clearly apart, of which large values are good."""
+    return signed_families(seed, small_is_good=0, **options)
 
 
 @pytest.fixture(scope="module")

@@ -60,7 +60,7 @@ def test_from_end_to_end(data, tmp_path, policy):
 
 
 @pytest.mark.slow
-def test_the_policy_of_the_data_counts_unless_another_is_given(data, tmp_path):
+def test_the_policy_of_the_data_counts_unless_another_is_given(data):
     kept = data.with_missing("keep")
     own, given = Study(kept, **QUICK), Study(data, missing="keep", **QUICK)
     assert own.plan.missing == "keep"
