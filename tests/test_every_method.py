@@ -79,6 +79,13 @@ def test_clones_know_nothing(name):
     assert not [attribute for attribute in vars(twin) if attribute.endswith("_")]
 
 
+@pytest.mark.parametrize("name", ["top", "rankrls"])
+def test_names_are_forgotten_with_shards_that_have_none(name, tmp_path):
+    write_shards(RankingData(planted().X, planted().y, planted().qid), tmp_path / "shards")
+    with open_shards(tmp_path / "shards") as shards:
+        assert not hasattr(copy.deepcopy(fitted(name)).fit(shards), "feature_names_in_")
+
+
 # What has been learned
 
 
@@ -150,7 +157,8 @@ def test_sparse_rows(name):
     )
     assert not twice.has_canonical_format
     given = twice.copy()
-    found = make_quick(name, 3).fit(RankingData(twice, y, qid))
+    found = copy.deepcopy(fitted(name)).fit(RankingData(twice, y, qid))
+    assert not hasattr(found, "feature_names_in_")  # of the earlier fit
     expected = answer(make_quick(name, 3).fit(once, y, qid=qid), once)
     assert_same(answer(found, once), expected)
     np.testing.assert_array_equal(twice.data, given.data)  # of the caller
