@@ -352,7 +352,7 @@ def test_pipelines_and_grid_searches(name):
     assert pipe.predict(X).shape == y.shape
     with sklearn.config_context(enable_metadata_routing=True):
         search = GridSearchCV(
-            Pipeline(steps), grid, cv=GroupKFold(2), scoring=make_query_scorer("ndcg@5")
+            Pipeline(steps), grid, cv=GroupKFold(3), scoring=make_query_scorer("ndcg@5")
         )
         search.fit(X, y, qid=qid, groups=qid)
     assert np.isfinite(search.best_score_)

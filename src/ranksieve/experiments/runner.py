@@ -35,6 +35,7 @@ from ranksieve.threads import are_few_rows, limit_blas_threads, limit_threads, t
 
 T = TypeVar("T")
 
+_TURN = 0.5  # seconds to wait at most before looking for an interruption
 _KEPT = "Finished work is kept; run the same command again to resume it."
 
 
@@ -397,8 +398,11 @@ class _Threads:
             raise CancelledError
 
     def wait(self, futures: list[Future[Any]]) -> set[Future[Any]]:
-        """Wait until some are done, and return them."""
-        return wait(futures, return_when=FIRST_COMPLETED).done
+        """Wait until some are done, and return them; none if that takes long.
+
+        Waiting in turns notices an interruption that another thread has received.
+        """
+        return wait(futures, _TURN, return_when=FIRST_COMPLETED).done
 
     def result(self, future: Future[Any], request: _Request) -> Any:
         """Result of a cell that is done."""
