@@ -89,6 +89,9 @@ run("--help", without=heavy)
 run("select", "--help", without=heavy)
 run("convert", "a.txt", "b.txt", without=("sklearn",))
 run("select", "--methods", without=("lightgbm", "xgboost", "matplotlib", "jinja2"))
+few = "--selectors top --rankers rankrls --ks 2 --protocol kfold:3 --seeds 1 --no-figures"
+others = ("ranksieve.recommendation", "ranksieve.reproduction", "lightgbm")
+run("compare", *few.split(), "--no-baselines", "--out", "study", without=others)
 assert sys.modules["sklearn.feature_selection"].SelectKBest  # as it is for everybody
 added = [type(finder).__module__ for finder in sys.meta_path if finder not in finders]
 assert not [name for name in added if name.startswith("ranksieve")], added

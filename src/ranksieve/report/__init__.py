@@ -59,22 +59,24 @@ def write_report(
 
 def report_of(result: StudyResult | Recommendation | Reproduction | Inspection) -> Report:
     """Make the report of a result: its title and its sections."""
-    from ranksieve.recommendation import Recommendation
-    from ranksieve.reproduction import Reproduction
     from ranksieve.study import StudyResult
 
     if isinstance(result, StudyResult):
         from ranksieve.report.study import study_report
 
         return study_report(result)
+    from ranksieve.sums.inspection import Inspection
+
+    if isinstance(result, Inspection):
+        from ranksieve.report.inspection import inspection_report
+
+        return inspection_report("The data", result)
+    from ranksieve.recommendation import Recommendation
+
     if isinstance(result, Recommendation):
         from ranksieve.report.recommendation import recommendation_report
 
         return recommendation_report(result)
-    if isinstance(result, Reproduction):
-        from ranksieve.report.reproduction import reproduction_report
+    from ranksieve.report.reproduction import reproduction_report
 
-        return reproduction_report(result)
-    from ranksieve.report.inspection import inspection_report
-
-    return inspection_report("The data", result)
+    return reproduction_report(result)
