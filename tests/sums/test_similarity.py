@@ -18,7 +18,6 @@ from ranksieve.sums import similarity
 from ranksieve.sums.similarity import SIMILARITIES, Similarity, feature_similarity
 from tests import oracles
 
-SIGNED = ["tau_a", "tau_b", "spearman"]
 WAYS = {"bits": 10**9, "sorting": 0}  # longest lists that are counted by bits
 
 

@@ -31,6 +31,8 @@ FIRST_FOLD = "first-fold.json"
 MOST_COMPARED = 150
 """Number of features whose similarity is stored: most often selected, then most important."""
 _FORMAT, _VERSION = "ranksieve-first-fold", 2
+_MOST_SIMILAR = 3  # features that are named as similar to one
+_SIMILAR = 0.5  # least similarity of these
 _N_DENSITIES = 3  # features that rank best, and features that rank worst
 _N_POINTS = 200, 400  # of a density, at least and at most
 _POINTS_PER_BANDWIDTH = 4
@@ -71,17 +73,14 @@ class FirstFold:
             full[i, : i + 1] = full[: i + 1, i] = row
         return full
 
-    def similar_to(
-        self, feature: int, most: int = 3, least: float = 0.5
-    ) -> list[tuple[int, float]]:
-        """The features most similar to one, with their similarity, if it is at least ``least``."""
+    def similar_to(self, feature: int) -> list[tuple[int, float]]:
+        """Features that are similar to one, the most similar first, with their similarity."""
         if feature not in self.compared:
             return []
         own = self.similarity[self.compared.index(feature)].copy()
         own[self.compared.index(feature)] = -np.inf
-        nearest = np.argsort(-own, kind="stable")[: min(most, len(own) - 1)]
-        found = [(self.compared[row], float(own[row])) for row in nearest]
-        return [(other, alike) for other, alike in found if alike >= least]
+        nearest = np.argsort(-own, kind="stable")[:_MOST_SIMILAR]
+        return [(self.compared[row], float(own[row])) for row in nearest if own[row] >= _SIMILAR]
 
 
 def add_first_fold(study: Study, result: StudyResult, directory: Path | None = None) -> StudyResult:

@@ -20,7 +20,7 @@ from ranksieve.sums.densities import Part
 
 
 class HeldOutSelector(RankSelector):
-    """Base of selectors that use held-out queries, which ``_choose`` gets as ``eval_set``."""
+    """Base of selectors that use held-out queries, which ``_choose`` gets as ``vali``."""
 
     def fit(
         self,
@@ -51,14 +51,14 @@ class HeldOutSelector(RankSelector):
 
 
 def hold_out(
-    source: Source, eval_set: Source | None, fraction: float, random_state: Any
+    source: Source, vali: Source | None, fraction: float, random_state: Any
 ) -> tuple[Part, Part]:
-    """Return training and held-out queries: all and ``eval_set``, or a random division.
+    """Return training and held-out queries: all and ``vali``, or a random division.
 
-    Without an ``eval_set``, a fraction of the queries is held out, but at least one query.
+    Without ``vali``, a fraction of the queries is held out, but at least one query.
     """
-    if eval_set is not None:
-        return Part(source), Part(eval_set)
+    if vali is not None:
+        return Part(source), Part(vali)
     counted = counted_queries(source)
     n_queries = len(counted)
     if n_queries < 2:

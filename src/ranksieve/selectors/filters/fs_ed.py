@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -145,11 +145,11 @@ class FSED(ImportanceFilter, HeldOutSelector):
         self.scores_ = quality.values + self.divergence_
         return self._record_path(best_first(choices, quality.varies, self.scores_))
 
-    def _parts(self, source: Source, eval_set: Any) -> tuple[Part, Part | None]:
+    def _parts(self, source: Source, vali: Source | None) -> tuple[Part, Part | None]:
         """Training queries, and held-out queries or None."""
-        if eval_set is None and len(counted_queries(source)) == 1:
+        if vali is None and len(counted_queries(source)) == 1:
             return Part(source), None
-        return hold_out(source, eval_set, self.validation_fraction, self.random_state)
+        return hold_out(source, vali, self.validation_fraction, self.random_state)
 
     def reasons(self) -> list[str]:
         """For each selected feature, the two terms of its score."""

@@ -175,10 +175,10 @@ class SizedTrees(ListsSelector):
             raise ValueError(f"leaves should be whole numbers from 2 on, got {self.leaves!r:.60}")
         return sorted({int(n) for n in numbers})
 
-    def _folds(self, data: RankingData, eval_set: Source | None) -> list[Fold]:
+    def _folds(self, data: RankingData, vali: Source | None) -> list[Fold]:
         """Both ways to train on one half and rank the other; none if a half teaches nothing."""
-        if eval_set is not None:
-            return [Fold(QueryPart(data), QueryPart(in_memory(eval_set)))]
+        if vali is not None:
+            return [Fold(QueryPart(data), QueryPart(in_memory(vali)))]
         if len(counted_queries(data)) < 2:
             return []
         folds = make_folds(data, 2, self.random_state)

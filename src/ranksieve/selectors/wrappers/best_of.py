@@ -147,11 +147,11 @@ class BestOf(ListsSelector):
         """Untrained ranker that evaluates lists."""
         return LambdaMART(num_leaves=15) if self.ranker is None else untrained_ranker(self.ranker)
 
-    def _fold(self, source: Source, eval_set: Source | None) -> Fold:
+    def _fold(self, source: Source, vali: Source | None) -> Fold:
         """Training queries, and held-out queries."""
         data = in_memory(source)
-        if eval_set is not None:
-            return Fold(QueryPart(data), QueryPart(in_memory(eval_set)))
+        if vali is not None:
+            return Fold(QueryPart(data), QueryPart(in_memory(vali)))
         return hold_out_fraction(data, self.validation_fraction, self.random_state)
 
     def _sizes(self, n_features: int) -> list[int]:

@@ -43,7 +43,7 @@ class SparseNewton:
               + \sum_f g_f(|w_f|) + \tfrac12 |w|^T A |w|
 
     with concave g. Each solution is the start of the next; the loss is given at weights of 0.
-    ``screen`` leaves out features that will probably not get a weight, and checks them afterwards.
+    Features that will probably not get a weight are left out, and checked afterwards.
 
     Notes
     -----
@@ -58,8 +58,8 @@ class SparseNewton:
     exact.
     """
 
-    def __init__(self, loss: MeanLoss, *, screen: bool = True) -> None:
-        self.loss, self.screen = loss, screen
+    def __init__(self, loss: MeanLoss) -> None:
+        self.loss = loss
         # Weights of the last solution, and the gradient of the loss there, (features,).
         self.coef, self.slopes = np.zeros(loss.n_features), loss.full_gradient()
         # Largest absolute slope at 0, divided by the standard deviation of its feature.
@@ -114,8 +114,6 @@ class SparseNewton:
 
     def _first_working_set(self, penalty: Penalty) -> np.ndarray:
         """First working set: features with weights, and those that the strong rule keeps."""
-        if not self.screen:
-            return np.flatnonzero(self.loss.varies)
         bounds = penalty.bounds(self.coef)
         change = 0.0 if self.bounds is None else np.minimum(0.0, bounds - self.bounds)
         support = np.flatnonzero(self.coef)
