@@ -142,9 +142,3 @@ def test_many_features_are_refused_by_the_exact_solver():
     wide, _ = make_ranking(5, n_noise=60)
     with pytest.raises(DataError, match="up to 60 features"):
         GAS(2, solver="exact").fit(wide)
-
-
-def test_no_query_with_two_documents():
-    data, _ = make_ranking(10, docs_per_query=1)
-    with pytest.raises(DataError):
-        GAS(2).fit(data)

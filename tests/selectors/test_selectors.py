@@ -233,10 +233,3 @@ def test_all_features_are_kept_in_the_order_of_the_data(planted, everywhere):
         assert selector.support_.all()
         assert selector.reasons() == [""] * data.n_features
         assert selector.transform(source).n_features == data.n_features
-
-
-def test_all_features_look_at_no_number_but_want_queries():
-    with pytest.raises(DataError, match="qid is required"):
-        selectors.AllFeatures().fit([[1.0], [2.0]], [0, 1])
-    with pytest.raises(ValueError, match="verbose"):
-        selectors.AllFeatures(verbose="loud").fit([[1.0], [2.0]], [0, 1], qid=[1, 1])

@@ -15,7 +15,7 @@ from ranksieve import DataError, RankingData, limit_threads, make_ranking
 from ranksieve.io.record_log import checksum
 from ranksieve.metrics import evaluate
 from ranksieve.preprocessing import QueryStandardScaler
-from ranksieve.rankers import CoordinateAscent, LambdaMART, RankBoost, RankRLS, RankSVM
+from ranksieve.rankers import CoordinateAscent, LambdaMART, RankRLS, RankSVM
 from ranksieve.selectors import EliminationSelector, GreedyRankRLS, SequentialSelector
 from ranksieve.selectors._search.held_out import make_folds
 from ranksieve.selectors._search.importances import importances
@@ -408,10 +408,6 @@ class TestElimination:
                 selector.fit(data)
             return
         assert sorted(selector.fit(data).selected_.tolist()) == truth.informative.tolist()
-
-    def test_shap_values_where_there_are_none(self, planted):
-        with pytest.raises(ValueError, match="RankBoost has no SHAP values"):
-            EliminationSelector(RankBoost(5), 3, importance="shap").fit(planted[0])
 
 
 def query_means(data, feature):

@@ -171,24 +171,6 @@ class TestBoth:
             )
             assert point.value == pytest.approx(values.mean(), abs=1e-9)
 
-    def test_constant_features_fill_up(self, kind):
-        data, truth = make_ranking(40, n_informative=2, n_redundant=0, n_noise=1, n_constant=3)
-        constant = np.flatnonzero(truth.kind == "constant").tolist()
-        selector = kind(5, **FEW).fit(data)
-        assert selector.selected_[3:].tolist() == constant[:2]
-        assert selector.reasons()[3:] == ["in no subset of the front"] * 2
-        nothing = kind(2, **FEW).fit(np.ones((data.n_rows, 3)), data.y, qid=data.qid)
-        assert len(set(nothing.selected_)) == 2
-
-    def test_bad_input(self, kind, parts):
-        train, test = parts
-        with pytest.raises(DataError, match="cannot hold out the only query: pass an eval_set"):
-            kind(2).fit(train.take_queries([int(np.argmax(train.group_counts))]))
-        with pytest.raises(DataError, match="eval_set has 3 features, but the training data has 7"):
-            kind(2).fit(train, eval_set=test.take_features([0, 1, 2]))
+    def test_a_population_of_one_is_refused(self, kind, parts):
         with pytest.raises(ValueError, match="population_size"):
-            kind(2, population_size=1).fit(train)
-        broken = test.X.copy()
-        broken[4] = np.nan
-        with pytest.raises(DataError, match="NaN in row 4, feature '1'"):
-            kind(2, **FEW).fit(train, eval_set=(broken, test.y, test.qid))
+            kind(2, population_size=1).fit(parts[0])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ranksieve import DataError, RankingData, make_ranking
+from ranksieve import RankingData, make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import LambdaMART
 from ranksieve.selectors import GeneticBoostedTrees, RandomizedBoostedTrees
@@ -100,37 +100,6 @@ class TestRandomized:
         assert len(seen) == len(set(seen))
         assert {len(names) for names in seen} == {9}
 
-    def test_shards_without_held_out_queries(self, parts, tmp_path):
-        from ranksieve.io.shards import open_shards, write_shards
-
-        train, _ = parts
-        write_shards(train, tmp_path / "shards", shard_bytes=10_000)
-        selector = RandomizedBoostedTrees(3, n_subsets=1, validation_fraction=0.001, **FEW)
-        [expected] = selector.fit(train).trials_
-        with open_shards(tmp_path / "shards") as shards:
-            assert shards.n_shards > 4
-            [found] = selector.fit(shards).trials_
-        assert found == expected
-
-    def test_constant_features_come_last(self):
-        data, truth = make_ranking(40, n_informative=2, n_redundant=0, n_noise=1, n_constant=3)
-        constant = np.flatnonzero(truth.kind == "constant").tolist()
-        selected = RandomizedBoostedTrees(5, n_subsets=2, **FEW).fit(data).selected_.tolist()
-        assert selected[3:] == constant[:2]
-        nothing = RandomizedBoostedTrees(2, **FEW)
-        nothing.fit(np.ones((data.n_rows, 3)), data.y, qid=data.qid)
-        assert nothing.selected_.tolist() == [0, 1]
-
-    def test_bad_input(self, parts):
-        train, test = parts
-        longest = int(np.argmax(train.group_counts))
-        with pytest.raises(DataError, match="cannot hold out the only query"):
-            RandomizedBoostedTrees(2).fit(train.take_queries([longest]))
-        with pytest.raises(DataError, match="eval_set has 3 features"):
-            RandomizedBoostedTrees(2).fit(train, eval_set=test.take_features([0, 1, 2]))
-        with pytest.raises(DataError, match="all documents of each query have equal labels"):
-            RandomizedBoostedTrees(2).fit(train.X, np.ones(train.n_rows), qid=train.qid)
-
 
 class TestGenetic:
     def test_children_descend_from_the_best_so_far(self, parts):
@@ -173,12 +142,3 @@ class TestGenetic:
             best = max(selector.trials_[:4], key=lambda trial: trial.value)
             for child in selector.trials_[4:]:
                 assert len({*child.features} & {*best.features}) == n_shared
-
-    def test_all_features_and_constant_ones(self):
-        data, truth = make_ranking(40, n_informative=2, n_redundant=0, n_noise=1, n_constant=3)
-        constant = np.flatnonzero(truth.kind == "constant").tolist()
-        few = {"population_size": 2, "n_generations": 2, **FEW}
-        assert GeneticBoostedTrees(5, **few).fit(data).selected_[3:].tolist() == constant[:2]
-        nothing = GeneticBoostedTrees(2, **few)
-        nothing.fit(np.ones((data.n_rows, 3)), data.y, qid=data.qid)
-        assert nothing.selected_.tolist() == [0, 1]
