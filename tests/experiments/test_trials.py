@@ -7,7 +7,7 @@ import pytest
 
 from ranksieve import RankingData, make_ranking
 from ranksieve.data import DataError
-from ranksieve.experiments import QuerySets, Source, Trial, prepared
+from ranksieve.experiments import QuerySets, Source, Trial, prepare_trials
 from ranksieve.experiments import trials as module
 
 
@@ -128,10 +128,10 @@ def test_preparation_is_that_of_the_whole(data):
     one, two = (Source.of(part) for part in parts)
     own = sets(np.arange(4), test=[4, 5])
     trials = [Trial("A", one, own), Trial("B", one, own), Trial("C", two, own)]
-    with_scale = prepared(trials, "query-min+indicators", "standard")
+    with_scale = prepare_trials(trials, "query-min+indicators", "standard")
     assert with_scale[0].source is with_scale[1].source is not with_scale[2].source
     features = [trial.open().train.feature_names.tolist() for trial in with_scale]
     assert features[0] == features[2]
     assert len(features[0]) == 20 + np.isnan(X).any(axis=0).sum() < 40
     assert not np.isnan(with_scale[2].open().train.X).any()
-    assert prepared(trials) == trials
+    assert prepare_trials(trials) == trials

@@ -30,7 +30,7 @@ def _new_maps(n_features):
 
 
 @inlined
-def _scaled(value, maps, feature):
+def _scale_value(value, maps, feature):
     factor, shift, span, mean, deviation = maps
     unit = (factor[feature] * value - shift[feature]) / span[feature]
     return (unit - mean[feature]) / deviation[feature]
@@ -78,13 +78,15 @@ def _find_moments(block, n_present, maps, total):
     total[:] = 0.0
     for row in range(block.shape[0]):
         for feature in range(block.shape[1]):
-            total[feature] += _or_zero(_scaled(np.float64(block[row, feature]), maps, feature))
+            total[feature] += _or_zero(_scale_value(np.float64(block[row, feature]), maps, feature))
     for feature in range(block.shape[1]):
         mean[feature] = total[feature] / max(1, n_present[feature])
         total[feature] = 0.0
     for row in range(block.shape[0]):
         for feature in range(block.shape[1]):
-            total[feature] += _or_zero(_scaled(np.float64(block[row, feature]), maps, feature)) ** 2
+            total[feature] += (
+                _or_zero(_scale_value(np.float64(block[row, feature]), maps, feature)) ** 2
+            )
     for feature in range(block.shape[1]):
         if total[feature] > 0.0:  # otherwise the feature is constant and stays 0
             deviation[feature] = np.sqrt(total[feature] / n_present[feature])
@@ -110,7 +112,7 @@ def scale_dense(values, query_ptr, standardize, first, last):
             _find_moments(block, n_present, maps, total)
         for row in range(block.shape[0]):
             for feature in range(n_features):
-                block[row, feature] = _scaled(np.float64(block[row, feature]), maps, feature)
+                block[row, feature] = _scale_value(np.float64(block[row, feature]), maps, feature)
 
 
 @part
@@ -145,16 +147,16 @@ def _find_sparse_moments(indices, values, n_rows, counts, seen, maps, total):
     stored, missing = counts
     mean, deviation = maps[3], maps[4]
     for feature in seen:
-        total[feature] = (n_rows - stored[feature]) * _scaled(0.0, maps, feature)
+        total[feature] = (n_rows - stored[feature]) * _scale_value(0.0, maps, feature)
     for entry in range(indices.size):
         feature = indices[entry]
-        total[feature] += _or_zero(_scaled(np.float64(values[entry]), maps, feature))
+        total[feature] += _or_zero(_scale_value(np.float64(values[entry]), maps, feature))
     for feature in seen:
         mean[feature] = total[feature] / max(1, n_rows - missing[feature])
-        total[feature] = (n_rows - stored[feature]) * _scaled(0.0, maps, feature) ** 2
+        total[feature] = (n_rows - stored[feature]) * _scale_value(0.0, maps, feature) ** 2
     for entry in range(indices.size):
         feature = indices[entry]
-        total[feature] += _or_zero(_scaled(np.float64(values[entry]), maps, feature)) ** 2
+        total[feature] += _or_zero(_scale_value(np.float64(values[entry]), maps, feature)) ** 2
     for feature in seen:
         if total[feature] > 0.0:
             deviation[feature] = np.sqrt(total[feature] / (n_rows - missing[feature]))
@@ -182,7 +184,7 @@ def _prepare_sparse(indices, values, n_rows, standardize, spare, maps):
         _find_sparse_moments(indices, values, n_rows, counts, features, maps, total)
     n_filled = 0
     for feature in features:
-        if stored[feature] < n_rows and _scaled(0.0, maps, feature) != 0.0:
+        if stored[feature] < n_rows and _scale_value(0.0, maps, feature) != 0.0:
             seen[n_filled] = feature
             n_filled += 1
         stored[feature] = 0
@@ -204,7 +206,7 @@ def _write_row(indices, values, filled, maps, write, out_indices, out_values, at
         else:
             feature, value = filled[place], 0.0
             place += 1
-        scaled = _scaled(value, maps, feature)
+        scaled = _scale_value(value, maps, feature)
         if scaled != 0.0:
             if write:
                 out_indices[at], out_values[at] = feature, scaled

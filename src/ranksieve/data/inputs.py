@@ -132,12 +132,12 @@ def as_names(names: Any, n_features: int) -> np.ndarray | None:
     names = np.array([str(name) for name in names], dtype=object)
     if len(names) != n_features:
         raise DataError(f"there are {len(names)} feature names but {n_features} features")
-    for name in repeated(names):
+    for name in find_repeated(names):
         raise DataError(f"two features are named {name!r}")
     return None if are_numbers(names) else names
 
 
-def repeated(values: Iterable[Hashable]) -> Iterator[Any]:
+def find_repeated(values: Iterable[Hashable]) -> Iterator[Any]:
     """Yield values that occurred before."""
     seen: set[Hashable] = set()
     for value in values:

@@ -26,7 +26,7 @@ from ranksieve.experiments.trials import (
     Trial,
     TrialData,
     check_distinct,
-    prepared,
+    prepare_trials,
 )
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
     "TrialData",
     "QuerySets",
     "Source",
-    "prepared",
+    "prepare_trials",
     "check_distinct",
     "Cell",
     "Select",

@@ -251,21 +251,23 @@ class Source:
             self._open.clear()
 
 
-def prepared(trials: Sequence[Trial], missing: str = "none", scale: str = "none") -> list[Trial]:
+def prepare_trials(
+    trials: Sequence[Trial], missing: str = "none", scale: str = "none"
+) -> list[Trial]:
     """Trials whose missing values are treated, and whose features are scaled within queries.
 
     Indicators are of the features with missing values anywhere, so that all trials have the same
     features; where the training queries have all values, indicators are constant.
     """
     sources = list(dict.fromkeys(trial.source for trial in trials))
-    treatment = None if missing == "none" else _learned(Missing(missing), sources)
+    treatment = None if missing == "none" else _learn_missing(Missing(missing), sources)
     if treatment is None and scale == "none":
         return list(trials)
     treated = {source: Source(partial(_prepare, source, treatment, scale)) for source in sources}
     return [Trial(trial.name, treated[trial.source], trial.queries) for trial in trials]
 
 
-def _learned(missing: Missing, sources: Sequence[Source]) -> Missing:
+def _learn_missing(missing: Missing, sources: Sequence[Source]) -> Missing:
     """Missing with the features that have indicators."""
     if missing.indicators:
         of_data = sources[0].parts[0].missing  # may already have indicators

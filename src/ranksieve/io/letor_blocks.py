@@ -15,7 +15,7 @@ from scipy import sparse
 
 from ranksieve._kernels import text as kernel
 from ranksieve.data import DataError
-from ranksieve.data.inputs import repeated
+from ranksieve.data.inputs import find_repeated
 from ranksieve.io.collecting import check_dtype
 from ranksieve.io.files import (
     READ_ERRORS,
@@ -315,6 +315,6 @@ def header_names(names: dict[int, str], n_features: int, source: Path) -> list[s
     if not names:
         return None
     all_names = [names.get(feature, str(feature + 1)) for feature in range(n_features)]
-    for name in repeated(all_names):
+    for name in find_repeated(all_names):
         raise DataError(f"{source}: the header names two features {name!r}")
     return all_names

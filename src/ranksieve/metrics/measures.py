@@ -103,7 +103,7 @@ class NDCG(Measure):
         if self.cutoff is not None and convention.short_list == "zero":
             ideal[labels.lengths < self.cutoff] = np.inf
         empty = convention.empty if self.empty is None else self.empty
-        return labels.prepared(
+        return labels.prepare(
             kernel.DCG, gains, ideal, discounts=discounts, cutoff=cutoff, empty=empty
         )
 
@@ -122,7 +122,7 @@ class MeanNDCG(Measure):
         gains = convention.gains(labels.y)
         discounts = convention.discounts(labels.lengths.max())
         ideal = labels.ideal_curve(gains, discounts)
-        return labels.prepared(
+        return labels.prepare(
             kernel.MEAN_NDCG, gains, ideal, discounts=discounts, empty=convention.empty
         )
 
@@ -168,7 +168,7 @@ class MAP(_BinaryMeasure):
         if cutoff is not None and convention.average_precision == "cutoff":
             norm = np.minimum(norm, cutoff)
         empty = convention.empty if self.empty is None else self.empty
-        return labels.prepared(kernel.PRECISION_SUM, relevant, norm, cutoff=cutoff, empty=empty)
+        return labels.prepare(kernel.PRECISION_SUM, relevant, norm, cutoff=cutoff, empty=empty)
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,7 +198,7 @@ class P(_BinaryMeasure):
         elif convention.precision == "zero":
             norm[labels.lengths < self.cutoff] = np.inf
         relevant = self._relevant(labels, convention)
-        return labels.prepared(kernel.DCG, relevant, norm, cutoff=self.cutoff)
+        return labels.prepare(kernel.DCG, relevant, norm, cutoff=self.cutoff)
 
 
 @dataclass(frozen=True, repr=False)
@@ -218,7 +218,7 @@ class MRR(_BinaryMeasure):
     def _prepare(self, labels: GroupedLabels, convention: Convention) -> Prepared:
         relevant = self._relevant(labels, convention)
         norm = np.ones(len(labels.lengths))
-        return labels.prepared(kernel.RECIPROCAL_RANK, relevant, norm, cutoff=self.cutoff)
+        return labels.prepare(kernel.RECIPROCAL_RANK, relevant, norm, cutoff=self.cutoff)
 
 
 @dataclass(frozen=True, repr=False)
@@ -258,7 +258,7 @@ class ERR(Measure):
             )
         satisfies = (np.exp2(labels.y) - 1) / 2.0**self.max_grade
         norm = np.ones(len(labels.lengths))
-        return labels.prepared(kernel.CASCADE, satisfies, norm, cutoff=self.cutoff)
+        return labels.prepare(kernel.CASCADE, satisfies, norm, cutoff=self.cutoff)
 
 
 @dataclass(frozen=True, repr=False)
@@ -279,7 +279,7 @@ class PairwiseError(Measure):
 
     def _prepare(self, labels: GroupedLabels, convention: Convention) -> Prepared:
         levels, n_pairs = number_levels(labels.y, labels.query_ptr)
-        return labels.prepared(kernel.PAIR_ERRORS, levels.astype(float), n_pairs.astype(float))
+        return labels.prepare(kernel.PAIR_ERRORS, levels.astype(float), n_pairs.astype(float))
 
 
 MEASURES: dict[str, type[Measure]] = {

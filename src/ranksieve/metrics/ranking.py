@@ -149,7 +149,7 @@ class GroupedLabels:
         )
         return ideal
 
-    def prepared(
+    def prepare(
         self,
         kind: int,
         worth: np.ndarray,

@@ -92,14 +92,14 @@ def find_enough(result: StudyResult) -> list[Enough]:
     for selector, ranker in enough_candidates(result):
         k = enough_features(result, selector, ranker, result.main_measure)
         if k is not None:
-            found.append(_tested(result, selector, ranker, k))
+            found.append(_test_selection(result, selector, ranker, k))
     return sorted(found, key=lambda one: (one.k, -one.claim.change))
 
 
 def _closest(result: StudyResult) -> Enough | None:
     """Selection with the largest lower bound, if nothing is shown."""
     tried = [
-        _tested(result, selector, ranker, k)
+        _test_selection(result, selector, ranker, k)
         for selector, ranker in enough_candidates(result)
         for k in result.run(selector, ranker).by_k
         if k < len(result.feature_names)
@@ -107,7 +107,7 @@ def _closest(result: StudyResult) -> Enough | None:
     return max(tried, key=lambda one: one.claim.lower, default=None)
 
 
-def _tested(result: StudyResult, selector: str, ranker: str, k: int) -> Enough:
+def _test_selection(result: StudyResult, selector: str, ranker: str, k: int) -> Enough:
     tested = result.run(selector, ranker).by_k[k]
     claim = claim_enough(result, tested, ranker, result.main_measure)
     return Enough(selector, ranker, k, tested, claim)

@@ -28,7 +28,7 @@ from ranksieve.experiments import (
     Ledger,
     Runner,
     gather,
-    prepared,
+    prepare_trials,
 )
 from ranksieve.experiments.cells import DescribeKey
 from ranksieve.experiments.ledger import TrialFacts, TrialKey
@@ -131,7 +131,7 @@ class Study:
         self.protocol = _protocol_for(protocol, source, self.plan.seed, resamples)
         self.protocol_in_words = self.protocol.describe(source)
         trials = self.protocol.trials(source, **options)
-        self.trials = prepared(trials, self.plan.missing, self.plan.scale)
+        self.trials = prepare_trials(trials, self.plan.missing, self.plan.scale)
         self._facts = data_facts(data, columns, split, pool)
         if out is None:
             out = tempfile.mkdtemp(prefix="ranksieve-")

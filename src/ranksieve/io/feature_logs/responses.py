@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ranksieve.data import DataError
-from ranksieve.data.inputs import repeated
+from ranksieve.data.inputs import find_repeated
 from ranksieve.text import quantity
 
 _LTR_LOG = "_ltrlog"  # field of Elasticsearch with the features,
@@ -88,7 +88,7 @@ def _wanted_entries(logs: Any, wanted: str | None, place: str) -> Iterator[Any]:
         entries = [(name, features) for name, features in entries if name == wanted]
         if not entries:
             raise DataError(f"{place}: there is no log {wanted!r}; logs of the hit: {known}")
-    for name in repeated(name for name, _ in entries):
+    for name in find_repeated(name for name, _ in entries):
         numbers = [str(n) for n, part in enumerate(parts, start=1) if name in part]
         raise DataError(
             f"{place}: several logs are named {name!r:.80}, in entries {' and '.join(numbers)} of "

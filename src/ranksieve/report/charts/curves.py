@@ -86,7 +86,7 @@ def draw_curves(
     xs = [x for curve in curves for x in curve.x]
     if is_log is None:
         is_log = min(xs) > 0 and max(xs) >= _WIDE * min(xs)
-    ends = (min(xs), max(xs)) if is_log or max(xs) > min(xs) else svg.padded(xs)
+    ends = (min(xs), max(xs)) if is_log or max(xs) > min(xs) else svg.padded_range(xs)
     across = Scale(*ends, _LEFT + 12, width - labels - 12, is_log)
     low, high = _range(curves, level)
     low = low if floor is None else max(low, floor)
@@ -96,7 +96,7 @@ def draw_curves(
         height,
         *_axes(across, down, x_label, y_label, ticks),
         *_level(level, across, down),
-        _clipped(curves, across, down),
+        _clip_curves(curves, across, down),
         *_names(curves, level, across, down, labels - 46),
         title=title,
     )
@@ -110,7 +110,7 @@ def _range(curves: Sequence[Curve], level: Level | None) -> tuple[float, float]:
     if level:
         kept += [level.value, level.value - level.allowed]
     if all(len(curve.x) == 1 for curve in curves):  # no line hides another
-        return svg.padded(kept + others)
+        return svg.padded_range(kept + others)
     ordered = sorted(kept or others)
     quarter = ordered[len(ordered) // 4]
     floor = quarter - 2 * (ordered[-1] - quarter)
@@ -118,7 +118,7 @@ def _range(curves: Sequence[Curve], level: Level | None) -> tuple[float, float]:
         floor = min(floor, level.value - level.allowed)
     seen = [y for y in kept + others if y >= floor]
     cut = [floor] if len(seen) < len(kept + others) else []
-    return svg.padded(seen + cut)
+    return svg.padded_range(seen + cut)
 
 
 def _axes(
@@ -161,7 +161,7 @@ def _level(level: Level | None, across: Scale, down: Scale) -> list[Markup]:
     return [*band, svg.line(left, y, right, y, "base")]
 
 
-def _clipped(curves: Sequence[Curve], across: Scale, down: Scale) -> Markup:
+def _clip_curves(curves: Sequence[Curve], across: Scale, down: Scale) -> Markup:
     """Draw the lines and points, clipped to the axes."""
     left, right = across.start - 12, across.stop + 12
     parts = [_band(curve, across, down, left) for curve in curves if curve.band]

@@ -161,7 +161,7 @@ def decimals_of(ticks: Sequence[float]) -> int:
     return digits if all(abs(round(t, digits) - t) < 1e-9 for t in ticks) else digits + 1
 
 
-def padded(values: Sequence[float]) -> tuple[float, float]:
+def padded_range(values: Sequence[float]) -> tuple[float, float]:
     """Smallest and largest value, with some space added on both sides."""
     low, high = min(values), max(values)
     room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0

@@ -48,13 +48,13 @@ def _summary(export: Export) -> Sheet:
         found = export.verification
         rows, queries = quantity(found.n_rows, "row"), quantity(found.n_queries, "query", "queries")
         setting = f"Verified in the arithmetic of the target, on {rows} of {queries}."
-        groups.append(_verified(found))
+        groups.append(_verification_rows(found))
     columns = [name_column("what"), text_column("value")]
     title = f"Model for {export.target}"
     return Sheet("export", title, setting, columns, groups, export.notes)
 
 
-def _verified(found: Verification) -> list[Row]:
+def _verification_rows(found: Verification) -> list[Row]:
     facts = {
         "queries whose order changes": found.n_changed,
         "queries whose order changes only among ties": found.n_tied,
