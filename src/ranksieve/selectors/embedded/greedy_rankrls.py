@@ -81,7 +81,7 @@ class GreedyRankRLS(LinearPathSelector):
     convention, ties
         Those of a measure as criterion; see :mod:`ranksieve.metrics`.
     costs : FeatureCosts, mapping, array or frame, optional
-        Costs of features; see :meth:`ranksieve.FeatureCosts.of`. Each step adds the feature with
+        Costs of features; see :meth:`ranksieve.FeatureCosts.make`. Each step adds the feature with
         the largest decrease of the error per added cost. By default every feature costs 1.
     budget : float, optional
         Largest cost of the selected features. The search is run by the decrease per cost and by the

@@ -77,7 +77,7 @@ class CostEfficientTrees(TreeSelector):
         the most among those that use no more than wanted, by their gain; then those of the smallest
         model that uses more, by theirs; then those of the model without a penalty.
     costs : FeatureCosts, array-like of shape (features,) or dict by name, optional
-        Cost of each feature, as of :meth:`ranksieve.FeatureCosts.of`; by default all cost the same.
+        Cost of each feature, see :meth:`ranksieve.FeatureCosts.make`; by default all cost the same.
         Only their ratios count. A feature of cost 0 is free. The features of a group with a cost
         share it equally, until one of them is included.
     n_estimators, learning_rate, num_leaves, min_child_samples, params, random_state
