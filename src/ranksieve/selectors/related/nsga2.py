@@ -33,8 +33,6 @@ DIGITS = 10  # decimals of objectives; later ones depend on the order of summati
 
 Point = TypeVar("Point")
 
-# Entry that replaces {parameters} in docstrings.
-
 
 class Members(NamedTuple):
     """Masks (members, bits) and their objectives (members, objectives)."""
