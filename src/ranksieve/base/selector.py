@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from sklearn.feature_selection._base import SelectorMixin
+from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base.choices import Choices, make_choices
