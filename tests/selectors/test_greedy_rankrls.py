@@ -16,8 +16,7 @@ from ranksieve.metrics import evaluate
 from ranksieve.selectors import BackfittingRankRLS, GreedyRankRLS
 from ranksieve.selectors.embedded import greedy_rankrls as room
 from ranksieve.solvers.rankrls.features import FeatureModel, KeptResiduals
-from ranksieve.solvers.rankrls.ridge import fit_subset
-from ranksieve.sums.gram import GramSums, centered_gram
+from ranksieve.sums.gram import GramSums
 from tests import oracles
 from tests.repeating import repeat_queries
 
@@ -362,12 +361,6 @@ class TestSelector:
         assert selector.reasons()[1].strip().startswith(sign)
         if criterion == "squared":
             assert selector.reasons()[0].strip() == "#" * 20
-
-    def test_weights_from_products(self):
-        data = random_data(8)
-        expected = trained(data, [4, 1], 0.5)
-        found = fit_subset(centered_gram(data), [4, 1], 0.5)
-        np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 class TestGroups:

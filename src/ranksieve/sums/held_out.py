@@ -123,25 +123,6 @@ class MeasuredModels(Measured):
             self.block.check_finite()
         return float(self.weights.sum()), sums.values[0], sums.squares[0]
 
-    def losses(self, coefs: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Weight of queries; sums of each model's value and of its loss against the first model.
-
-        ``coefs`` (features, models) are weights of all features. Larger values are better, as in
-        :class:`Measured`; the loss is 0 where a model is better than the first.
-        """
-        if self.is_empty:
-            return 0.0, np.zeros(coefs.shape[1]), np.zeros(coefs.shape[1])
-        scores = np.empty((len(self.block.y), coefs.shape[1]))
-        for chunk in chunks(self.block):
-            score_models(chunk.X, np.arange(len(coefs)), coefs, scores[chunk.rows])
-        if not np.isfinite(scores).all():
-            self.block.check_finite()
-        columns = np.ascontiguousarray(scores.T)
-        values = np.array([self.values(self.ranking(column)) for column in columns])
-        lost = np.maximum(values[0] - values, 0.0)
-        weights = self.weights
-        return float(weights.sum()), (weights * values).sum(axis=1), (weights * lost).sum(axis=1)
-
 
 class ModelValues(NamedTuple):
     """Values of models on held-out queries."""

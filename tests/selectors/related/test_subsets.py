@@ -6,7 +6,9 @@ import pytest
 from ranksieve import DataError, make_ranking
 from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.selectors.registry import SELECTORS
-from ranksieve.selectors.related.subsets import SubsetSelector
+from ranksieve.selectors.related.subsets import SubsetSelector, fit_subset
+from ranksieve.sums.gram import centered_gram
+from tests import oracles
 from tests.every_method import make_quick
 
 NAMES = [name for name, method in SELECTORS.items() if issubclass(method.kind, SubsetSelector)]
@@ -23,6 +25,17 @@ def parts():
 
 def test_all_are_here():
     assert set(NAMES) == {"bt-randomized", "bt-genetic", "annealing", "mofsrank", "risk-pareto"}
+
+
+def test_weights_of_a_subset_are_least_squares_on_its_pairs(parts):
+    data, subset, lam = parts[0], [4, 1], 0.5
+    rows = data.X, data.y, data.query_codes.tolist()
+    pairs, targets = oracles.pairs_of(*rows, None, inside=False)
+    pairs = pairs[:, subset]
+    expected = np.linalg.solve(pairs.T @ pairs + lam * np.eye(2), pairs.T @ targets)
+    found = fit_subset(centered_gram(data), subset, lam)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert fit_subset(centered_gram(data), [], lam).shape == (0,)
 
 
 @each

@@ -22,10 +22,10 @@ from ranksieve.selectors.related.subsets import (
     SUBSETS_OF_ONE_SIZE,
     FreeFeatures,
     SubsetSelector,
+    fit_subset,
     free_features,
     training_products,
 )
-from ranksieve.solvers.rankrls.ridge import fit_subset
 from ranksieve.sums.gram import GramSums
 from ranksieve.sums.held_out import MeasuredModels, check_any_value
 

@@ -19,19 +19,43 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ranksieve._kernels.rows import score_models
 from ranksieve.base import Choices
 from ranksieve.engine import Workers
 from ranksieve.metrics import parse_measure
 from ranksieve.parameters import AtLeastTwo, Count, Positive
 from ranksieve.progress import track
-from ranksieve.selectors.related.subsets import SubsetSelector
-from ranksieve.solvers.rankrls.ridge import fit_subset
+from ranksieve.selectors.related.subsets import SubsetSelector, fit_subset
+from ranksieve.sums.chunks import chunks
 from ranksieve.sums.gram import GramSums
-from ranksieve.sums.held_out import MeasuredModels, check_any_value, orient
+from ranksieve.sums.held_out import Measured, check_any_value, orient
 
 DIGITS = 10  # decimals of objectives; later ones depend on the order of summation
 
 Point = TypeVar("Point")
+
+
+class ModelLosses(Measured):
+    """Statistic: values of queries ranked by linear models, and losses against the first model."""
+
+    def losses(self, coefs: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Weight of queries; sums of each model's value and of its loss against the first model.
+
+        ``coefs`` (features, models) are weights of all features. The loss is 0 where a model is
+        better than the first.
+        """
+        if self.is_empty:
+            return 0.0, np.zeros(coefs.shape[1]), np.zeros(coefs.shape[1])
+        scores = np.empty((len(self.block.y), coefs.shape[1]))
+        for chunk in chunks(self.block):
+            score_models(chunk.X, np.arange(len(coefs)), coefs, scores[chunk.rows])
+        if not np.isfinite(scores).all():
+            self.block.check_finite()
+        columns = np.ascontiguousarray(scores.T)
+        values = np.array([self.values(self.ranking(column)) for column in columns])
+        lost = np.maximum(values[0] - values, 0.0)
+        weights = self.weights
+        return float(weights.sum()), (weights * values).sum(axis=1), (weights * lost).sum(axis=1)
 
 
 class Members(NamedTuple):
@@ -122,13 +146,13 @@ class ParetoSelector(SubsetSelector):
         return coefs
 
     def _means(
-        self, workers: Workers[MeasuredModels], coefs: np.ndarray
+        self, workers: Workers[ModelLosses], coefs: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Mean over held-out queries of each model's value, and of its loss against the first.
 
         Larger values are better, as in :class:`ranksieve.sums.held_out.Measured`.
         """
-        n_queries, values, losses = workers.sum(MeasuredModels.losses, coefs)
+        n_queries, values, losses = workers.sum(ModelLosses.losses, coefs)
         check_any_value(n_queries)
         return np.round(values / n_queries, DIGITS), np.round(losses / n_queries, DIGITS)
 

@@ -18,11 +18,10 @@ from ranksieve.engine import Source, Workers
 from ranksieve.parameters import AtLeastTwo, Count, NotNegative
 from ranksieve.registry import Method
 from ranksieve.selectors._search.held_out import counted_queries, hold_out
-from ranksieve.selectors.related.nsga2 import Members, ParetoSelector
+from ranksieve.selectors.related.nsga2 import Members, ModelLosses, ParetoSelector
 from ranksieve.selectors.related.subsets import training_products
 from ranksieve.sums.densities import Part
 from ranksieve.sums.gram import GramSums
-from ranksieve.sums.held_out import MeasuredModels
 
 
 class RedundancyPoint(NamedTuple):
@@ -135,7 +134,7 @@ class MOFSRank(ParetoSelector):
         rng = check_random_state(self.random_state)
         train, validation = hold_out(source, vali, self.validation_fraction, rng)
         products = training_products(train)
-        with self._measuring_workers(MeasuredModels, validation) as workers:
+        with self._measuring_workers(ModelLosses, validation) as workers:
             samples = self._best_samples(train, workers, rng)
             fronts = [self._search(sample, workers, rng, choices) for sample in samples]
         front = Members(*map(np.concatenate, zip(*fronts, strict=True)))
@@ -144,7 +143,7 @@ class MOFSRank(ParetoSelector):
         return choices.in_order(self._order(front.masks, products).tolist())
 
     def _best_samples(
-        self, train: Part, workers: Workers[MeasuredModels], rng: RandomState
+        self, train: Part, workers: Workers[ModelLosses], rng: RandomState
     ) -> list[GramSums]:
         """Products of the samples of training queries that rank held-out queries best."""
         queries = counted_queries(train.source)
@@ -161,7 +160,7 @@ class MOFSRank(ParetoSelector):
         return [drawn[position] for position in best_first[: self.n_samples]]
 
     def _search(
-        self, sample: GramSums, workers: Workers[MeasuredModels], rng: RandomState, choices: Choices
+        self, sample: GramSums, workers: Workers[ModelLosses], rng: RandomState, choices: Choices
     ) -> Members:
         spread = np.sqrt(np.diag(sample.xx))
         spread[spread == 0] = 1.0
@@ -261,7 +260,7 @@ class RiskPareto(ParetoSelector):
         rng = check_random_state(self.random_state)
         train, validation = hold_out(source, vali, self.validation_fraction, rng)
         products = training_products(train)
-        with self._measuring_workers(MeasuredModels, validation) as workers:
+        with self._measuring_workers(ModelLosses, validation) as workers:
             front = self._search(products, workers, rng, choices)
         _, shortfalls, risks = front.objectives.T
         worth = -shortfalls - self.alpha * risks
@@ -275,7 +274,7 @@ class RiskPareto(ParetoSelector):
     def _search(
         self,
         products: GramSums,
-        workers: Workers[MeasuredModels],
+        workers: Workers[ModelLosses],
         rng: RandomState,
         choices: Choices,
     ) -> Members:

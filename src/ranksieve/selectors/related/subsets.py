@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+from scipy.linalg import cholesky, solve_triangular
 
 from ranksieve.base import Choices
 from ranksieve.data import DataError
@@ -14,6 +16,7 @@ from ranksieve.engine import Workers, engine_of
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, FeatureCount, Seed, Share, Ties
 from ranksieve.selectors._search.held_out import HeldOutSelector
+from ranksieve.sums.checks import finite
 from ranksieve.sums.densities import Part
 from ranksieve.sums.gram import GramSums, centered_gram
 from ranksieve.sums.held_out import Measured
@@ -90,3 +93,14 @@ def training_products(part: Part) -> GramSums:
     if not np.isfinite(gram.xx).all():
         raise DataError(f"some features are too large to multiply; {SCALE_FIRST}")
     return gram
+
+
+def fit_subset(gram: GramSums, features: Sequence[int], lam: float) -> np.ndarray:
+    """Weights of some features by regularized least squares."""
+    chosen = list(features)
+    if not chosen:
+        return np.empty(0)
+    inner = gram.xx[np.ix_(chosen, chosen)] + lam * np.eye(len(chosen))
+    factor = cholesky(finite(inner), lower=True)
+    half = solve_triangular(factor, gram.xy[chosen], lower=True)
+    return solve_triangular(factor, half, trans="T", lower=True)

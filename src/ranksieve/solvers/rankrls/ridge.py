@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 
 from ranksieve.data import Block
 from ranksieve.engine import Source
@@ -14,8 +13,7 @@ from ranksieve.engine.memo import shared
 from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.sums.centered_rows import CenteredRows
-from ranksieve.sums.checks import finite
-from ranksieve.sums.gram import GramSums, centered_gram
+from ranksieve.sums.gram import centered_gram
 
 _BATCH = 2**16  # numbers at a time when queries are left out: 0.5 MB, which fit into the cache
 
@@ -40,17 +38,6 @@ class Decomposition(NamedTuple):
         r"""Models for all regularizations: :math:`(X'X + \lambda I)^{-1} X'y`."""
         coefs = (self.turned / (self.values + np.asarray(lams)[:, None])) @ self.vectors.T
         return Ridge(self.vectors, self.values, np.asarray(lams, dtype=float), coefs)
-
-
-def fit_subset(gram: GramSums, features: Sequence[int], lam: float) -> np.ndarray:
-    """Weights of some features by regularized least squares."""
-    chosen = list(features)
-    if not chosen:
-        return np.empty(0)
-    inner = gram.xx[np.ix_(chosen, chosen)] + lam * np.eye(len(chosen))
-    factor = cholesky(finite(inner), lower=True)
-    half = solve_triangular(factor, gram.xy[chosen], lower=True)
-    return solve_triangular(factor, half, trans="T", lower=True)
 
 
 def decompose(xx: np.ndarray, xy: np.ndarray) -> Decomposition:
