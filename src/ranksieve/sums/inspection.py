@@ -26,7 +26,7 @@ MOST_FEATURES_TO_PAIR = 2_000
 
 
 @dataclass(frozen=True)
-class Facts:
+class Overview:
     """Facts about one block or about all blocks."""
 
     labels: Counter[float]  # number of rows with each label
@@ -54,11 +54,11 @@ class Facts:
             groups[self.digests[feature]].append(feature)
         return [group for group in groups.values() if len(group) > 1]
 
-    def join(self, other: Facts) -> Facts:
+    def join(self, other: Overview) -> Overview:
         """Facts about this block and the next."""
         flat = None if self.flat is None or other.flat is None else self.flat & other.flat
         pairs = zip(self.digests, other.digests, strict=True)
-        return Facts(
+        return Overview(
             labels=self.labels + other.labels,
             lengths=np.concatenate([self.lengths, other.lengths]),
             n_without_relevant=self.n_without_relevant + other.n_without_relevant,
@@ -72,7 +72,7 @@ class Facts:
         )
 
 
-def describe_block(block: Block, relevance: float) -> Facts:
+def describe_block(block: Block, relevance: float) -> Overview:
     """All facts about a block."""
     block = replace(block, keeps_missing=True)
     X, y, starts = block.X, block.y, block.query_ptr[:-1]
@@ -80,7 +80,7 @@ def describe_block(block: Block, relevance: float) -> Facts:
     few = X.shape[1] <= MOST_FEATURES_TO_PAIR
     low, high = smallest_and_largest(block)
     n_missing = count_missing(X)
-    return Facts(
+    return Overview(
         labels=Counter(y.tolist()),
         lengths=np.diff(block.query_ptr),
         n_without_relevant=int(np.sum(np.add.reduceat(y >= relevance, starts) == 0)),
@@ -112,7 +112,7 @@ def _unify_nan_bits(values: np.ndarray) -> np.ndarray:
     return np.where(gaps, np.nan, values) if gaps.any() else values
 
 
-def overview(source: Source, relevance: float) -> Facts:
+def overview(source: Source, relevance: float) -> Overview:
     """Facts about all blocks of a source; labels of at least ``relevance`` are relevant."""
     first, *others = engine_of(source).collect(describe_block, relevance)
     for other in others:
@@ -278,7 +278,7 @@ def _histogram(counts: np.ndarray, most: int = 20) -> list[Lengths]:
     ]
 
 
-def _near_duplicates(related: Correlation, facts: Facts) -> list[NearPair]:
+def _near_duplicates(related: Correlation, facts: Overview) -> list[NearPair]:
     names, correlation = related.names, np.triu(related.values, k=1)
     for group in facts.duplicates:
         correlation[np.ix_(group, group)] = 0.0
@@ -289,7 +289,7 @@ def _near_duplicates(related: Correlation, facts: Facts) -> list[NearPair]:
     return sorted(pairs, key=lambda pair: -abs(pair.correlation))
 
 
-def _correlation(source: Source, facts: Facts) -> Correlation:
+def _correlation(source: Source, facts: Overview) -> Correlation:
     assert facts.flat is not None
     names, factors = source.feature_names.tolist(), _factors(facts)
     if facts.n_missing.any():
@@ -299,7 +299,7 @@ def _correlation(source: Source, facts: Facts) -> Correlation:
     return Correlation(names, gram / np.outer(scale, scale))
 
 
-def _factors(facts: Facts) -> np.ndarray | None:
+def _factors(facts: Overview) -> np.ndarray | None:
     """Powers of two that bring features to a size whose squares are floats; None if all are."""
     size = np.fmax(np.abs(facts.low), np.abs(facts.high))
     is_extreme = (size > _LARGE) | ((size < 1 / _LARGE) & (size > 0))
