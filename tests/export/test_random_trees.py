@@ -12,7 +12,7 @@ from ranksieve.data import DataError
 from ranksieve.export import TARGETS
 from ranksieve.export.directory import write_files
 from ranksieve.export.forms import TreeBuilder
-from ranksieve.export.reading import Trained
+from ranksieve.export.reading import TrainedRanker
 from ranksieve.export.single_precision import next_above, round_down
 from ranksieve.export.targets.target import Job
 
@@ -69,7 +69,7 @@ def check(target, trees, seed, rule):
     X = rows_at(trees, np.random.default_rng(seed))
     model = trees.with_missing_as_zero() if rule == "zero" else trees
     served = np.where(np.isnan(X), 0.0, X) if rule == "zero" else X
-    trained = Trained(None, "", trees, NAMES, True)
+    trained = TrainedRanker(None, "", trees, NAMES, True)
     job = Job(trained, model, NAMES, "model", rule)
     with tempfile.TemporaryDirectory() as directory:
         write_files(Path(directory), TARGETS[target].write(job).files)

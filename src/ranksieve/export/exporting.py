@@ -17,7 +17,7 @@ from ranksieve.engine import in_memory
 from ranksieve.export.directory import check_may_write, write_files, write_manifest
 from ranksieve.export.feature_sets import FeatureSet, read_feature_set
 from ranksieve.export.forms import LinearModel, TreeEnsemble
-from ranksieve.export.reading import Trained, read_trained
+from ranksieve.export.reading import TrainedRanker, read_trained
 from ranksieve.export.targets import find_target
 from ranksieve.export.targets.target import Artifact, Job, MissingRule, Target
 from ranksieve.export.verifying import (
@@ -184,7 +184,7 @@ def export_model(
 
 
 def _make_job(
-    trained: Trained,
+    trained: TrainedRanker,
     target: Target,
     rule: MissingRule,
     name: str,
@@ -204,7 +204,7 @@ def _make_job(
 
 
 def _missing_rule(
-    wanted: MissingRule | None, target: Target, trained: Trained, rows: Rows | None
+    wanted: MissingRule | None, target: Target, trained: TrainedRanker, rows: Rows | None
 ) -> MissingRule:
     """Return the rule for missing values; raises DataError if it is required but not given."""
     model = trained.model
@@ -224,7 +224,7 @@ def _missing_rule(
     return "zero"
 
 
-def _explain_missing_rule(target: Target, trained: Trained, rows: Rows | None) -> str:
+def _explain_missing_rule(target: Target, trained: TrainedRanker, rows: Rows | None) -> str:
     """Explain why a rule for missing values is needed, and what zeros would change."""
     if trained.fills_by_query:
         why = f"the model was trained with missing values filled in ({trained.missing})"

@@ -47,7 +47,7 @@ _CATBOOST_TRANSFORMED = frozenset({"Poisson", "Tweedie", "RMSEWithUncertainty"})
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedRanker:
     """A trained ranker, ready for export."""
 
     ranker: Ranker
@@ -72,7 +72,7 @@ class Trained:
         return isinstance(self.model, LinearModel)
 
 
-def read_trained(ranker: Ranker) -> Trained:
+def read_trained(ranker: Ranker) -> TrainedRanker:
     """Read a trained ranker; raises DataError with the reason if it cannot be exported."""
     check_is_fitted(ranker)
     library, model, saw_missing = _read(ranker)
@@ -81,7 +81,7 @@ def read_trained(ranker: Ranker) -> Trained:
         saw_missing = False  # missing values were filled in
     if isinstance(model, LinearModel) and not np.isfinite(model.weights).all():
         raise DataError("a weight of the model is not finite")
-    return Trained(ranker, library, model, _names(ranker), saw_missing)
+    return TrainedRanker(ranker, library, model, _names(ranker), saw_missing)
 
 
 def _read(ranker: Any) -> tuple[str, Model, bool | None]:

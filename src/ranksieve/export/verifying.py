@@ -13,7 +13,7 @@ from scipy import sparse
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.fitted import check_scores
 from ranksieve.export.forms import LinearModel, zero_for_missing
-from ranksieve.export.reading import Trained
+from ranksieve.export.reading import TrainedRanker
 from ranksieve.export.targets.target import Job, MissingRule, Target
 from ranksieve.metrics import evaluate
 
@@ -66,7 +66,7 @@ class Rows:
         return zero_for_missing(self.raw) if missing == "zero" else self.raw
 
 
-def rows_of(trained: Trained, data: RankingData) -> Rows:
+def rows_of(trained: TrainedRanker, data: RankingData) -> Rows:
     """Take the ranker's features from data that has all features or only those."""
     if not data.n_rows:
         raise DataError("cannot verify: the data has no rows")
@@ -79,7 +79,7 @@ def rows_of(trained: Trained, data: RankingData) -> Rows:
     return Rows(data, as_trained, raw)
 
 
-def _dense(X: Any, trained: Trained) -> np.ndarray:
+def _dense(X: Any, trained: TrainedRanker) -> np.ndarray:
     if not sparse.issparse(X):
         return np.asarray(X, dtype=np.float64)
     if trained.library != "xgboost":
@@ -90,7 +90,7 @@ def _dense(X: Any, trained: Trained) -> np.ndarray:
     return dense
 
 
-def scores_of(trained: Trained, rows: np.ndarray) -> np.ndarray:
+def scores_of(trained: TrainedRanker, rows: np.ndarray) -> np.ndarray:
     """Compute the scores of the ranker itself."""
     return check_scores(trained.ranker._scores(rows))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.export.reading import Trained, lightgbm_text, xgboost_booster
+from ranksieve.export.reading import TrainedRanker, lightgbm_text, xgboost_booster
 from ranksieve.export.targets.target import Artifact, Job, Target, distinct, list_names
 from ranksieve.text import quantity
 
@@ -21,7 +21,7 @@ class _LibraryFile(Target):
     kinds = ("trees",)
     is_engine = False
 
-    def check(self, trained: Trained) -> None:
+    def check(self, trained: TrainedRanker) -> None:
         super().check(trained)
         if trained.library != self.name:
             made_by = f"{trained.library}'s" if trained.library else "ranksieve's own"

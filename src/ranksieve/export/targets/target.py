@@ -19,7 +19,7 @@ import numpy as np
 from ranksieve.data import DataError
 from ranksieve.export.feature_sets import FeatureSet, Kind
 from ranksieve.export.forms import DOUBLE, LinearModel, Model, TreeEnsemble
-from ranksieve.export.reading import Trained
+from ranksieve.export.reading import TrainedRanker
 from ranksieve.text import quantity
 
 MissingRule = Literal["nan", "zero"]
@@ -29,7 +29,7 @@ MissingRule = Literal["nan", "zero"]
 class Job:
     """A model to write, with the names and settings that a target needs."""
 
-    trained: Trained  # the ranker, with all features that it was trained on
+    trained: TrainedRanker  # the ranker, with all features that it was trained on
     model: Model  # reduced to the features that it uses, with the rule for missing values applied
     names: list[str]  # of the features of ``model``
     name: str  # of the model in the engine
@@ -103,7 +103,7 @@ class Target(ABC):
     unit: ClassVar[float] = DOUBLE  # unit roundoff of its sums
     result_unit: ClassVar[float] = DOUBLE  # unit roundoff of the final score
 
-    def check(self, trained: Trained) -> None:
+    def check(self, trained: TrainedRanker) -> None:
         """Raise DataError if the target cannot run a model."""
         kind = "linear" if trained.is_linear else "trees"
         if kind not in self.kinds:
