@@ -84,19 +84,19 @@ class Oracle:
         """Weights after the ascent, and their value."""
         value = self.value(weights)
         assert self.gain(value, before)
-        hopeful = list(weights)
+        improving = list(weights)
         for _ in range(self.max_changes):
-            changes = {f: self.line_search(weights, f) for f in hopeful}
-            hopeful = [f for f in hopeful if self.gain(changes[f][1], value)]
-            if not hopeful:
+            changes = {f: self.line_search(weights, f) for f in improving}
+            improving = [f for f in improving if self.gain(changes[f][1], value)]
+            if not improving:
                 break
-            best = hopeful[0]
-            for f in hopeful:
+            best = improving[0]
+            for f in improving:
                 if changes[f][1] > changes[best][1] + 1e-12:
                     best = f
             weights = weights | {best: changes[best][0]}
             value = self.value(weights)
-            hopeful.remove(best)
+            improving.remove(best)
         return weights, value
 
     def single(self, feature):
