@@ -250,7 +250,7 @@ def test_a_ledger_of_another_experiment_is_refused(data, tmp_path, pattern, new,
         load_study(tmp_path)
 
 
-# Processes: killed, interrupted, two at a time, on a cluster.
+# In a process of its own; tests/experiments has kills, several processes and clusters.
 
 
 @pytest.fixture(scope="module")
