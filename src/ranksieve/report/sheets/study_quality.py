@@ -309,11 +309,11 @@ def _compare_with_random(result: StudyResult, runs: Sequence[Run], measure: str)
     shares = {run.selector: share_of_random_below(result, run, measure) for run in runs}
     others = {name: share for name, share in shares.items() if share is not None}
     behind = [
-        f"{name} (beats {round(share * n_orders)} of {n_orders})"
+        f"{n_orders - round(share * n_orders)} of {n_orders} for {name}"
         for name, share in others.items()
         if share < 1
     ]
     if behind:
         listed = ", ".join(behind)
-        return f"{measure} with {ranker}: not better than every random order: {listed}."
+        return f"{measure} with {ranker}: random orders that do as well: {listed}."
     return f"{measure} with {ranker}: every other selector beats {every(n_orders, 'random order')}."
