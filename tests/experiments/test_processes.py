@@ -57,6 +57,15 @@ def test_two_processes_share_the_work(start_program, tmp_path, undisturbed):
     assert len(cells) == len(set(cells)) == 6 * 11
 
 
+@pytest.fixture
+def interruptible():
+    """Interruptions raise, also if a shell has started the tests in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_ends_promptly_and_keeps_what_is_finished(tmp_path):
     trial = Trial("A", Source.of(make_ranking(4)[0]), QuerySets(np.arange(4)))
     ended, never = threading.Event(), Note(4)
