@@ -10,6 +10,7 @@ Differences of at most 1e-11 of the largest value are rounding errors and count 
 
 from __future__ import annotations
 
+from ranksieve.significance.band import Band, simultaneous_band
 from ranksieve.significance.claims import (
     Claim,
     NonInferiority,
@@ -47,6 +48,8 @@ from ranksieve.significance.tests import (
 )
 
 __all__ = [
+    "Band",
+    "simultaneous_band",
     "Comparison",
     "WinTieLoss",
     "paired_t_test",
