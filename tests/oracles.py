@@ -452,6 +452,65 @@ def group_errors(X, y, qid, model, groups, lam, query_weights=None) -> list[floa
     return errors
 
 
+# Columns that enter and leave a model
+
+
+def centered(values, qid) -> np.ndarray:
+    """Columns less their mean in each query."""
+    values = np.array(values, dtype=float)
+    for rows in rows_by_query(qid):
+        values[rows] -= values[rows].mean(axis=0)
+    return values
+
+
+def ridge_explains(X, y, ridge) -> float:
+    """Labels' squares less the minimum of squared errors and of ``ridge`` times squared weights.
+
+    The penalties are rows with the label 0.
+    """
+    X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+    rows = np.vstack([X, np.diag(np.sqrt(ridge))])
+    labels = np.concatenate([y, np.zeros(len(ridge))])
+    weights = np.linalg.lstsq(rows, labels, rcond=None)[0]
+    return float(y @ y - np.sum((labels - rows @ weights) ** 2))
+
+
+def worth_of_columns(X, y, qid, ridge):
+    """What each set of columns explains, less two variances of noise for each of its parameters.
+
+    The parameters of a column are its share of its squares and its ridge.
+    """
+    X, y, ridge = centered(X, qid), centered(y, qid), np.asarray(ridge, dtype=float)
+    weights = np.linalg.solve(X.T @ X + np.diag(ridge), X.T @ y)
+    parameters = np.array(
+        [column @ column / (column @ column + r) for column, r in zip(X.T, ridge, strict=True)]
+    )
+    free = len(y) - len(set(qid))
+    noise = np.sum((y - X @ weights) ** 2) / max(free - sum(parameters), free / 2, 1)
+
+    def worth(chosen) -> float:
+        own = sorted(chosen)
+        return ridge_explains(X[:, own], y, ridge[own]) - 2 * noise * sum(parameters[own])
+
+    return worth
+
+
+def predictions_by_bins(codes, y, qid, lam) -> tuple[np.ndarray, np.ndarray]:
+    """What the bins of each feature predict alone by ridge regression, (rows, features).
+
+    Also lam times the squares of the coefficients of each feature.
+    """
+    codes, y = np.asarray(codes), centered(y, qid)
+    columns, ridge = [], []
+    for own in codes.T:
+        bins = np.array([[float(code == b) for b in sorted(set(own))] for code in own])
+        Z = centered(bins, qid)
+        coefs = np.linalg.solve(Z.T @ Z + lam * np.eye(Z.shape[1]), Z.T @ y)
+        columns.append(bins @ coefs)
+        ridge.append(lam * coefs @ coefs)
+    return np.column_stack(columns), np.array(ridge)
+
+
 # Losses of one query
 
 
@@ -784,6 +843,17 @@ def exchanged(features, dropped, added) -> list[int]:
     return kept + added + [f for f in features[place:] if f not in dropped]
 
 
+def best_within(worth, cost, n_features, level, include) -> float:
+    """The most that a set within a level of cost is worth, of all sets with certain features."""
+    others = [f for f in range(n_features) if f not in include]
+    sets = [
+        {*include, *more}
+        for size in range(len(others) + 1)
+        for more in itertools.combinations(others, size)
+    ]
+    return max(worth(own) for own in sets if cost(own) <= level)
+
+
 # Sums of ranks
 
 
@@ -795,6 +865,48 @@ def borda(lists, n_features) -> list[int]:
         for feature in ranked
     }
     return sorted(sums, key=lambda feature: (sums[feature], feature))
+
+
+# Copies
+
+
+def orders_alike(a, b) -> bool:
+    """Whether two features order each pair of rows alike, or each oppositely, and miss the same."""
+    rows = [i for i, value in enumerate(a) if not math.isnan(value)]
+    if rows != [i for i, value in enumerate(b) if not math.isnan(value)]:
+        return False
+    orders = [[(own[i] > own[j]) - (own[i] < own[j]) for i in rows for j in rows] for own in (a, b)]
+    return orders[0] == orders[1] or orders[0] == [-order for order in orders[1]]
+
+
+def are_multiples(a, b, qid) -> bool:
+    """Whether one feature is a multiple of the other but for a constant in each query; none is 0.
+
+    With whole numbers of moderate size, everything is exact.
+    """
+    both = [[], []]
+    for rows in rows_by_query(qid):
+        for own, values in zip(both, (a, b), strict=True):
+            total = sum(Fraction(values[row]) for row in rows)
+            own += [Fraction(values[row]) - total / len(rows) for row in rows]
+    aa, ab, bb = (
+        sum(x * y for x, y in zip(*pair, strict=True))
+        for pair in ((both[0], both[0]), both, (both[1], both[1]))
+    )
+    return aa > 0 and bb > 0 and ab * ab == aa * bb
+
+
+def partition(features, alike) -> list[list[int]]:
+    """Groups of two or more features that are alike, in the order of their first members."""
+    groups: list[list[int]] = []
+    for feature in features:
+        for group in groups:
+            if alike(group[0], feature):
+                group.append(feature)
+                break
+        else:
+            groups.append([feature])
+    return [group for group in groups if len(group) > 1]
 
 
 # SHAP values within queries
