@@ -130,10 +130,12 @@ def _by(importance: np.ndarray) -> list[int]:
     return np.argsort(-np.asarray(importance, dtype=float), kind="stable").tolist()
 
 
-def _ours(name: str, **parameters: Any) -> Orders:
+def ours(name: str, **parameters: Any) -> Orders:
+    """Order features by a selector of ours."""
+
     def order(train: RankingData, trees: int) -> tuple[list[int], int]:
         own = dict(parameters)
-        if name in ("elimination", "sized-trees"):
+        if name == "elimination":
             own["ranker"] = _trees(trees)
         k = min(max(KS), train.n_features)
         with patch("lightgbm.train", wraps=lightgbm.train) as counted:
@@ -143,7 +145,8 @@ def _ours(name: str, **parameters: Any) -> Orders:
     return order
 
 
-def _gain(train: RankingData, trees: int) -> tuple[list[int], int]:
+def by_gain(train: RankingData, trees: int) -> tuple[list[int], int]:
+    """Order features by their gain in a model of all of them."""
     return _by(_trees(trees).fit(train).feature_importances_), 1
 
 
@@ -183,7 +186,8 @@ def _booster(trees: int) -> Any:
     )
 
 
-def _rfe(train: RankingData, trees: int) -> tuple[list[int], int]:
+def by_rfe(train: RankingData, trees: int) -> tuple[list[int], int]:
+    """Order features by scikit-learn's elimination of one at a time."""
     from sklearn.feature_selection import RFE
 
     rfe = RFE(_booster(trees), n_features_to_select=1, step=1)
@@ -191,7 +195,8 @@ def _rfe(train: RankingData, trees: int) -> tuple[list[int], int]:
     return np.argsort(rfe.ranking_, kind="stable").tolist(), train.n_features
 
 
-def _catboost(train: RankingData, trees: int) -> tuple[list[int], int]:
+def by_catboost(train: RankingData, trees: int) -> tuple[list[int], int]:
+    """Order features by CatBoost's elimination."""
     from catboost import CatBoostRanker, EFeaturesSelectionAlgorithm, Pool
 
     pool = Pool(train.X, train.y, group_id=train.query_codes)
@@ -253,25 +258,24 @@ def _fastcan(train: RankingData, trees: int) -> tuple[list[int], int]:
 
 
 METHODS: dict[str, Orders] = {
-    BASE: _gain,
-    "best-of (cegb, elimination)": _ours("best-of"),
-    "sized-trees": _ours("sized-trees"),
-    "cegb": _ours("cegb"),
-    "cegb, sets": _ours("cegb", order="sets"),
-    "bt-influence (gain of 50 x 10 trees)": _ours("bt-influence"),
-    "elimination, step=0.25": _ours("elimination", step=0.25),
-    "elimination, step=0.25, shap": _ours("elimination", step=0.25, importance="shap"),
-    "shap": _ours("shap"),
-    "borda": _ours("borda"),
-    "teacher-bins": _ours("teacher-bins"),
-    "greedy-bins": _ours("greedy-bins"),
-    "greedy-rankrls": _ours("greedy-rankrls"),
-    "gas-e": _ours("gas-e"),
+    BASE: by_gain,
+    "best-of (cegb, elimination)": ours("best-of"),
+    "cegb": ours("cegb"),
+    "cegb, sets": ours("cegb", order="sets"),
+    "bt-influence (gain of 50 x 10 trees)": ours("bt-influence"),
+    "elimination, step=0.25": ours("elimination", step=0.25),
+    "elimination, step=0.25, shap": ours("elimination", step=0.25, importance="shap"),
+    "shap": ours("shap"),
+    "borda": ours("borda"),
+    "teacher-bins": ours("teacher-bins"),
+    "greedy-bins": ours("greedy-bins"),
+    "greedy-rankrls": ours("greedy-rankrls"),
+    "gas-e": ours("gas-e"),
     "split count": _split_count,
     "mean |SHAP|": _mean_shap,
     "permutation, 5th part held out": _permutation,
-    "RFE of scikit-learn, step=1": _rfe,
-    "CatBoost select_features": _catboost,
+    "RFE of scikit-learn, step=1": by_rfe,
+    "CatBoost select_features": by_catboost,
     "ShapRFECV of probatus, step=0.25": _probatus,
     "mrmr_selection": _mrmr,
     "fastcan": _fastcan,

@@ -26,10 +26,6 @@ _TREES = LambdaMART(5, num_leaves=4, params=QUICK_TREES)
 _INSIDE = {
     "best-of": {"ranker": _TREES},
     "teacher-bins": {"teacher": _TREES},
-    "sized-trees": {
-        "ranker": _TREES,
-        "parameters": {"cegb": {"n_estimators": 5, "tradeoffs": 3, "params": QUICK_TREES}},
-    },
     "lightgbm": {"objective": "rank_xendcg"},
     "stability": {"selector": "top"},
     "ranksvm-l1": {"n_lams": 5},

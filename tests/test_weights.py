@@ -26,7 +26,7 @@ LEAVE_QUERIES_OUT = (
 )
 # They weigh queries in their own way: relative to all weights, in random draws, by halves of the
 # queries, or by standard errors, which copies of a query would make too small.
-OTHERS = ("xgboost", "catboost", "boruta", "stability", "best-of", "sized-trees")
+OTHERS = ("xgboost", "catboost", "boruta", "stability", "best-of")
 # LightGBM's bins are of all documents, even of weight 0, and decide where held-out ones fall.
 BINNED = ("lambdamart", "lightgbm", "bt-randomized", "bt-genetic")
 TREES = (*BINNED, "bt-influence", "bt-discounted", "cegb", "shap")

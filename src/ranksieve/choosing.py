@@ -1,7 +1,11 @@
-"""Choose among values: equal up to rounding, nearly best, or Pareto optimal; early stopping."""
+"""Choose among values: equal up to rounding, nearly best, Pareto optimal, by sums of ranks.
+
+Also early stopping.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +33,21 @@ def first_nearly_best(values: np.ndarray, margin: float) -> int:
     For values by number of features, it is the smallest number that is nearly as good as the best.
     """
     return int(np.argmax(values >= values.max() - np.nan_to_num(margin)))
+
+
+def sum_ranks(lists: Sequence[Sequence[int]], n: int) -> np.ndarray:
+    """Sum of the ranks, from 0, of each of n items in several lists; n where it is not listed.
+
+    Examples
+    --------
+    >>> sum_ranks([[2, 0], [0, 1, 2]], 4).tolist()
+    [1, 5, 2, 8]
+    """
+    each = np.full((len(lists), n), n)
+    for ranks, listed in zip(each, lists, strict=True):
+        ranks[list(listed)] = np.arange(len(listed))
+    total: np.ndarray = each.sum(axis=0)
+    return total
 
 
 def pareto_front(costs: Any, values: Any) -> list[int]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.feature_selection import SelectKBest, f_regression
 
-from ranksieve import DataError, RankingData, Study, make_ranking
+from ranksieve import DataError, RankingData, Study, make_ranking, open_shards, write_shards
 from ranksieve.base import RankSelector
 from ranksieve.registry.foreign import make_from_record, record_of
 from ranksieve.selectors import (
@@ -134,14 +134,13 @@ class TestMembers:
         assert all(len(own.features) == 4 for own in selector.lists_)
         assert not hasattr(members[0], "selected_")
 
-    def test_by_default_they_are_of_three_kinds(self, data):
-        few = {"n_estimators": 5}
-        given = {"cegb": few | {"tradeoffs": 3}, "shap": few}
-        selector = Borda(3, parameters=given, depth=4).fit(data)
+    def test_by_default_small_trees_and_a_linear_model_list_all_features(self, data):
+        given = {"bt-influence": {"n_estimators": 5}}
+        selector = Borda(3, parameters=given).fit(data)
         for own in selector.lists_:
-            expected = listed(own.name, data, 4, **given.get(own.name, {}))
+            expected = listed(own.name, data, data.n_features, **given.get(own.name, {}))
             assert list(own.features) == expected
-        assert [own.name for own in selector.lists_] == ["cegb", "greedy-rankrls", "shap"]
+        assert [own.name for own in selector.lists_] == ["bt-influence", "greedy-rankrls"]
 
     def test_parameters_by_name(self, data):
         given = {"gas-e": {"c": 0.3, "importance.measure": "map"}}
@@ -172,15 +171,17 @@ class TestMembers:
         alone = clone(around).set_params(n_features_to_select=4).fit(train, eval_set=held_out)
         assert list(selector.lists_[0].features) == alone.selected_.tolist()
 
-    def test_missing_values_if_all_take_them(self, data):
+    def test_members_that_take_no_missing_values_get_medians(self, data, tmp_path):
         X = np.array(data.X)
         X[::7, 1] = nan
         gaps = RankingData(X, data.y, data.qid, missing="keep")
-        assert Borda(selectors=["ig", "top"]).takes_missing
-        assert len(Borda(3, selectors=["ig", "top"]).fit(gaps).selected_) == 3
-        assert not Borda().takes_missing
-        with pytest.raises(DataError, match="Borda with greedy-rankrls cannot use missing"):
-            Borda(3, selectors=["ig", "greedy-rankrls"]).fit(gaps)
+        filled = RankingData(X, data.y, data.qid, missing="query-median")
+        selector = Borda(3, selectors=["ig", "greedy-rankrls"], depth=5).fit(gaps)
+        expected = listed("ig", gaps, 5), listed("greedy-rankrls", filled, 5)
+        assert tuple(list(own.features) for own in selector.lists_) == expected
+        write_shards(gaps, tmp_path / "gaps")
+        with pytest.raises(DataError, match="GreedyRankRLS cannot use missing"):
+            selector.fit(open_shards(tmp_path / "gaps").with_missing("keep"))
 
     def test_shards_if_all_work_on_them(self):
         assert Borda().works_on_shards

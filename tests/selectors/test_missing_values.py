@@ -39,7 +39,7 @@ FILTERS = [
     "top",
 ]
 BINNED = ["greedy-bins", "teacher-bins"]
-AROUND_TREES = ["cegb", "shap", "boruta", "stability", "best-of", "sized-trees"]
+AROUND_TREES = ["cegb", "shap", "borda", "boruta", "stability", "best-of"]
 WITHOUT_A_LOOK = ["random", "all"]
 LIBRARIES = ["lambdamart", "lightgbm", "xgboost", "catboost"]
 

@@ -76,19 +76,6 @@ def of_subset_trees(name, measure, parts):
     return pairs, values, values[selector.best_trial_]
 
 
-def trees_of(size):
-    return LambdaMART(**SMALL | {"n_estimators": size.n_estimators, "num_leaves": size.num_leaves})
-
-
-def of_sized_trees(name, measure, parts):
-    how = {"n_features_to_select": 2, "ranker": LambdaMART(**SMALL), "leaves": [2, 4]}
-    selector = SELECTORS.make(name, measure=measure, **how)
-    sizes = selector.fit(parts[0], eval_set=parts[1]).sizes_
-    every = range(parts[0].n_features)
-    pairs = [(size.value, held_out(measure, parts, every, trees_of(size))) for size in sizes]
-    return pairs, [size.value for size in sizes], selector.size_.value
-
-
 def of_best_of(name, measure, parts):
     how = {"selectors": ["random", "top"], "ranker": RankRLS(), "sizes": [1], "random_state": 1}
     selector = SELECTORS.make(name, n_features_to_select=2, measure=measure, **how).fit(
@@ -156,7 +143,6 @@ PUBLISHED = {
     "elimination": of_wrapper,
     "bt-genetic": of_subset_trees,
     "bt-randomized": of_subset_trees,
-    "sized-trees": of_sized_trees,
     "best-of": of_best_of,
     "annealing": of_annealing,
     "mofsrank": of_pareto,

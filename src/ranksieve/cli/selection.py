@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @command(
     method="NAME: Selection method (--methods lists them), or MODULE:OBJECT for a class or an "
-    "object of your own code. Default: sized-trees, which suits boosted trees; cegb with --costs, "
+    "object of your own code. Default: borda, which suits boosted trees; cegb with --costs, "
     "greedy-rankrls with --budget.",
     k=option(
         "K: Number of features (or groups, see --count) to select: an integer, a fraction below 1, "
@@ -138,7 +138,7 @@ def _default_method(costs: Any, budget: float | None) -> str:
     """Default method: the best one for trees that takes the given costs and budget."""
     if budget is not None:
         return "greedy-rankrls"
-    return "sized-trees" if costs is None else "cegb"
+    return "borda" if costs is None else "cegb"
 
 
 def _make_selector(

@@ -16,6 +16,8 @@ from ranksieve.threads import over_queries
 _FILLINGS = {"query-min": QUERY_MIN, "query-median": QUERY_MEDIAN, "zero": ZERO}
 POLICIES = ("keep", *_FILLINGS)
 _INDICATORS = "+indicators"
+FILLING = "query-median"
+"""The policy for methods that take no missing values, beside others that do."""
 _CHUNK = 2**20  # numbers at a time
 
 

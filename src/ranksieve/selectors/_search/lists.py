@@ -9,6 +9,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from ranksieve.base import Choices, RankSelector
+from ranksieve.data import RankingData
+from ranksieve.data.missing import FILLING, has_missing
 from ranksieve.engine import Source
 from ranksieve.parameters import FeatureCount, Seed
 from ranksieve.progress import track
@@ -30,7 +32,8 @@ class RankedList(NamedTuple):
 class ListsSelector(HeldOutSelector):
     """Base of selectors that combine the lists of several others.
 
-    It takes missing values, and works on shards in place, if all of these selectors do.
+    It works on shards in place if all of these selectors do. Selectors that take no missing values
+    get the median of the query in their place; shards with missing values must have declared it.
 
     Parameters
     ----------
@@ -41,6 +44,8 @@ class ListsSelector(HeldOutSelector):
         Parameters of selectors by their names, such as ``{"cegb": {"n_estimators": 20}}``.
     """
 
+    takes_missing = True
+
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
     selectors: Annotated[Any, "array-like"] = ()
@@ -49,19 +54,9 @@ class ListsSelector(HeldOutSelector):
     verbose: bool = False
 
     @property
-    def takes_missing(self) -> bool:  # type: ignore[override]
-        """Whether all selectors take missing values."""
-        return all(member.make().takes_missing for member in self._members())
-
-    @property
     def works_on_shards(self) -> bool:  # type: ignore[override]
         """Whether all selectors work on shards in place."""
         return all(member.make().works_on_shards for member in self._members())
-
-    @property
-    def _name_in_errors(self) -> str:
-        refusing = [m.method.name for m in self._members() if not m.make().takes_missing]
-        return f"{type(self).__name__} with {', '.join(refusing)}"
 
     def _lists(
         self,
@@ -74,21 +69,16 @@ class ListsSelector(HeldOutSelector):
         """List of each of these selectors, of at most ``length`` features."""
         include = {"include": choices.include} if choices.include else {}
         advance, lists = track("Selectors", len(members)), []
+        filled = _filled(source), None if vali is None else _filled(vali)
         for member in members:
             seeds = dict.fromkeys(member.method.seeds, self.random_state)
             selector = member.make(length, seeds, include)
-            evaluation = {"eval_set": vali} if member.method.uses_held_out_data else {}
-            chosen = selector.fit(source, **evaluation).selected_
+            train, test = (source, vali) if selector.takes_missing else filled
+            evaluation = {"eval_set": test} if member.method.uses_held_out_data else {}
+            chosen = selector.fit(train, **evaluation).selected_
             lists.append(RankedList(member.method.name, tuple(chosen[:length].tolist())))
             advance(1)
         return lists
-
-    def _follow(self, listed: Sequence[int], varies: np.ndarray, choices: Choices) -> list[int]:
-        """Select features in the order of one list; set ``scores_`` and ``path_``."""
-        order = [feature for feature in listed if varies[feature]]
-        self.scores_ = np.zeros(choices.n_features)
-        self.scores_[order] = np.linspace(1, 0, len(order), endpoint=False)
-        return self._complete(order, varies, choices)
 
     def _complete(self, order: list[int], varies: np.ndarray, choices: Choices) -> list[int]:
         """Select features in this order, then the others, constant ones last; set ``path_``."""
@@ -113,6 +103,13 @@ class ListsSelector(HeldOutSelector):
             if not isinstance(own, Mapping):
                 raise ValueError(f"parameters of {method.name} should be a mapping, got {own!r}")
             yield ListMember(method, dict(own))
+
+
+def _filled(source: Source) -> Source:
+    """The same data without missing values, for selectors that take none."""
+    if isinstance(source, RankingData) and source.keeps_missing and has_missing(source.X):
+        return source.with_missing(FILLING)
+    return source
 
 
 class ListMember(NamedTuple):

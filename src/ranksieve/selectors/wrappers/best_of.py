@@ -117,8 +117,8 @@ class BestOf(ListsSelector):
 
     @property
     def takes_missing(self) -> bool:  # type: ignore[override]
-        """Whether all selectors and the ranker take missing values."""
-        return self._judging_ranker().takes_missing and super().takes_missing
+        """Whether the ranker takes missing values."""
+        return self._judging_ranker().takes_missing
 
     def _choose(self, source: Source, choices: Choices, vali: Source | None = None) -> list[int]:
         sizes = self._sizes(choices.n_features)  # before the long search
@@ -134,7 +134,10 @@ class BestOf(ListsSelector):
         best = _winner(values, compared.weights[defined] if is_weighted else None)
         self.values_[:, ~defined] = np.nan
         self.best_ = self.lists_[best].name
-        return self._follow(self.lists_[best].features, varies, choices)
+        order = [feature for feature in self.lists_[best].features if varies[feature]]
+        self.scores_ = np.zeros(n)
+        self.scores_[order] = np.linspace(1, 0, len(order), endpoint=False)
+        return self._complete(order, varies, choices)
 
     def _members(self) -> Iterator[ListMember]:
         defaults = _DEFAULTS if tuple(self.selectors) == tuple(_DEFAULTS) else {}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices
+from ranksieve.choosing import sum_ranks
 from ranksieve.engine import Source
 from ranksieve.parameters import Count
 from ranksieve.registry import Method
@@ -33,9 +33,9 @@ class Borda(ListsSelector):
         Number of features, or a fraction of them if below 1.
     selectors, parameters
         As in :class:`ListsSelector`.
-    depth : int
-        Length of the lists. If they contain fewer different features than wanted, the others follow
-        by lists of twice the length, and so on.
+    depth : int, optional
+        Length of the lists, by default that of all features. If shorter lists contain fewer
+        different features than wanted, the others follow by lists of twice the length, and so on.
     random_state : int, RandomState or None
         Random seed of selectors without a seed among ``parameters``.
     include, exclude, groups, count, verbose
@@ -53,10 +53,13 @@ class Borda(ListsSelector):
 
     Notes
     -----
-    Takes the time of all selectors. It takes missing values, and works on shards in place, if all
-    of them do. An ``eval_set`` is passed on to selectors that use one. Lists do not depend on the
-    number of features to select, so one fit gives all numbers. Features constant within every query
-    come last. Parameters of selectors with a value per feature need none for excluded features.
+    Takes the time of all selectors. It works on shards in place if all of them do, and takes
+    missing values: selectors that do not get the median of the query in their place. An
+    ``eval_set`` is passed on to selectors that use one. By default, the lists are those of the gain
+    of small trees, which sees thresholds, and of greedy RankRLS, which sees what other features
+    leave unsaid; docs/which-selector.md has measurements. Lists do not depend on the number of
+    features to select, so one fit gives all numbers. Features constant within every query come
+    last. Parameters of selectors with a value per feature need none for excluded features.
 
     References
     ----------
@@ -87,8 +90,8 @@ class Borda(ListsSelector):
     _is_nested = True
 
     _: KW_ONLY
-    selectors: Annotated[Any, "array-like"] = ("cegb", "greedy-rankrls", "shap")
-    depth: Count = 20
+    selectors: Annotated[Any, "array-like"] = ("bt-influence", "greedy-rankrls")
+    depth: Count | None = None
 
     def reasons(self) -> list[str]:
         """For each selected feature, its rank in each list, from 1."""
@@ -105,15 +108,10 @@ class Borda(ListsSelector):
         varies, n = varying_features(source), choices.n_features
         members = list(self._members())
         order: list[int] = []
-        depth = length = max(self.depth, len(choices.include))
+        depth = length = max(n if self.depth is None else self.depth, len(choices.include))
         while True:
             lists = self._lists(members, source, choices, min(length, n), vali)
-            each = np.full(
-                (len(lists), n), n
-            )  # rank of each feature, from 0; n if it is not listed
-            for row, ranked in zip(each, lists, strict=True):
-                row[list(ranked.features)] = np.arange(len(ranked.features))
-            ranks = each.sum(axis=0)
+            ranks = sum_ranks([ranked.features for ranked in lists], n)
             if length == depth:
                 self.lists_, self.scores_ = lists, 1.0 - ranks / (n * len(lists))
             listed = {f for ranked in lists for f in ranked.features if varies[f]}
