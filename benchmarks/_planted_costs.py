@@ -118,7 +118,7 @@ class Truth:
             ranker: Any = self.ranker.fit(self.data.take_features(columns))
             return ranker.predict(self.world.take_features(columns))
         xx, xy, _ = self._products
-        lams = np.array([self.ranker.lam])  # type: ignore[attr-defined]
+        lams = np.array([self.ranker.lam])
         return (
             self.world.X[:, columns]
             @ decompose(xx[np.ix_(columns, columns)], xy[columns]).models(lams).coefs[0]

@@ -1,9 +1,10 @@
 """How much work a recommendation takes on large data, by kind of cell.
 
 The data is synthetic, with copies, counts, heavy tails, noise and features of the query; the ranker
-is LambdaMART, and queries are divided into five parts. CPU seconds are those of the threads that
-run the cells, so they hardly depend on other programs. With ``out``, finished cells and their CPU
-seconds are kept in that directory, and the next run resumes.
+is LambdaMART, and queries are divided into five parts. Trainings' worth is time in units of a
+training on all features. CPU seconds are those of the threads that run the cells, so they hardly
+depend on other programs. With ``out``, finished cells and their CPU seconds are kept in that
+directory, and the next run resumes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from rich.table import Table
 
 from ranksieve import make_ranking, recommend
 from ranksieve.experiments import Select, Train
+from ranksieve.recommendation.path import FindSets
 from ranksieve.text import quantity
 
 PARAMETERS = {
@@ -75,14 +77,15 @@ def _data(queries: int, documents: int, features: int) -> Any:
 @contextmanager
 def _measured(path: Path) -> Iterator[None]:
     """Write the CPU seconds of each cell to a file."""
-    originals, lock = {kind: kind.run for kind in (Select, Train)}, Lock()
+    originals, lock = {kind: kind.run for kind in (Select, Train, FindSets)}, Lock()
 
     def measured(cell: Any, trial: Any) -> Any:
         start = time.thread_time()
         result = originals[type(cell)](cell, trial)
-        kind = cell.method.name
+        kind = "sets within costs" if cell.method is None else cell.method.name
         if isinstance(cell, Train):
-            kind += f" on {_range(len(cell.features))}"
+            n = trial.train.n_features
+            kind += " on all features" if len(cell.features) == n else _range(len(cell.features))
         line = json.dumps({"kind": kind, "seconds": time.thread_time() - start})
         with lock, path.open("a") as file:
             file.write(line + "\n")
@@ -102,21 +105,24 @@ def _range(size: int) -> str:
     limits = (0, 8, 16, 32, 64)
     least = max((limit for limit in limits if limit < size), default=0)
     most = next((str(limit) for limit in limits if limit >= size), "more")
-    return f"{least + 1} to {most} features" if size else "no features"
+    return f" on {least + 1} to {most} features" if size else " on no features"
 
 
 def _table(cells: list[dict[str, Any]], wall: float, answer: Any) -> Table:
     shown = "shown" if answer.claim.is_shown else "not shown"
     n_features = len(answer.feature_names)
     table = Table(title=f"keep {len(answer.features)} of {n_features}, {shown}; wall {wall:.0f} s")
-    for column in ("cells", "number", "CPU seconds", "seconds each"):
+    for column in ("cells", "number", "CPU seconds", "seconds each", "trainings' worth"):
         table.add_column(column, justify="left" if column == "cells" else "right")
     kinds: dict[str, list[float]] = {}
     for cell in cells:
         kinds.setdefault(cell["kind"], []).append(cell["seconds"])
-    for kind, seconds in sorted(kinds.items(), key=lambda item: -sum(item[1])):
-        table.add_row(kind, str(len(seconds)), f"{sum(seconds):.1f}", f"{np.mean(seconds):.2f}")
+    unit = np.mean(next(own for kind, own in kinds.items() if "all features" in kind))
+    ordered = sorted(kinds.items(), key=lambda item: -sum(item[1]))
     every = [cell["seconds"] for cell in cells]
-    table.add_row("all", str(len(every)), f"{sum(every):.1f}", f"{np.mean(every):.2f}")
-    table.caption = quantity(answer.claim.n_queries, "query", "queries") + " tested"
+    for kind, seconds in [*ordered, ("everything", every)]:
+        total, each = sum(seconds), np.mean(seconds)
+        worth = f"{total / unit:.1f}"
+        table.add_row(kind, str(len(seconds)), f"{total:.1f}", f"{each:.2f}", worth)
+    table.caption = quantity(answer.claim.n_queries, "query judged", "queries judged")
     return table

@@ -5,45 +5,52 @@ through several features, which are copies with more or less noise at different 
 some useless features; and calls whose cost is paid once. Each run recommends features, and measures
 their true loss on a large population of queries. A search that knows where the signals are, and
 does not see the recommendation, finds the cheapest set that loses less than the margin there; a set
-that loses more counts as infinitely expensive. The table also shows what other orders achieve
-within the cost of the recommendation: LightGBM's gain, elimination around the ranker, and random
-orders.
+that loses more counts as infinitely expensive.
+
+The second way is the same procedure with another path: the ranks of selectors that take costs into
+account. The others are orders without any cross-fitting, cut off at the cost of the first way:
+LightGBM's gain, elimination around the ranker, and random orders.
+
+If no set is shown to be enough, all features are kept. The table counts such runs, and leaves them
+out otherwise, except in the column "all runs", where they cost what all features do.
 """
 
 from __future__ import annotations
 
 import sys
-import tempfile
 import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from rich.table import Table
 
-from benchmarks._planted_costs import Truth, cheapest, draw
-from ranksieve import RankingData, limit_threads, recommend
+from benchmarks._planted_costs import Planted, Truth, cheapest, draw
+from ranksieve import limit_threads, recommend
 from ranksieve.costs import AlignedCosts
-from ranksieve.rankers.registry import make_ranker
-from ranksieve.recommendation.task import RULES
+from ranksieve.rankers.registry import RANKERS, make_ranker
+from ranksieve.recommendation.task import default_selectors
 from ranksieve.selectors.registry import make_selector
 
 PARAMETERS = {
     "runs": 20, "queries": 200, "population": 2000, "margin": 0.03, "starts": 2, "first": 0,
-    "rules": "half-margin", "ranker": "rankrls", "selectors": "",
+    "ranker": "rankrls", "selectors": "",
 }  # fmt: skip
 TINY = {
-    "runs": 1, "queries": 15, "population": 20, "margin": 0.1, "starts": 0,
-    "rules": ",".join(RULES), "selectors": "gas-e",
+    "runs": 1, "queries": 15, "population": 20, "margin": 0.1, "starts": 0, "selectors": "gas-e"
 }  # fmt: skip
 
-_SETTINGS = {"rankrls": {}, "lambdamart": {"n_estimators": 30, "num_leaves": 7}}
+_SETTINGS: dict[str, dict[str, Any]] = {
+    "rankrls": {},
+    "lambdamart": {"n_estimators": 30, "num_leaves": 7},
+}
 _PEERS = ("gain of trees", "elimination", "random")
 
 
 class Outcome(NamedTuple):
-    """The set that a method chose: its cost relative to the cheapest, its true loss, and its claim.
+    """The set that a way chose: its cost relative to the cheapest, and its true loss.
 
-    ``n_features`` is its size; ``cost`` is infinite if the loss is the margin or more.
+    ``cost`` is infinite if the loss is the margin or more; ``is_shown`` says whether the set is
+    claimed to lose less.
     """
 
     cost: float
@@ -59,93 +66,58 @@ def run(
     margin: float,
     starts: int,
     first: int,
-    rules: str,
     ranker: str,
     selectors: str,
 ) -> Table:
-    """Run all draws, and return a table."""
+    """Run all draws, and return a table. Without selectors, take the default ones of the ranker."""
+    named = selectors.split(",") if selectors else default_selectors(RANKERS[ranker])
     found: dict[str, list[Outcome]] = {}
-    chosen = selectors.split(",") if selectors else None
     with limit_threads(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number in range(first, first + runs):
-            task = _Task(number, queries, population, margin, ranker)
-            for way, outcome in task.run(rules.split(","), chosen, starts).items():
+            planted = draw(number, queries, population)
+            truth = Truth(planted, make_ranker(ranker, **_SETTINGS[ranker]))
+            least = cheapest(planted, truth, margin, starts, number)
+            for way, (own, is_shown) in _choose(planted, number, margin, ranker, named).items():
+                loss = truth.loss(own)
+                cost = planted.aligned.total(own) / least if loss < margin else np.inf
+                outcome = Outcome(cost, loss, is_shown, len(own))
                 found.setdefault(way, []).append(outcome)
                 print(f"run {number}: {way} {outcome}", file=sys.stderr, flush=True)
     return _table(found, f"{runs} runs, {queries} queries, {ranker}, margin {margin:.0%}")
 
 
-def _table(found: dict[str, list[Outcome]], title: str) -> Table:
-    table = Table(title=f"{title}; others at the cost of the first")
-    columns = (
-        "way", "cost / cheapest", "9 of 10", "cheaper", "features", "true loss", "more than first",
-        "margin or more", "shown",
-    )  # fmt: skip
-    for column in columns:
-        table.add_column(column, justify="left" if column == "way" else "right")
-    first = np.array([one.loss for one in next(iter(found.values()))])
-    for way, outcomes in found.items():
-        costs, losses, shown, sizes = (np.array(c) for c in zip(*outcomes, strict=True))
-        more = losses - first
-        table.add_row(
-            way,
-            f"{np.median(costs):.2f}",
-            f"{np.quantile(costs, 0.9, method='higher'):.2f}",
-            f"{np.sum(costs < 1 - 1e-9)}",
-            f"{np.mean(sizes):.1f}",
-            f"{np.mean(losses):.2%}",
-            f"{np.mean(more):+.2%} +- {np.std(more) / np.sqrt(len(more)):.2%}",
-            f"{np.mean(np.isinf(costs)):.0%}",
-            f"{np.mean(shown):.0%}" if way in RULES else "",
+def _choose(
+    planted: Planted, number: int, margin: float, ranker: str, selectors: list[str]
+) -> dict[str, tuple[list[int], bool]]:
+    """Return the set of each way, and whether it is shown or, without a claim, to be compared."""
+    data, costs, sets = planted.data, planted.aligned, {}
+    for way, own in (("recommended", None), (f"ranks of {', '.join(selectors)}", selectors)):
+        answer = recommend(
+            data,
+            ranker,
+            costs=planted.costs,
+            margin=margin,
+            selectors=own,
+            parameters={ranker: _SETTINGS[ranker]},
+            details=False,
         )
-    return table
-
-
-class _Task:
-    """A draw, and the settings of the recommendation."""
-
-    def __init__(
-        self, number: int, queries: int, population: int, margin: float, ranker: str
-    ) -> None:
-        self.number, self.margin, self.ranker = number, margin, ranker
-        self.planted = draw(number, queries, population)
-        self.truth = Truth(self.planted, make_ranker(ranker, **_SETTINGS[ranker]))
-
-    def run(self, rules: list[str], selectors: list[str] | None, starts: int) -> dict[str, Outcome]:
-        """Return the outcome of each rule, and of what others choose at the cost of the first."""
-        planted, costs, margin = self.planted, self.planted.aligned, self.margin
-        sets, shown = {}, {}
-        how: dict[str, Any] = {
-            "costs": planted.costs,
-            "margin": margin,
-            "selectors": selectors,
-            "parameters": {self.ranker: _SETTINGS[self.ranker]},
-            "details": False,
-        }
-        with tempfile.TemporaryDirectory() as directory:  # rules share what they train
-            for rule in rules:
-                answer = recommend(planted.data, self.ranker, rule=rule, out=directory, **how)
-                sets[rule], shown[rule] = answer.features, answer.claim.is_shown
-        spent = costs.total(sets[rules[0]])
-        for name in _PEERS:
-            sets[name] = _within(self._order(name, planted.data), costs, spent)
-        least = cheapest(planted, self.truth, margin, starts, self.number)
-        outcomes = {}
-        for way, own in sets.items():
-            loss = self.truth.loss(own)
-            cost = costs.total(own) / least if loss < margin else np.inf
-            outcomes[way] = Outcome(cost, loss, shown.get(way, False), len(own))
-        return outcomes
-
-    def _order(self, name: str, data: RankingData) -> list[int]:
-        n = data.n_features
-        if name == "random":
-            return np.random.default_rng(self.number).permutation(n).tolist()
-        if name == "gain of trees":
-            return make_selector("bt-influence", n).fit(data).selected_.tolist()
-        ranker = make_ranker(self.ranker, **_SETTINGS[self.ranker])
-        return make_selector("elimination", n, ranker=ranker).fit(data).selected_.tolist()
+        sets[way] = answer.features, answer.claim.is_shown
+    features, is_shown = sets["recommended"]
+    orders = {
+        "gain of trees": make_selector("bt-influence", data.n_features),
+        "elimination": make_selector(
+            "elimination", data.n_features, ranker=make_ranker(ranker, **_SETTINGS[ranker])
+        ),
+    }
+    for way in _PEERS:
+        order = (
+            np.random.default_rng(number).permutation(data.n_features)
+            if way == "random"
+            else orders[way].fit(data).selected_
+        )
+        sets[way] = _within(order.tolist(), costs, costs.total(features)), is_shown
+    return sets
 
 
 def _within(order: list[int], costs: AlignedCosts, budget: float) -> list[int]:
@@ -155,3 +127,32 @@ def _within(order: list[int], costs: AlignedCosts, budget: float) -> list[int]:
         if costs.total([*chosen, feature]) <= budget:
             chosen.append(feature)
     return chosen
+
+
+def _table(found: dict[str, list[Outcome]], title: str) -> Table:
+    table = Table(title=f"{title}; the last three at the cost of the first")
+    columns = (
+        "way", "shown", "cost / cheapest", "9 of 10", "all runs", "cheaper", "features",
+        "true loss", "more than first", "margin or more",
+    )  # fmt: skip
+    for column in columns:
+        table.add_column(column, justify="left" if column == "way" else "right")
+    first = np.array([one.loss for one in next(iter(found.values()))])
+    shown_first = np.array([one.is_shown for one in next(iter(found.values()))])
+    for way, outcomes in found.items():
+        costs, losses, shown, sizes = (np.array(c) for c in zip(*outcomes, strict=True))
+        row = [way, "" if way in _PEERS else f"{shown.sum()} of {len(shown)}"]
+        if shown.any():
+            more = (losses - first)[shown & shown_first]
+            row += [
+                f"{np.median(costs[shown]):.2f}",
+                f"{np.quantile(costs[shown], 0.9, method='higher'):.2f}",
+                f"{np.median(costs):.2f}",
+                f"{np.sum(costs[shown] < 1 - 1e-9)}",
+                f"{np.mean(sizes[shown]):.1f}",
+                f"{np.mean(losses[shown]):.2%}",
+                f"{np.mean(more):+.2%} +- {np.std(more) / np.sqrt(len(more)):.2%}",
+                f"{np.sum(np.isinf(costs[shown]))}",
+            ]
+        table.add_row(*row)
+    return table

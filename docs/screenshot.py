@@ -10,7 +10,7 @@ import shutil
 import sys
 from pathlib import Path
 
-WIDTH, HEIGHT = 1080, 1120
+WIDTH, HEIGHT = 1080, 1404
 COLORS = 64  # more make the file larger, and cannot be seen
 
 

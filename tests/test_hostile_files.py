@@ -248,12 +248,12 @@ def test_models_with_hostile_parameters_run_nothing(data, tmp_path, watched):
 
 def test_recommendations_name_no_code(data, tmp_path, watched):
     out = tmp_path / "answer"
-    answer = recommend(data, out=out, ranker="rankrls", selectors=["top"], folds=3, pairs=2)
+    answer = recommend(data, out=out, ranker="rankrls", selectors=["top"], folds=3)
     write_report(answer, out, figures=False)
     record = json.loads((out / "recommendation.json").read_text())
-    settings = record["settings"] | {"ranker": "canary:Ranker", "selectors": ["canary:Ranker"]}
+    settings = record["settings"] | {"ranker": "canary:Ranker", "path": "canary:Ranker"}
     settings["ranker_parameters"] = {"class": "canary:Ranker", "parameters": {}}
-    change_record(out / "recommendation.json", settings=settings, selector="canary:Ranker")
+    change_record(out / "recommendation.json", settings=settings)
     (out / "evidence.json").unlink()
     write_letor(data, tmp_path / "data.txt")
     assert watched(["report", out], ["check", out, tmp_path / "data.txt"]) == [None, None]

@@ -54,8 +54,10 @@ def test_a_treatment_is_recorded_only_in_what_the_command_takes(help_of, name):
 def test_who_chooses_and_who_tests_a_recommendation(help_of):
     text = help_of("recommend")
     assert "one in five" not in text
-    assert "the training queries choose, part by part" in told_of(text, "--vali")
-    assert "if the split has no validation queries" in told_of(text, "--folds")
+    assert "choose and judge as the training queries do" in told_of(text, "--vali")
+    assert "no part in anything but a test" in told_of(text, "--test")
+    assert "each part judges features that the others have chosen" in told_of(text, "--folds")
+    assert "--rule" not in text
     assert "one in five training queries" in told_of(help_of("compare"), "--vali")
 
 

@@ -68,10 +68,13 @@ def test_answer_tables_and_models(runs, files, tmp_path):
     assert "of 6 features" in text
     assert "5% of NDCG@10" in " ".join(text.split())
     assert "Features to keep" in text
-    assert "Cost and quality of the candidates" in text
+    assert "Sets of features to choose from" in text
+    assert "5%, as asked" in text
+    assert max(map(len, text.splitlines())) <= 80
     record = json.loads((out / "recommendation.json").read_text())
     assert record["settings"]["margin"] == 0.05
-    assert {"kept.csv", "front.csv", "dropped.csv"} <= {f.name for f in (out / "tables").iterdir()}
+    tables = {file.name for file in (out / "tables").iterdir()}
+    assert {"offers.csv", "curve.csv", "kept.csv", "dropped.csv"} <= tables
     text = runs("check", out, files / "data.txt")
     assert "The margin of 5% holds on average." in text
     assert "queries of the new data:" in " ".join(text.split())  # which are not new here
@@ -127,6 +130,22 @@ def test_costs_budget_and_json(runs, files, tmp_path):
     assert record["has_costs"]
     assert record["cost"] <= 6
     assert record["cost_of_all"] == 21 + 5
+    assert record["settings"]["budget"] == 6
+
+
+@pytest.mark.slow
+def test_another_margin_uses_finished_work_again(runs, files, tmp_path):
+    """The claim holds for all sets at once, so an offer may be taken by its margin."""
+    out = tmp_path / "out"
+    how = ("recommend", files / "data.txt", *QUICK, "--out", out, "--format", "json")
+    first = json.loads(runs(*how, "--margin", "1%"))
+    n_done = len((out / "recommendation.jsonl").read_text().splitlines())
+    loose = json.loads(runs(*how, "--margin", "40%"))
+    assert loose["curve"] == first["curve"]
+    assert loose["claim"]["is_shown"]
+    assert len(loose["features"]) < 6
+    evidence = json.loads((out / "evidence.json").read_text())["evidence"]
+    assert evidence["n_resumed"] >= n_done / 2
 
 
 @pytest.mark.slow
@@ -134,7 +153,7 @@ def test_hostile_names_are_escaped(runs, files, tmp_path):
     out = tmp_path / "out"
     text = runs("recommend", files / "named.parquet", *QUICK[:4], "--out", out, "--margin", "5%")
     assert "\t" not in text
-    assert (out / "figures" / "front.svg").exists()
+    assert (out / "figures" / "curve.svg").exists()
     for page in (out / "tables").glob("*.csv"):
         for cell in page.read_text().split(","):
             assert not cell.startswith("=")
@@ -174,7 +193,7 @@ def test_the_page_is_written_and_can_be_written_again(runs, files, tmp_path):
     page = (out / "report.html").read_text()
     assert f"--out {out}" in page
     assert "call 5" in page  # what the group costs
-    assert {"queries.csv", "parts.csv", "alone.csv", "work.csv"} <= {
+    assert {"queries.csv", "shares.csv", "alone.csv", "work.csv"} <= {
         file.name for file in (out / "tables").iterdir()
     }
     (out / "report.html").unlink()

@@ -248,7 +248,7 @@ WRONG = [
     ("select a.txt --ranker-param C=1", "--ranker-param and --ranker-param-file need --ranker"),
     ("select a.txt --ranker-param-file rate.json", "and --ranker-param-file need --ranker"),
     ("select a.txt --method sequential --ranker svm", "unknown ranker 'svm'"),
-    ("select a.txt --method borda --param selectors=[1]", "1 is not a selector"),
+    ("select a.txt -k 2 --method borda --param selectors=[1]", "1 is not a selector"),
     # train and predict
     ("train a.txt --ranker svm", "unknown ranker 'svm'; choose from adarank-map, "),
     ("train a.txt --param D=1", "ranker 'ranksvm' has no parameter 'D'; it has C, "),
@@ -342,6 +342,7 @@ WRONG = [
     ("recommend a.txt --time soon", "90s, 10m or 2h"),
     ("recommend a.txt --group-costs x.csv", "needs --costs"),
     ("recommend a.txt --resamples 3", "No such option: --resamples"),
+    ("recommend a.txt --rule best", "No such option: --rule"),
     ("recommend a.txt --include nope", "nope"),
     ("check nothing a.txt", "there is no recommendation.json"),
     (f"check {LONG} a.txt", "File name too long"),

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +50,7 @@ def weighted_data(data):
 def weighted(weighted_data, tmp_path_factory):
     """An answer with all details, from queries with weights, and its directory."""
     place = tmp_path_factory.mktemp("weighted")
-    how = QUICK | {"selectors": ["greedy-rankrls"], "margin": 0.05, "details": True, "pairs": 1}
+    how = QUICK | {"selectors": ["greedy-rankrls"], "margin": 0.05, "details": True}
     command = ["ranksieve", "recommend", "x"]
     return recommend(weighted_data, out=place, command=command, **how), place
 
@@ -71,38 +72,78 @@ class TestContent:
         assert sorted([*answer.features, *(one.feature for one in answer.dropped)]) == [*range(6)]
         assert answer.cost == len(answer.features)
         assert answer.cost_of_all == 6
-        assert {point.selector for point in answer.front} >= {"all", "none", "top"}
+        assert answer.recommended.features == answer.features
+        costs = [point.cost for point in answer.curve]
+        assert costs == sorted(set(costs))
         assert "lose less than 5% of NDCG@10 with 95% confidence" in answer.sentence
 
     def test_constant_features_and_copies_are_dropped_for_that(self, data, answer):
         first = answer.features[0]
         X = np.column_stack([data.X, 2 * data.X[:, first], np.ones(data.n_rows)])
-        found = recommend(RankingData(X, data.y, data.qid), margin=0.05, **QUICK)
+        found = recommend(RankingData(X, data.y, data.qid), margin=0.1, **QUICK)
         reasons = {one.feature: one.reason for one in found.dropped}
         assert reasons[7] == "constant within every query"
-        kept, gone = sorted([first, 6], key=lambda feature: feature not in found.features)
-        assert reasons[gone] == f"near-copy of {kept + 1} (similarity 1.00)"
+        assert reasons[6] == f"exact copy of {first + 1}"
 
     def test_labels_by_chance_need_no_feature(self):
         data = planted(60)
         labels = np.random.default_rng(0).permutation(data.y)
         found = recommend(RankingData(data.X, labels, data.qid), **QUICK)
-        assert found.selector == "none" or not found.claim.is_shown
+        assert found.features == [] or not found.claim.is_shown
 
     def test_few_queries_show_little_and_say_how_many_it_takes(self):
         found = recommend(planted(20, noise=2.0), margin=0.005, **QUICK)
         assert not found.claim.is_shown
-        assert "are not shown to lose less than 0.5%" in found.sentence
+        assert found.claim.about == "none"
+        assert found.features == [*range(6)]
+        assert found.advice.startswith("Keep all 6 features")
+        assert "No smaller set of features is shown to lose less than 0.5%" in found.sentence
         assert "queries to show a margin of 0.5%" in found.sentence
         assert found.claim.queries_needed > 20
 
+    def test_what_else_can_be_had(self, answer):
+        """The cheapest set for each margin, the asked one first, and each set once."""
+        offers = answer.offers
+        assert offers[0].margin == 0.05
+        assert offers[0].point.features == answer.features
+        sizes = [offer.point.size for offer in offers]
+        assert len(set(sizes)) == len(sizes)
+        for margin, point in offers:
+            enough = [one.cost for one in answer.curve if one.bound > -margin]
+            assert point.cost == min(enough)
+            smaller = [m for m in (0.005, 0.01, 0.02, 0.03, 0.1) if m < margin and m != 0.05]
+            if margin != 0.05:  # the set is offered for the smallest margin
+                assert all(point.bound <= -m for m in smaller)
+
+    def test_a_set_that_is_not_shown_is_named_as_a_risk(self, answer):
+        """Never is it said to be kept."""
+        point = answer.curve[2]
+        likely = replace(point, change=-0.001, bound=-0.2)
+        nothing = replace(
+            answer,
+            curve=[replace(answer.curve[1], change=-0.5, bound=-0.6), likely],
+            features=[*range(6)],
+            kept=answer.kept + [replace(answer.kept[0], feature=f) for f in range(6)],
+            claim=replace(answer.claim, is_shown=False, about="none"),
+        )
+        assert nothing.risk == likely
+        assert nothing.advice.startswith("Keep all")
+        assert "or take a risk: 2 features, which lose 0.1% on average" in nothing.advice
+        assert "may lose 20%" in nothing.advice
+        unclear = replace(answer.claim, about="test", is_shown=False, change=-0.01)
+        assert replace(answer, confirmed=unclear).is_shown  # it does not contradict
+        refuted = replace(answer, confirmed=replace(unclear, change=-0.05))
+        assert refuted.risk == answer.recommended
+        assert refuted.advice.startswith("Keep all 6 features, or take a risk: ")
+        budget = replace(refuted, settings=answer.settings | {"budget": 3.0})
+        assert (budget.risk, budget.advice[:4]) == (None, "Keep")
+
     def test_the_claim_is_the_weighted_mean_of_the_queries(self, weighted):
-        found = weighted[0].evidence.outcomes
-        weights = np.concatenate([one.weights for one in found])
-        for name in ("with_all", "with_chosen"):
-            values = np.concatenate([getattr(one, name) for one in found])
-            mean = np.average(values, weights=weights)
-            assert getattr(weighted[0].claim, name) == pytest.approx(mean, rel=1e-12)
+        found, claim = weighted[0].evidence.judges, weighted[0].claim
+        assert found.weights == np.where(np.arange(40) % 2, 3.0, 1.0).tolist()
+        mean = np.average(found.with_all, weights=found.weights)
+        assert claim.with_all == pytest.approx(mean, rel=1e-12)
+        assert claim.with_chosen == pytest.approx(claim.with_all * (1 + claim.change), rel=1e-12)
 
     def test_how_well_features_rank_alone(self, weighted_data, weighted):
         alone, data = weighted[0].evidence.alone, weighted_data
@@ -183,13 +224,13 @@ class TestFiles:
             (lambda e: e["likeness"]["values"].pop(), "a row for each feature"),
             (lambda e: e["likeness"]["values"][1].__setitem__(0, 1e308), "between 0 and 1"),
             (lambda e: e["likeness"]["values"][1].__setitem__(0, -0.5), "between 0 and 1"),
-            (lambda e: e["outcomes"][0]["with_all"].pop(), "a value for each query"),
-            (lambda e: e["outcomes"][0].update(weights=[1.0]), "a value for each query"),
+            (lambda e: e["judges"]["with_all"].pop(), "a value for each query"),
+            (lambda e: e["judges"].update(weights=[1.0]), "a value for each query"),
             (
-                lambda e: e["outcomes"][0]["with_all"].__setitem__(0, "0.5"),
-                r"'outcomes\[0\]\.with_all\[0\]' should be a number, not '0.5'",
+                lambda e: e["judges"]["with_all"].__setitem__(0, "0.5"),
+                r"'judges\.with_all\[0\]' should be a number, not '0.5'",
             ),
-            (lambda e: e["outcomes"][0].update(features=[0, 0]), "the data does not have"),
+            (lambda e: e["shares"][1].update({"99": 1.0}), "the data does not have"),
         ],
     )
     def test_evidence_that_cannot_be_is_refused(self, weighted, tmp_path, change, message):
@@ -206,7 +247,7 @@ class TestFiles:
         "change",
         [
             lambda r: r.update(features=[99]),
-            lambda r: r.update(front=[]),
+            lambda r: r["curve"][0].update(features=[99]),
             lambda r: r["kept"].pop(),
             lambda r: r["dropped"].append([]),
             lambda r: r["settings"].pop("ranker"),
@@ -214,7 +255,7 @@ class TestFiles:
             lambda r: r["settings"].update(margin=1e308),
             lambda r: r["settings"].update(level=0.5),
             lambda r: r["settings"].update(treated={"policy": "zero", "indicators": [99]}),
-            lambda r: r["front"][0].update(lower={}),
+            lambda r: r["curve"][0].update(bound={}),
             lambda r: r["reference"].update(x=[1.0]),
             lambda r: r.update(models={}),
             lambda r: r.update(trained_on=None),
@@ -258,15 +299,16 @@ def test_a_mean_of_zero(tmp_path, details):
     data = planted(20)
     answer = recommend(data, convention="letor4", out=tmp_path, **ONE | {"details": details})
     assert answer.claim.with_all == 0
-    assert all(point.change == 0 for point in answer.front)
+    assert (answer.curve, answer.features) == ([], [*range(6)])
     assert load_recommendation(tmp_path).to_record() == answer.to_record()
 
 
 def test_a_single_query_judges(data, tmp_path):
     split = data.take_queries(range(39)), data.take_queries([39])
-    answer = recommend(split, out=tmp_path, **ONE | {"details": True}, pairs=1)
-    assert not answer.claim.is_shown
-    assert {kept.loss for kept in answer.kept} == {None}  # there is no interval
+    answer = recommend(split, margin=0.5, out=tmp_path, **ONE)
+    assert answer.claim.is_shown
+    assert not answer.confirmed.is_shown  # there is no interval
+    assert np.isinf(answer.confirmed.bound)
     assert load_recommendation(tmp_path).to_record() == answer.to_record()
 
 
@@ -282,8 +324,8 @@ class TestModels:
         train, _, test = parts
         deployed = data.take_queries(range(30)) if has_vali else train
         split = tuple(parts) if has_vali else (train, test)
-        answer = recommend(split, out=tmp_path, title="mine", **QUICK)
-        words = "the training and validation queries" if has_vali else "the training queries"
+        answer = recommend(split, margin=0.05, out=tmp_path, title="mine", **QUICK)
+        words = "the queries that do not test"
         assert answer.trained_on == TrainedOn(words, deployed.n_queries, fingerprint(deployed))
         for name, own in ((MODEL, sorted(answer.features)), (MODEL_OF_ALL, range(6))):
             model = load_model(tmp_path / name)
@@ -295,8 +337,8 @@ class TestModels:
         write_report(answer, tmp_path, figures=False)
         assert f"trained on {said}." in (tmp_path / "report.html").read_text()
         checked = check(tmp_path, test)
-        assert checked.claim.with_chosen == answer.claim.with_chosen
-        assert checked.claim.with_all == answer.claim.with_all
+        assert checked.claim.with_chosen == pytest.approx(answer.confirmed.with_chosen, rel=1e-12)
+        assert checked.claim.with_all == pytest.approx(answer.confirmed.with_all, rel=1e-12)
         assert f"Both rankers were trained on {said} of mine." in checked.sentence
         for known in (deployed, concatenate(split)):
             assert "exactly this data, so it tests nothing" in check(tmp_path, known).sentence
@@ -309,7 +351,7 @@ class TestModels:
     def test_no_feature_is_checked_against_all(self, data, tmp_path):
         given = useless(data)
         found = recommend(given, out=tmp_path, **QUICK | {"details": True})
-        assert (found.selector, found.notes) == ("none", [])
+        assert (found.features, found.notes) == ([], [])
         assert found.models.keys() == {MODEL_OF_ALL}
         assert load_recommendation(tmp_path).to_record() == found.to_record()
         assert check(tmp_path, given).claim.change == 0
@@ -377,13 +419,13 @@ class TestModels:
 
         monkeypatch.setattr(os, "replace", die)
         with suppress(KeyboardInterrupt):
-            recommend(data, margin=0.5, out=done, **QUICK)
+            recommend(data, margin=0.2, out=done, **QUICK)
         monkeypatch.undo()
         found = load_recommendation(done)
-        assert found.settings["margin"] == 0.5
+        assert found.settings["margin"] == 0.2
         assert found.evidence is not None
-        assert check(done, data).claim.margin == 0.5
-        again = recommend(data, margin=0.5, out=done, **QUICK)
+        assert check(done, data).claim.margin == 0.2
+        again = recommend(data, margin=0.2, out=done, **QUICK)
         assert again.to_record() == found.to_record()
         assert load_model(done / MODEL).trained_on_ == found.trained_on
         assert not [path for path in done.iterdir() if path.name.startswith(".")]
@@ -391,7 +433,7 @@ class TestModels:
 
 class TestCheck:
     def test_dropped_features_are_no_help(self, data, tmp_path):
-        assert recommend(data, exclude=["6"], out=tmp_path, **QUICK).names == ["5"]
+        assert recommend(data, margin=0.1, exclude=["6"], out=tmp_path, **QUICK).names == ["5"]
         assert [helpful.feature for helpful in check(tmp_path, data).helpful] == ["2"]
 
     def test_new_data_is_treated_like_the_old(self, tmp_path):

@@ -39,7 +39,7 @@ def pages(result, answer, inspected, tmp_path_factory):
         "recommendation": report_of(answer),
         "inspection": inspection_report("<i>data</i>", inspected),
         "hostile study": report_of(strange),
-        "hostile recommendation": report_of(made(NUMBERED, title=script, selector="<b>s</b>")),
+        "hostile recommendation": report_of(made(NUMBERED, title=script)),
     }
     paths = {}
     for kind, report in reports.items():

@@ -7,10 +7,10 @@ import numpy as np
 from ranksieve import RankingData
 from ranksieve.recommendation.answer import (
     Alone,
+    CurvePoint,
     DroppedFeature,
     Evidence,
-    FrontPoint,
-    JudgedPart,
+    Judges,
     KeptFeature,
     Likeness,
     Recommendation,
@@ -25,58 +25,53 @@ from tests.report.browser import HOSTILE
 NAMES = [f"feature {number}" for number in range(1, 13)]
 
 
-def made(names=NAMES, n_kept=4, n_queries=30, selector="greedy-rankrls", **change):
-    """An answer by hand: ``n_kept`` features, judged by three parts of the queries."""
+def made(names=NAMES, n_kept=4, n_queries=30, **change):
+    """An answer by hand: ``n_kept`` features, judged by three parts of the queries.
+
+    If these are all, no smaller set is shown to be enough.
+    """
     rng = np.random.default_rng(0)
     n = len(names)
     kept, gone = list(range(n_kept)), list(range(n_kept, n))
-    base = rng.uniform(0.3, 0.8, (3, n_queries))
-    values = base + rng.normal(0, 0.02, base.shape) + change.pop("shift", 0.0)
-    how = "procedure", "NDCG@10", 0.02, 0.95
-    claim = Claim.test(np.concatenate(values), np.concatenate(base), None, *how)
-    outcomes = [
-        JudgedPart(
-            str(part + 1),
-            selector,
-            n_kept,
-            float(n_kept),
-            kept,
-            [f"{part}:{q} {HOSTILE[q % len(HOSTILE)]}" for q in range(n_queries)],
-            base[part].tolist(),
-            values[part].tolist(),
-            None,
-        )
-        for part in range(3)
-    ]
+    base = rng.uniform(0.3, 0.8, 3 * n_queries)
+    shift = change.pop("shift", 0.0 if gone else -0.03)
+    values = base + rng.normal(0, 0.02, base.shape) + shift
+    claim = claim_of(values, base, "set" if gone else "none")
     similarity = np.abs(np.corrcoef(rng.normal(size=(min(n, 150), 8)))).round(4)
+    curve = change.pop("curve", None)
+    if curve is None:
+        curve = curve_of([*range(min(n_kept, 4)), *([n_kept] if gone else [])], claim)
     evidence = Evidence(
-        outcomes=outcomes,
+        judges=Judges(
+            [f"{q // n_queries + 1}:{q} {HOSTILE[q % len(HOSTILE)]}" for q in range(len(base))],
+            base.tolist(),
+            values.tolist(),
+            None,
+        ),
+        # One more feature is in every second path.
+        shares=[
+            dict.fromkeys(one.features, 1.0) | ({one.size: 0.5} if one.size < n else {})
+            for one in curve
+        ],
+        repeats=3,
+        noise=0.125,
         alone=Alone(rng.uniform(0.2, 0.6, n).tolist(), rng.choice([-1, 1], n).tolist()),
         likeness=Likeness(
             list(range(len(similarity))),
             [similarity[row, :row].tolist() for row in range(len(similarity))],
         ),
-        spent=[Spent("lambdamart", 90, 12.5), Spent(selector, 3, 0.25)],
+        spent=[Spent("lambdamart", 90, 12.5), Spent("greedy-rankrls", 3, 0.25)],
         elapsed=8.0,
         n_resumed=0,
         versions={"python": "3.11", "numpy": "2.0"},
         command=["ranksieve", "recommend", "my data.txt"],
     )
-    front = [
-        FrontPoint(selector, size, float(size), 0.5 + size / 100, 0.0, -0.01, size > 2, True)
-        for size in (1, 2, 3, n_kept)
-        if selector not in ("all", "none")
-    ]
-    front += [
-        FrontPoint("all", n, float(n), 0.55, 0.0, 0.0, True, True),
-        FrontPoint("none", 0, 0.0, 0.3, -0.4, -np.inf, None, True),
-    ]
     settings = {
         "measure": "NDCG@10", "convention": "standard", "ranker": "lambdamart",
-        "ranker_parameters": {}, "selectors": [selector], "rule": "half-margin", "margin": 0.02,
-        "budget": None, "level": 0.95, "seed": 7, "include": [], "exclude": [], "missing": "none",
-        "ranksieve": "1.0", "fingerprint": "f1f2f3f4f5f6f7f8", "scale": "none", "treated": None,
-        "division": "3 parts",
+        "ranker_parameters": {}, "path": "greedy-rankrls", "margin": 0.02,
+        "budget": change.pop("budget", None), "level": 0.95, "seed": 7, "include": [],
+        "exclude": [], "missing": "none", "ranksieve": "1.0", "fingerprint": "f1f2f3f4f5f6f7f8",
+        "scale": "none", "treated": None, "division": "3 parts",
         "costs": {
             "features": dict.fromkeys(names, 1.0),
             "groups": {name: name for name in names[:3]},
@@ -87,13 +82,11 @@ def made(names=NAMES, n_kept=4, n_queries=30, selector="greedy-rankrls", **chang
         title="My data",
         feature_names=list(names),
         features=kept,
-        selector=selector,
-        size=n_kept,
         claim=claim,
         cost=float(n_kept),
         cost_of_all=float(n),
         has_costs=True,
-        front=front,
+        curve=curve,
         kept=[
             KeptFeature(f, 1.0, 0.03, 0.01, 0.05, 0.9, 1.0, (Substitute(gone[0], 0.95, 1.0),))
             if gone
@@ -107,14 +100,25 @@ def made(names=NAMES, n_kept=4, n_queries=30, selector="greedy-rankrls", **chang
     return Recommendation(**parts | change)
 
 
-def front_of(n_sizes):
-    """Candidates of three selectors at many sizes; the first has all of the front but one."""
-    points = [
-        FrontPoint(name, size, size + 0.5 * place, 0.5, -0.1, -0.2, None, place == 0 and size != 9)
-        for size in range(1, n_sizes + 1)
-        for place, name in enumerate(("greedy-rankrls, by cost", "cegb, by cost", "sized-trees"))
+def claim_of(values, base, about):
+    """A claim about the values of the queries; if it is about no set, it is not shown."""
+    claim = Claim.test(values, base, None, about, "NDCG@10", 0.02, 0.95)
+    return replace(claim, is_shown=claim.is_shown and about != "none")
+
+
+def curve_of(sizes, claim):
+    """The first features, for each size; only the last set loses as little as the claim says."""
+    last = sizes[-1] if sizes else 0
+    return [
+        CurvePoint(
+            list(range(size)),
+            float(size),
+            claim.change - 0.06 * (last - size),
+            0.01,
+            claim.bound - 0.06 * (last - size),
+        )
+        for size in sizes
     ]
-    return [*points, FrontPoint("all", 700, 700.0, 0.55, 0.0, 0.0, True, True)]
 
 
 def planted(

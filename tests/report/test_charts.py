@@ -25,7 +25,7 @@ from tests.report.browser import HOSTILE
 from tests.report.results import made, planted
 
 KINDS = ("curves", "pairs", "selected", "similarity", "alone", "densities", "queries", "time",
-         "claim", "kept", "front", "parts", "work")  # fmt: skip
+         "kept", "curve", "shares", "work")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ class TestAllCharts:
             apart = abs(first.y0 - second.y0) >= height * min(first.height, second.height)
             assert apart or not first.overlaps(second), (one, other)
 
-    @pytest.mark.parametrize("kind", ["curves", "densities", "queries", "time", "claim", "front"])
+    @pytest.mark.parametrize("kind", ["curves", "densities", "queries", "time", "curve"])
     def test_one_column_is_enough(self, charts, kind):
         figure = paint(charts[kind].draw(COLUMN))
         assert figure.get_size_inches()[0] <= 3.5 + 1e-9

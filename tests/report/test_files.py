@@ -54,13 +54,13 @@ def test_nothing_of_an_earlier_report_is_left(tmp_path):
 def test_files_of_an_earlier_recommendation_are_removed(tmp_path):
     answer = made()
     write_report(answer, tmp_path)
-    assert (tmp_path / "figures" / "front.svg").exists()
+    assert (tmp_path / "figures" / "curve.svg").exists()
     assert (tmp_path / "tables" / "alone.csv").exists()
     (tmp_path / "tables" / "mine.csv").write_text("of somebody else")
     write_report(replace(answer, evidence=None), tmp_path, figures=False)
     assert not list((tmp_path / "figures").iterdir())
     stems = {path.stem for path in (tmp_path / "tables").iterdir()}
-    assert stems == {"verdict", "kept", "dropped", "front", "reproduce", "mine"}
+    assert stems == {"verdict", "offers", "curve", "kept", "dropped", "reproduce", "mine"}
 
 
 @pytest.mark.parametrize(

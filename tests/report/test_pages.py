@@ -145,11 +145,9 @@ class TestRecommendation:
             assert box["y"] + box["height"] < 900
 
     def test_queries_that_lost_most_are_named(self, browser, pages, answer):
-        worst = min(
-            (chosen - whole, query)
-            for one in answer.evidence.outcomes
-            for query, whole, chosen in zip(one.queries, one.with_all, one.with_chosen, strict=True)
-        )
+        judges = answer.evidence.judges
+        values = zip(judges.queries, judges.with_all, judges.with_chosen, strict=True)
+        worst = min((chosen - whole, query) for query, whole, chosen in values)
         with opened(browser, pages["recommendation"]) as shown:
             table = shown.page.locator("#queries-that-gain-and-lose table").first
             assert table.is_visible()
@@ -157,12 +155,15 @@ class TestRecommendation:
             assert first.startswith(worst[1].split()[0])
             assert f"{worst[0]:+.4f}" in first
 
-    def test_hover_and_sort(self, browser, pages):
+    def test_hover_and_sort(self, browser, pages, answer):
         with opened(browser, pages["recommendation"]) as shown:
             tip = shown.page.locator("#tip")
             shown.page.locator('[data-tip*="recommended"]').hover(force=True)
-            assert "cost 4" in tip.inner_text()
-            assert "shown to lose less than 2%" in tip.inner_text()
+            point = answer.recommended
+            assert tip.inner_text() == (
+                f"4 features\ncost 4\n{100 * point.change:+.2f}% on average\n"
+                f"shown to lose less than {-100 * point.bound:.3g}%\nrecommended"
+            )
             shown.page.locator('[data-tip*="95% interval"]').first.hover(force=True)
             assert tip.inner_text() == "+3.00%\n95% interval +1.00% to +5.00%"
             table = shown.page.locator("#features-to-drop table")

@@ -1,6 +1,8 @@
 """The list of sections of each kind of result: what it says, in which order, in all outputs."""
 
+import json
 import re
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import numpy as np
 import pytest
 
 from ranksieve import RankingData
-from ranksieve.recommendation.claim import Claim
+from ranksieve.recommendation.answer import Judges
 from ranksieve.report import report_of, sections
 from ranksieve.report.formats.terminal import show_report
 from ranksieve.report.inspection import inspection_report
@@ -20,7 +22,7 @@ from ranksieve.significance import bootstrap_interval
 from ranksieve.study.comparison import corrected_level, describe_enough, enough_features
 from ranksieve.study.results import Outcomes
 from ranksieve.sums.inspection import inspect
-from tests.report.results import front_of, made, planted, with_unequal_folds
+from tests.report.results import claim_of, made, planted, with_unequal_folds
 
 
 def headings_of(result):
@@ -55,10 +57,10 @@ class TestOrder:
     def test_of_a_recommendation(self, answer):
         assert headings_of(answer) == [
             "Verdict",
+            "What can be had",
             "Features to keep",
             "Features to drop",
-            "Quality against cost",
-            "Features chosen without each part",
+            "Features in each set",
             "Similar features",
             "How well features rank alone",
             "Queries that gain and lose",
@@ -68,6 +70,8 @@ class TestOrder:
         how = facts_of(sections(answer)[-1])
         assert ("Command", "ranksieve recommend 'my data.txt'") in how
         assert ("Fingerprint of the data", "f1f2f3f4f5f6f7f8") in how
+        groups = ", ".join(f"feature {number} 2" for number in (1, 2, 3))
+        assert ("Costs of groups, paid once", groups) in how
 
     def test_of_an_inspection(self, inspected):
         assert headings_of(inspected) == [
@@ -84,9 +88,9 @@ class TestOrder:
         charts = [
             part for of in (result, answer, inspected) for part in report_of(of).parts if part.chart
         ]
-        assert len(charts) == 21
+        assert len(charts) == 20
         for part in charts:
-            assert part.chart.name == "claim" or part.chart.caption.endswith(".")
+            assert part.chart.caption.endswith(".")
             assert list(part.sheet.rows)
 
     def test_names_of_files_are_distinct(self, result, answer, inspected):
@@ -284,59 +288,278 @@ class TestOneVerdict:
         assert {"change, over queries", "lower bound, over queries"} <= set(facts)
 
 
-class TestRecommendation:
-    def test_what_is_not_shown_is_said_first(self):
-        worse = made(shift=-0.02)
-        verdict, claim = sections(worse)[0], worse.claim
-        assert not claim.is_shown
-        assert (verdict.word, verdict.sentence) == ("Not shown", f"{claim.headline}.")
-        assert claim.numbers in verdict.notes
-        needed = f"about {claim.queries_needed:,.0f} needed"
-        assert ("Test queries", "90", needed) in facts_of(verdict)
+def cells_of(sheet):
+    """Printed cells of a table, by column, without marks."""
+    return [
+        {column.name: cell.text for column, cell in zip(sheet.columns, row, strict=True)}
+        for row in sheet.rows
+    ]
 
+
+def sheet_of(result, name):
+    return next(part.sheet for part in report_of(result).parts if part.sheet.name == name)
+
+
+def figure_of(result, name):
+    return next(p.chart for p in report_of(result).parts if p.chart and p.chart.name == name)
+
+
+class TestVerdict:
     def test_the_words_of_the_claim_are_those_of_the_answer(self, answer):
         verdict = sections(answer)[0]
+        assert (verdict.word, verdict.is_shown) == ("Shown", True)
+        assert (
+            verdict.sentence
+            == answer.advice
+            == "Keep 4 of 12 features, which cost 4 instead of 12."
+        )
         assert " ".join([verdict.sentence, *verdict.notes]) == answer.sentence
+        assert facts_of(verdict) == [
+            ("Features to keep", "4", "of 12"),
+            ("Cost", "4", "of 12"),
+            ("NDCG@10", f"{answer.claim.with_chosen:.4f}", f"with all {answer.claim.with_all:.4f}"),
+            ("Loss, with 95% confidence", f"< {-100 * answer.claim.bound:.3g}%", "margin 2%"),
+            ("Queries", "90"),
+        ]
+
+    def test_nothing_is_shown(self):
+        """Never "keep 8" under a red badge: all, and what the queries do show."""
+        nothing = made(n_kept=12)
+        verdict, claim = sections(nothing)[0], nothing.claim
+        assert (verdict.word, verdict.is_shown) == ("Not shown", False)
+        assert verdict.sentence == "Keep all 12 features."
+        offer = "with 3 features at a cost of 3, a loss of less than 10%"
+        assert verdict.notes == [claim.sentence, f"What these queries do show: {offer}."]
+        needed = f"about {claim.needed} needed"
+        assert facts_of(verdict)[-1] == ("Queries", "90", needed) or claim.queries_needed < 90
+        assert ("Loss of the nearest smaller set", f"< {-100 * claim.bound:.3g}%", "margin 2%") in (
+            facts_of(verdict)
+        )
+        assert not [fact for fact in facts_of(verdict) if fact[0] == "NDCG@10"]
+
+    def test_how_many_queries_it_takes(self):
+        claim = replace(made(n_kept=12).claim, queries_needed=1234.0)
+        assert ("Queries", "90", "about 1,234 needed") in facts_of(
+            sections(made(n_kept=12, claim=claim))[0]
+        )
+        fewer = replace(claim, queries_needed=80.0)  # something is lost, and no number shows less
+        assert ("Queries", "90") in facts_of(sections(made(n_kept=12, claim=fewer))[0])
+
+    def test_nothing_is_shown_at_any_margin(self):
+        worse = [replace(p, change=-0.5, bound=-0.6) for p in made(n_kept=12).curve]
+        notes = sections(made(n_kept=12, curve=worse))[0].notes
+        assert notes[-1] == "No smaller set is shown to lose less than 10% either."
+
+    def test_a_likely_set_is_named_as_a_risk(self):
+        likely = [replace(p, change=-0.004, bound=-0.03) for p in made(n_kept=12).curve[-1:]]
+        risky = made(n_kept=12, curve=likely)
+        verdict = sections(risky)[0]
+        assert (verdict.word, verdict.is_shown) == ("Not shown", False)
+        assert verdict.sentence == (
+            "Keep all 12 features, or take a risk: 3 features, which cost 3, lose 0.4% on average, "
+            "and may lose 3%."
+        )
+        assert [row["margin"] for row in cells_of(sheet_of(risky, "offers"))] == [
+            "2%, as asked",
+            "at a risk",
+            "all features",
+        ]
 
     def test_other_queries_decide_where_there_are_any(self, answer):
-        how = "set", "NDCG@10", 0.02, 0.95
-        other = Claim.test(np.array([0.1, 0.2, 0.4]), np.array([0.5, 0.6, 0.5]), None, *how)
-        verdict = sections(made(confirmed=other))[0]
-        assert (verdict.word, verdict.sentence) == ("Not confirmed", f"{other.headline}.")
-        assert answer.claim.sentence in verdict.notes
+        other = claim_of(np.array([0.1, 0.2, 0.4]), np.array([0.5, 0.6, 0.5]), "test")
+        refuted = made(confirmed=other)
+        verdict = sections(refuted)[0]
+        assert (verdict.word, verdict.is_shown) == ("Not confirmed", False)
+        assert verdict.sentence.startswith("Keep all 12 features, or take a risk: 4 features, ")
+        assert verdict.notes == [other.sentence, answer.claim.sentence]
+        assert facts_of(verdict)[0] == ("Features at a risk", "4", "of 12")
+        assert facts_of(verdict)[-1][:2] == ("Test queries", "3")
+        assert "Features to keep" not in headings_of(refuted)
+        told = sections(refuted)[2]
+        assert told.heading == "Features at a risk"
+        assert "they are not shown to be enough" in told.sentence
+        assert told.parts[0].sheet.title == "Features at a risk: 4 of 12"
+        confirmed = made(confirmed=replace(other, is_shown=True))
+        assert sections(confirmed)[0].word == "Confirmed"
+        assert "Features to keep" in headings_of(confirmed)
+
+    @pytest.mark.parametrize("shift", [0.0, -0.03])
+    def test_a_budget_has_the_bound_of_its_loss(self, shift):
+        within = made(budget=5.0, shift=shift)
+        verdict, claim = sections(within)[0], within.claim
+        loss = f"{-100 * claim.bound:.3g}%"
+        assert claim.is_shown == verdict.is_shown == (shift == 0)
+        assert verdict.word == ("Shown" if claim.is_shown else f"Loses < {loss}")
+        assert verdict.sentence.endswith("the best within the budget of 5.")
+        rows = cells_of(sheet_of(within, "offers"))
+        assert rows[0]["bound"] == f"{-100 * claim.bound:.2f}%"
+        assert rows[0]["margin"] == ("2%, as asked" if claim.is_shown else "budget 5")
 
     def test_nothing_helps(self):
-        nothing = made(n_kept=0, selector="none")
+        nothing = made(n_kept=0)
         assert sections(nothing)[0].sentence.startswith("No feature helps")
         assert "Features to keep" not in headings_of(nothing)
         assert "<svg" in render(report_of(nothing))
 
-    def test_all_are_kept(self):
-        everything = made(n_kept=12, selector="all")
-        enough = "no cheaper set that was tried is enough."
-        assert sections(everything)[0].sentence == f"Keep all 12 features: {enough}"
-        assert "Features to keep" in headings_of(everything)
-        assert "Features to drop" not in headings_of(everything)
+    def test_one_query(self):
+        alone = made(claim=claim_of(np.array([0.4]), np.array([0.5]), "set"))
+        verdict = sections(alone)[0]
+        assert (verdict.word, facts_of(verdict)[-1]) == ("Not shown", ("Queries", "1"))
+        assert ("Loss, with 95% confidence", "unknown", "margin 2%") in facts_of(verdict)
 
     def test_answers_without_evidence_or_numbers_have_a_page(self):
-        how = "procedure", "NDCG@10", 0.02, 0.95
-        nothing = made(evidence=None, claim=Claim.test(np.zeros(1), np.zeros(1), None, *how))
-        assert headings_of(nothing) == [
+        claim = claim_of(np.zeros(1), np.zeros(1), "none")
+        nothing = made(n_kept=12, evidence=None, claim=claim, curve=[])
+        assert headings_of(nothing) == ["Verdict", "Features to keep", "Reproduce"]
+        assert "unknown" in render(report_of(nothing))
+        no_evidence = made(evidence=None)
+        assert headings_of(no_evidence) == [
             "Verdict",
+            "What can be had",
             "Features to keep",
             "Features to drop",
-            "Quality against cost",
             "Reproduce",
         ]
-        assert "unknown" in render(report_of(nothing))
 
-    @pytest.mark.parametrize("is_tested", [False, True])
-    def test_candidates_are_said_to_be_shown_only_where_they_are_tested(self, is_tested):
-        """A split with validation queries tests only what they choose."""
-        front = [replace(point, is_shown=is_tested or None) for point in front_of(2)]
-        sheet = report_of(made(front=front)).main_sheets[-1]
-        assert any(c.name == "shown" and not c.only_csv for c in sheet.columns) == is_tested
-        assert any(note.startswith("shown: ") for note in sheet.notes) == is_tested
+
+class TestWhatCanBeHad:
+    def test_what_was_asked_for_comes_first(self):
+        """Each further offer says how its set differs from that of the first row."""
+        own = made().curve[-1]
+        curve = [
+            replace(own, features=[0, 1, 7], cost=3.0, change=-0.02, bound=-0.045),
+            own,
+            replace(own, features=list(range(11)), cost=11.0, change=0.001, bound=-0.001),
+        ]
+        found = made(curve=curve)
+        rows = cells_of(sheet_of(found, "offers"))
+        assert [row["margin"] for row in rows] == ["2%, as asked", "0.5%", "5%", "all features"]
+        assert [row["features"] for row in rows] == ["4", "11", "3", "12"]
+        assert [row["cost"] for row in rows] == ["4", "11", "3", "12"]
+        assert [row["bound"] for row in rows[1:]] == ["0.10%", "4.50%", "-"]
+        assert [row["change"] for row in rows[1:]] == ["+0.10%", "-2.00%", "+0.00%"]
+        assert [row["difference"] for row in rows] == [
+            "",
+            "with 7 features",
+            "without feature 3, feature 4; with feature 8",
+            "with 8 features",
+        ]
+        section = sections(found)[1]
+        assert "bounds of all sets hold at once" in section.sentence
+        assert [part.sheet.name for part in section.parts] == ["offers", "curve"]
+
+    def test_the_table_of_the_curve_has_all_sets(self, answer):
+        *others, chosen = cells_of(sheet_of(answer, "curve"))
+        assert [row["features"] for row in others] == ["0", "1", "2", "3"]
+        assert [row["recommended"] for row in others] == [""] * 4
+        assert (chosen["features"], chosen["recommended"], chosen["shown"]) == ("4", "yes", "1%")
+        assert chosen["names"] == "feature 1, feature 2, feature 3, feature 4"
+        assert chosen["change"] == f"{100 * answer.claim.change:+.2f}%"
+        assert chosen["bound"] == f"{-100 * answer.claim.bound:.2f}%"
+        assert others[-1]["shown"] == "10%"
+        assert others[0]["shown"] == "-"
+
+    def test_the_figure_has_the_sets_that_matter(self, answer):
+        """A ring for the recommended one; those that lose much are left out."""
+        chart = figure_of(answer, "curve")
+        dots = [e for e in ET.fromstring(chart.svg).iter("circle") if "data-tip" in e.attrib]
+        kinds = [(dot.get("data-tip")[:10], dot.get("class").split()[0]) for dot in dots]
+        assert sorted(kinds) == [
+            *(("2 features", "hollow"), ("3 features", "hollow"), ("4 features", "ring")),
+            ("all 12 fea", "dot"),
+        ]
+        assert "2 cheaper sets that lose more left out" in chart.caption
+        assert "The ring is the recommended set." in chart.caption
+        none = figure_of(made(n_kept=12), "curve")
+        assert "ring" not in none.caption
+        assert 'class="ring' not in none.svg
+
+    @pytest.mark.parametrize("bound", [-np.inf, np.nan])
+    def test_sets_without_a_bound(self, answer, bound):
+        """They are not shown to lose less than anything."""
+        curve = [replace(point, bound=bound) for point in answer.curve]
+        loose = made(curve=curve, claim=replace(answer.claim, bound=bound, is_shown=False))
+        rows = cells_of(sheet_of(loose, "curve"))
+        assert {row["bound"] for row in rows} == {row["shown"] for row in rows} == {"-"}
+        svg = figure_of(loose, "curve").svg
+        assert not re.search(r"\b(nan|inf)\b", svg)
+        assert "shown to lose" not in svg
+
+    def test_without_costs(self):
+        free = made(has_costs=False)
+        for name in ("offers", "curve", "kept"):
+            assert "cost" not in [column.name for column in sheet_of(free, name).columns]
+        chart = figure_of(free, "curve")
+        assert "number of features" in chart.svg
+        assert "cost 4" not in chart.svg
+        columns = [column.name for column in sheet_of(free, "shares").columns]
+        assert columns == ["feature", "recommended", *map(str, range(5))]
+
+    def test_sets_that_differ_much_are_on_a_logarithmic_scale(self):
+        sizes = [1, 2, 4, 8, 16, 32]
+        flat = [replace(made().curve[0], features=list(range(k)), cost=k) for k in sizes]
+        curve = [replace(point, change=-0.001, bound=-0.01) for point in flat]
+        found = made([f"f{n}" for n in range(50)], curve=curve, cost_of_all=64)
+        dots = [float(x) for x in re.findall(r'cx="([\d.]+)"', figure_of(found, "curve").svg)]
+        np.testing.assert_allclose(np.diff(np.sort(dots)), np.diff(np.sort(dots))[0], atol=0.2)
+
+
+class TestFeaturesInEachSet:
+    def test_shares_are_those_of_the_paths(self, answer):
+        rows = cells_of(sheet_of(answer, "shares"))
+        assert [row["feature"] for row in rows] == [f"feature {n}" for n in range(1, 6)]
+        assert [row["recommended"] for row in rows] == ["yes"] * 4 + [""]
+        for number, row in enumerate(rows):
+            for size in range(5):
+                expected = 1.0 if number < size else 0.5 if number == size else 0.0
+                assert row[f"{size} ({size})"] == f"{expected:.2f}"
+        grid = json.loads(ET.fromstring(figure_of(answer, "shares").svg).get("data-grid"))
+        assert grid["columns"][::2] == [f"{size} ({size})" for size in range(5)]
+        by_name = dict(zip(grid["rows"], grid["values"], strict=True))
+        assert by_name["feature 4"][::2] == [0.0, 0.0, 0.0, 0.5, 1.0]
+        assert 'class="fill s2 ' in figure_of(answer, "shares").svg
+
+    def test_sets_of_the_same_size_and_cost_have_columns_of_their_own(self, answer):
+        """Names of columns would be the same, for sets that substitutes distinguish."""
+        evidence, point = answer.evidence, answer.curve[1]
+        twice = made(
+            curve=[*answer.curve, replace(point, features=[7])],
+            evidence=replace(evidence, shares=[*evidence.shares, {7: 0.25}]),
+        )
+        columns = [column.name for column in sheet_of(twice, "shares").columns]
+        assert {"1 (1), set 2", "1 (1), set 6"} <= set(columns)
+        assert len(set(columns)) == len(columns) == 8
+
+    def test_evidence_that_lacks_something_has_a_page(self, answer):
+        for change in (
+            {"shares": []},
+            {"shares": answer.evidence.shares[:2]},
+            {"repeats": 0, "noise": 1.0},
+            {"spent": []},
+            {"judges": Judges([], [], [], None)},
+        ):
+            assert "<h1" in render(report_of(made(evidence=replace(answer.evidence, **change))))
+
+
+class TestEvidence:
+    def test_queries_that_judge(self, answer):
+        section = next(s for s in sections(answer) if s.heading.startswith("Queries"))
+        judges = answer.evidence.judges
+        change = np.array(judges.with_chosen) - judges.with_all
+        assert f"rises on {(change > 0).sum()} queries" in section.sentence
+        assert "All 90 queries that judge" in section.parts[0].chart.caption
+        first = cells_of(section.parts[0].sheet)[0]
+        assert first["change"] == f"{change.min():+.4f}"
+        everything = made(n_kept=12)  # nothing is gained or lost
+        assert "Queries that gain and lose" not in headings_of(everything)
+
+    def test_repeats_and_noise(self, answer):
+        (work,) = [part for part in report_of(answer).parts if part.sheet.name == "work"]
+        assert "Each query judged up to 3 times." in work.chart.caption
+        assert "12.5% is the noise of training" in work.chart.caption
+        once = made(evidence=replace(answer.evidence, repeats=1, noise=1.0))
+        assert "the noise of training is not known apart" in sheet_of(once, "work").notes[-1]
+        assert "1 time. " in sheet_of(once, "work").notes[-1]
 
 
 class TestInspection:
@@ -376,9 +599,8 @@ class TestOnATerminal:
     def test_tables_are_whole(self, width, capsys, monkeypatch):
         """Each table is one, even if names are long and a text wraps."""
         names = [f"a_rather_long_name_of_a_feature_with_number_{n}" for n in range(12)]
-        answer = made(names, selector="greedy-rankrls, by cost")
-        lines = self.lines_of(answer, width, capsys, monkeypatch)
-        for first in (["rank", "feature"], ["feature", "cost"], ["selector", "features"]):
+        lines = self.lines_of(made(names), width, capsys, monkeypatch)
+        for first in (["rank", "feature"], ["feature", "cost"], ["margin", "features"]):
             assert sum(line.split()[:2] == first for line in lines) == 1
         text = " ".join(" ".join(lines).split())
         assert "left out: " in text
@@ -387,9 +609,19 @@ class TestOnATerminal:
             rows = [line for line in lines if re.match(rf" +{number + 1}  a_ra\S*_{number} ", line)]
             assert len(rows) == 1
 
+    def test_offers_are_whole(self, width, capsys, monkeypatch):
+        """The usual width has all of their columns."""
+        lines = self.lines_of(made(), width, capsys, monkeypatch)
+        start = lines.index("Sets of features to choose from")
+        table = lines[start : lines.index("Features to keep: 4 of 12")]
+        told = " ".join(table).partition("To fit")[2]
+        assert told.startswith(" 60 columns, left out: difference;") if width == 60 else not told
+        assert len([line for line in table if line.startswith("2%, as asked ")]) == 1
+        assert len([line for line in table if line.startswith("10%")]) == 1
+
     def test_long_lists_show_what_matters(self, width, capsys, monkeypatch):
         names = [f"feature {number}" for number in range(700)]
-        answer = made(names, 40, selector="greedy-rankrls, by cost", size=9, front=front_of(14))
+        answer = made(names, 40)
         costly = [replace(one, cost=float(one.feature)) for one in answer.dropped]
         answer = replace(answer, dropped=costly)
         lines = self.lines_of(answer, width, capsys, monkeypatch)
@@ -398,13 +630,8 @@ class TestOnATerminal:
         assert "20 rows left out; tables/kept.csv has them all." in text
         assert "640 rows left out; tables/dropped.csv has them all." in text
         assert sum(line.startswith("feature 6") for line in lines) == 20  # 699 to 680
-        # The front, of which size 9 is not, and the neighborhood of size 9, which is chosen.
-        assert "choice: 15 of 43 candidates; tables/front.csv has them all." in text
-        rows = [line.split() for line in lines if re.match("greedy-rankrls, by cost  ", line)]
-        assert [row[3] for row in rows] == [f"{n}*" if n != 9 else "9<" for n in range(1, 15)]
-        assert not [line for line in lines if line.startswith(("cegb", "sized"))]
 
     def test_other_outputs_have_all_rows_and_columns(self, width):
-        front = report_of(made(front=front_of(14))).main_sheets[-1]
-        assert len(list(front.rows)) == 43
-        assert {"bound", "front", "chosen"} <= {column.name for column in front.columns}
+        sheets = {sheet.name: sheet for sheet in report_of(made(n_kept=11)).main_sheets}
+        assert list(sheets) == ["offers", "kept", "dropped"]
+        assert len(list(sheets["kept"].rows)) == 11

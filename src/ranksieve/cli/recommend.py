@@ -40,22 +40,21 @@ from ranksieve.report.formats import FormatName
     "May be repeated. Default: none.",
     confirm="FILE: Data with other queries, on which the recommended features are tested once. May "
     "be repeated. Default: none.",
-    selectors="A,B,..: Selectors to try, separated by commas; select --methods lists them. "
-    "Default: three that suit the ranker.",
-    rule="RULE: When a set is good enough to be chosen: half-margin (mean loss of at most half the "
-    "margin), safe (loss plus one standard error within the margin), one-se (loss within one "
-    "standard error) or best (only the best set). The claim does not depend on the rule.",
-    level="P: Confidence level of the claim: a probability above 0.5 and below 1.",
+    selectors="A,B,..: Selectors whose ranks are added up to order the features, separated by "
+    "commas; select --methods lists them. Default: those that suit the ranker; if costs differ, "
+    "the best set within each cost by least squares.",
+    level="P: Confidence level of all claims together: a probability above 0.5 and below 1.",
     folds=option(
-        "N: Number of parts into which the queries are divided if the data has no split, or its "
-        "training queries if the split has no validation queries. Default: 5, but 3 for the demo.",
+        "N: Number of parts into which the queries are divided, again and again; each part judges "
+        "features that the others have chosen. Data that comes with folds is divided by them "
+        "first. Default: 5.",
         min=3,
     ),
-    vali="FILE: Validation data, whose queries choose the features. Needs --test. May be repeated. "
-    "Default: the training queries choose, part by part (see --folds).",
-    test="FILE: Test data, whose queries test the choice; DATA is then the training data. May be "
-    "repeated. Default: the split that DATA comes with, or its queries test, part by part (see "
-    "--folds).",
+    vali="FILE: Validation data, whose queries choose and judge as the training queries do. Needs "
+    "--test. May be repeated. Default: none.",
+    test="FILE: Test data, whose queries have no part in anything but a test of the recommended "
+    "features; DATA is then the training data. May be repeated. Default: the split that DATA comes "
+    "with, or none: all queries choose and judge, part by part (see --folds).",
     costs="FILE: Costs of features, in any unit: CSV, TSV or Parquet with the columns feature and "
     "cost, and group for features that share a cost. Default: every feature costs 1, but those of "
     "the demo have costs.",
@@ -79,7 +78,6 @@ def recommend(
     exclude: list[str] | None = None,
     confirm: list[Path] | None = None,
     selectors: str | None = None,
-    rule: str = "half-margin",
     level: float = 0.95,
     folds: int | None = None,
     convention: str = "standard",
@@ -95,9 +93,11 @@ def recommend(
 ) -> None:
     """Recommend the cheapest features that are shown to be enough.
 
-    Selectors propose sets of features, the ranker is trained on them, and held-out queries choose
-    the cheapest set that is enough. The choice is then tested on other queries. Finished work is
-    kept in --out, and the same command resumes it.
+    The ranker is trained on sets of features of rising cost, and queries that had no part in it
+    judge them, again and again in other divisions. Bounds of the losses hold for all sets at once.
+    The cheapest set whose bound is within the margin is recommended, or with --budget the best set
+    within it; what else can be had is listed. Finished work is kept in --out, and the same command
+    resumes it, also with another margin.
     """
     import json
 
@@ -117,7 +117,6 @@ def recommend(
     source = take_source(wanted, data, splitting, reading)
     if source is None:
         wanted["scale"] = "min-max"  # the features of the demo are not normalized
-        wanted |= {"folds": 3, "pairs": 5}
     wanted |= constraint_parameters(include, exclude)
     if source is None and ranker == "lambdamart" and not ranker_param and ranker_param_file is None:
         ranker_param = ["n_estimators=50", "num_leaves=10"]  # keep the demo fast
@@ -138,7 +137,6 @@ def recommend(
             source,
             measure=measure,
             margin=_share(margin),
-            rule=rule,  # type: ignore[arg-type]
             level=level,
             convention=convention,
             seed=seed,

@@ -339,9 +339,10 @@ class Runner:
 
     def _answer(self, request: _Request, result: Any) -> None:
         """Resume the tasks that wait for a cell with its result."""
-        method = request.cell.method
-        if method is not None:
-            self.used[request.text] = method.name, result.seconds
+        method, seconds = request.cell.method, getattr(result, "seconds", None)
+        if seconds is not None:
+            tag = str(type(request.key).__struct_config__.tag)
+            self.used[request.text] = tag if method is None else method.name, seconds
         self._resume(request, result, None)
 
     def _resume(self, request: _Request, result: Any, error: BaseException | None) -> None:

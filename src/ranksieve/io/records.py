@@ -108,7 +108,7 @@ def convert_record(values: Any, kind: Any) -> Any:
     ranksieve.data.errors.DataError: 'queries[1]' should be a whole number >= 0, not -1
     """
     try:
-        return msgspec.convert(values, kind, strict=True)
+        return msgspec.convert(values, kind, strict=True, str_keys=True)  # as JSON has them
     except msgspec.ValidationError as error:
         raise DataError(_in_our_words(str(error), values)) from None
 

@@ -1,10 +1,11 @@
 """Recommend the smallest or cheapest set of features that is shown to be enough."""
 
 from ranksieve.recommendation.answer import (
+    CurvePoint,
     DroppedFeature,
     Evidence,
-    FrontPoint,
     KeptFeature,
+    Offer,
     Recommendation,
     Substitute,
 )
@@ -19,10 +20,11 @@ __all__ = [
     "Drift",
     "Helpful",
     "check",
+    "CurvePoint",
     "DroppedFeature",
     "Evidence",
-    "FrontPoint",
     "KeptFeature",
+    "Offer",
     "Recommendation",
     "Substitute",
     "load_recommendation",

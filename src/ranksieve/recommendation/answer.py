@@ -6,22 +6,22 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import msgspec
 import numpy as np
 
-from ranksieve.costs import FeatureCosts
 from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
 from ranksieve.io.model import TrainedOn
 from ranksieve.io.records import convert_record
 from ranksieve.recommendation.claim import Claim, percent
 from ranksieve.significance.claims import check_margin
-from ranksieve.study.results import BASE
 from ranksieve.text import quantity
 
 _INFINITE = {"lower": -inf, "upper": inf, "bound": -inf, "queries_needed": inf}
+OFFERED_MARGINS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
+"""Margins for which the cheapest set is offered, besides the one that is asked for."""
 _REFERENCE = 4  # number of values in ``reference`` for each feature
 
 
@@ -48,8 +48,8 @@ class KeptFeature:
         Loss without the feature, relative to the mean with all features, and the ends of its
         confidence interval.
     stability, cluster_stability : float or None
-        Share of random halves of the queries on which the feature is selected, and on which it or
-        a near-copy is selected.
+        Share of the paths of the cross-fitting that have the feature in their set of the
+        recommended cost, and share of those that have it or a near-copy.
     substitutes : sequence of Substitute
     """
 
@@ -73,48 +73,49 @@ class DroppedFeature:
 
 
 @dataclass(frozen=True)
-class FrontPoint:
-    """A candidate set of features, with its cost and quality.
+class CurvePoint:
+    """A set of features, what it costs, and what it loses at most.
 
     Attributes
     ----------
-    selector : str
-    size : int
+    features : list of int
+        0-based indices, most important first.
     cost : float
-    value, change : float
-        Mean of the measure, and its change relative to all features.
-    lower : float
-        One-sided lower confidence bound of the change, for the candidate alone.
-    is_shown : bool or None
-        Whether it is shown to lose less than the margin, corrected for multiple tests. None if it
-        was not tested, because its size was not fixed in advance or the judging queries were not
-        used.
-    is_front : bool
-        Whether the candidate is on the Pareto front: no cheaper one is as good.
+    change : float
+        Change of the measure relative to all features: the mean over the judging queries, smoothed
+        over neighboring sets.
+    error : float
+        Standard error of the change, over queries and paths.
+    bound : float
+        Lower bound of the change that holds for all sets of the curve at once.
     """
 
-    selector: str
-    size: int
+    features: list[int]
     cost: float
-    value: float
     change: float
-    lower: float
-    is_shown: bool | None = None
-    is_front: bool = False
+    error: float
+    bound: float
+
+    @property
+    def size(self) -> int:
+        """Number of features."""
+        return len(self.features)
+
+
+class Offer(NamedTuple):
+    """The cheapest set that is shown to lose less than a margin."""
+
+    margin: float
+    point: CurvePoint
 
 
 @dataclass(frozen=True)
-class JudgedPart:
-    """A part of the queries: what the procedure chose without it, and the values of its queries."""
+class Judges:
+    """The queries that judge, with means over all repeats of the cross-fitting."""
 
-    part: str  # name of the part of the queries
-    selector: str
-    size: int  # number of features requested from the selector
-    cost: float
-    features: list[int]
-    queries: list[str]  # ids of the judging queries
+    queries: list[str]  # ids
     with_all: list[float]  # value of each query with all features
-    with_chosen: list[float]  # value of each query with the chosen features
+    with_chosen: list[float]  # and with the sets of the recommended cost, without smoothing
     weights: list[float] | None  # of the queries
 
 
@@ -165,7 +166,11 @@ class Evidence:
     command: list[str] = field(default_factory=list)  # the command line, if there was one
     alone: Alone  # values of all features, on all queries
     likeness: Likeness
-    outcomes: list[JudgedPart]  # one for each judging part of the queries
+    judges: Judges
+    # For each set of the curve: feature -> share of the paths that have it in their set.
+    shares: list[dict[int, float]]
+    repeats: int  # number of times that each query has judged
+    noise: float  # share of the variance of a query's difference that is noise of training
     spent: list[Spent]
 
     def to_record(self) -> dict[str, Any]:
@@ -177,7 +182,7 @@ class Evidence:
         """Restore what :meth:`to_record` returned; raises DataError if it does not fit the data."""
         evidence = convert_record(record, cls)
         alone, likeness = evidence.alone, evidence.likeness
-        for features in (likeness.features, *(part.features for part in evidence.outcomes)):
+        for features in (likeness.features, *map(list, evidence.shares)):
             if not set(features) <= set(range(n_features)) or len(set(features)) < len(features):
                 raise DataError("it lists features that the data does not have, or a feature twice")
         if not len(alone.values) == len(alone.directions) == n_features:
@@ -186,10 +191,10 @@ class Evidence:
             raise DataError("'likeness' should have a row for each feature")
         if not all(0 <= value <= 1 for row in likeness.values for value in row):
             raise DataError("'likeness' should have similarities between 0 and 1")
-        for part in evidence.outcomes:
-            values = part.with_all, part.with_chosen, part.weights
-            if any(v is not None and len(v) != len(part.queries) for v in values):
-                raise DataError("'outcomes' should have a value for each query")
+        judges = evidence.judges
+        for values in (judges.with_all, judges.with_chosen, judges.weights):
+            if values is not None and len(values) != len(judges.queries):
+                raise DataError("'judges' should have a value for each query")
         return evidence
 
 
@@ -205,8 +210,7 @@ class Settings(TypedDict):
     missing: str
     ranker: str
     ranker_parameters: dict[str, Any]
-    selectors: list[str]
-    rule: str
+    path: str
     margin: float
     budget: float | None
     level: float
@@ -219,7 +223,7 @@ class Settings(TypedDict):
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The recommended features, the claim about them, and the evidence.
+    """The recommended features, what they lose at most, what else can be had, and the evidence.
 
     Attributes
     ----------
@@ -228,18 +232,15 @@ class Recommendation:
     feature_names : list of str
         All features of the data.
     features : list of int
-        The features to keep, 0-based, in the order of the selector.
-    selector : str
-        The winning selector; ``"all"`` if no selection is enough, ``"none"`` if no feature helps.
-    size : int
-        Number of features requested from the selector. To save costs, some of them may have been
-        removed or replaced, see :attr:`is_pruned`.
+        The features to keep, 0-based, most important first. All that are not excluded if no smaller
+        set is shown to be enough.
     claim : Claim
-        Claim about the procedure, or about the features if the data came with test queries.
+        What cross-fitting shows of them.
     cost, cost_of_all : float
     has_costs : bool
         Whether costs were given; otherwise every feature costs 1.
-    front : list of FrontPoint
+    curve : list of CurvePoint
+        Sets of rising cost with bounds that hold together, so any of them may be picked.
     kept, dropped : list
         Facts about each feature.
     settings : dict
@@ -249,7 +250,8 @@ class Recommendation:
     reference : dict
         How well each kept feature ranks alone, for :func:`check`.
     confirmed : Claim or None
-        Claim about the features, from queries that had no part in the recommendation.
+        Claim about the features, from queries that had no part in the recommendation: the test
+        queries of a split, or those to confirm by.
     models : dict
         Checksum of each model file, by name; empty if there are none.
     trained_on : TrainedOn or None
@@ -261,13 +263,11 @@ class Recommendation:
     title: str
     feature_names: list[str]
     features: list[int]
-    selector: str
-    size: int
     claim: Claim
     cost: float
     cost_of_all: float
     has_costs: bool
-    front: list[FrontPoint]
+    curve: list[CurvePoint]
     kept: list[KeptFeature]
     dropped: list[DroppedFeature]
     settings: Settings
@@ -284,46 +284,89 @@ class Recommendation:
         return [self.feature_names[feature] for feature in self.features]
 
     @property
-    def selected_points(self) -> list[FrontPoint]:
-        """Candidates that a selector chose, without all features and no features."""
-        return [point for point in self.front if point.selector not in (BASE, "none")]
+    def n_all(self) -> int:
+        """Number of features that are not excluded."""
+        return len(self.kept) + len(self.dropped)
 
     @property
-    def selectors(self) -> list[str]:
-        """Selectors of the candidates, in order."""
-        return list(dict.fromkeys(point.selector for point in self.selected_points))
+    def recommended(self) -> CurvePoint | None:
+        """The point of the curve that is recommended; None if all features are."""
+        return next((one for one in self.curve if one.features == self.features), None)
 
     @property
-    def point_of_all(self) -> FrontPoint:
-        """The candidate with all features."""
-        return next(point for point in self.front if point.selector == BASE)
+    def offers(self) -> list[Offer]:
+        """What can be had: the asked margin, if its set is shown, then larger and smaller ones.
 
-    def is_recommended(self, point: FrontPoint) -> bool:
-        """Whether a candidate is the recommended one."""
-        return (point.selector, point.size) == (self.selector, self.size)
+        Each offer is the cheapest set that is shown to lose less than its margin, and each set is
+        offered for the smallest such margin. All offers hold together.
+        """
+        asked = self.settings["margin"]
+        margins = [asked, *(margin for margin in OFFERED_MARGINS if margin != asked)]
+        offers: list[Offer] = []
+        for margin in [asked, *sorted(margins[1:])]:
+            point = cheapest_within(self.curve, margin)
+            if point is not None and all(point != other.point for other in offers):
+                offers.append(Offer(margin, point))
+        return offers
 
     @property
-    def is_pruned(self) -> bool:
-        """Whether expensive features were removed or replaced where the others are enough."""
-        costs = FeatureCosts.make(self.settings["costs"], self.feature_names)
-        return costs.aligned(self.feature_names).vary and self.settings["rule"] != "best"
+    def is_shown(self) -> bool:
+        """Whether the features are shown to be enough, by test queries or by cross-fitting.
+
+        Test queries that are too few to show it do not contradict cross-fitting unless their mean
+        loss is as large as the margin.
+        """
+        test = self.confirmed
+        if test is None:
+            return self.claim.is_shown
+        return test.is_shown or (self.claim.is_shown and test.change > -test.margin)
+
+    @property
+    def budget_that_binds(self) -> float | None:
+        """The budget, unless all features together are within it."""
+        budget = self.settings["budget"]
+        return None if budget is None or self.cost_of_all <= budget else budget
+
+    @property
+    def risk(self) -> CurvePoint | None:
+        """A set to keep at a risk, if no smaller one is shown to be enough; None if there is none.
+
+        It is the named one that was not confirmed or, if all features are recommended, the cheapest
+        whose mean loss is at most half the margin.
+        """
+        if self.is_shown or self.budget_that_binds is not None:
+            return None
+        return self.recommended or likely_within(self.curve, self.settings["margin"])
 
     @property
     def advice(self) -> str:
         """The advice in one sentence."""
-        n_all = len(self.kept) + len(self.dropped)
-        advice = f"Keep {len(self.features)} of {quantity(n_all, 'feature')}"
-        if self.selector == "none":
-            advice = "No feature helps: with none of them, documents rank as well as with all"
-            if self.settings["budget"] is not None:
-                budget = f"{self.settings['budget']:.4g}"
-                advice = f"Keep no feature: nothing helps within the budget of {budget}"
-        elif self.selector == "all" and not self.dropped:
-            every = "the only feature" if n_all == 1 else f"all {n_all} features"
-            advice = f"Keep {every}: no cheaper set that was tried is enough"
-        elif self.has_costs:
+        budget = self.budget_that_binds
+        every = "the only feature" if self.n_all == 1 else f"all {self.n_all} features"
+        if self.risk is not None:
+            return f"Keep {every}, or take a risk: {self.in_words(self.risk)}."
+        if len(self.features) == self.n_all:
+            return f"Keep {every}."
+        if not self.features:
+            if budget is not None:
+                return f"Keep no feature: nothing helps within the budget of {budget:.4g}."
+            return "No feature helps: with none of them, documents rank as well as with all."
+        advice = f"Keep {len(self.features)} of {quantity(self.n_all, 'feature')}"
+        if self.has_costs:
             advice += f", which cost {self.cost:.4g} instead of {self.cost_of_all:.4g}"
+        if budget is not None:
+            advice += f", the best within the budget of {budget:.4g}"
         return f"{advice}."
+
+    def in_words(self, point: CurvePoint) -> str:
+        """Say what a set of the curve costs, loses on average, and may lose."""
+        ending = "s" if point.size == 1 else ""
+        costs = f"cost{ending} {point.cost:.4g}, " if self.has_costs else ""
+        return (
+            f"{quantity(point.size, 'feature')}, which {costs}lose{ending} "
+            f"{percent(max(0.0, -point.change))} on average, and may lose "
+            f"{percent(max(0.0, -point.bound))}"
+        )
 
     @property
     def claims(self) -> list[Claim]:
@@ -347,9 +390,9 @@ class Recommendation:
         )
         return (
             f"Ranker {ranker}; {used['measure']} ({used['convention']}); queries: "
-            f"{used['division']}; selectors: {'; '.join(used['selectors'])}; rule {used['rule']}, "
-            f"margin {percent(used['margin'])}{budget}{models}; seed {used['seed']}; ranksieve "
-            f"{used['ranksieve']}; data {used['fingerprint']:.12}."
+            f"{used['division']}; path: {used['path']}; margin {percent(used['margin'])}"
+            f"{budget}{models}; seed {used['seed']}; ranksieve {used['ranksieve']}; "
+            f"data {used['fingerprint']:.12}."
         )
 
     def to_record(self) -> dict[str, Any]:
@@ -363,24 +406,19 @@ class Recommendation:
         """Restore what :meth:`to_record` returned; raises DataError unless its parts fit."""
         if isinstance(record, dict):  # JSON has no infinities
             claims = {n: _restore_infinities(record.get(n)) for n in ("claim", "confirmed")}
-            front = record.get("front")
-            front = [*map(_restore_infinities, front)] if isinstance(front, list) else front
-            record = record | claims | {"front": front}
+            record = record | claims
         answer = convert_record(record, cls)
         known = range(len(answer.feature_names))
         described = [kept.feature for kept in answer.kept]
         others = [dropped.feature for dropped in answer.dropped]
         others += [substitute.feature for kept in answer.kept for substitute in kept.substitutes]
+        others += [feature for point in answer.curve for feature in point.features]
         treated = answer.settings["treated"]
         others += [] if treated is None else list(treated.indicated)
         if not all(feature in known for feature in [*answer.features, *described, *others]):
             raise DataError("it lists features that the data does not have")
         if described != answer.features:
             raise DataError("'kept' does not describe the features to keep")
-        # Without time, nothing was tried or tested.
-        was_tried = bool(answer.front) or answer.claim.n_queries > 0
-        if was_tried and BASE not in {point.selector for point in answer.front}:
-            raise DataError("the candidates in 'front' do not include all features")
         if not all(len(row) == _REFERENCE for row in answer.reference.values()):
             raise DataError(f"'reference' should have {_REFERENCE} numbers for each feature")
         if (answer.trained_on is None) != (not answer.models):
@@ -392,6 +430,18 @@ class Recommendation:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise DataError(f"settings: {error}") from None
         return answer
+
+
+def cheapest_within(curve: Sequence[CurvePoint], margin: float) -> CurvePoint | None:
+    """The cheapest set whose bound is above minus the margin; of equally cheap ones the surest."""
+    enough = [point for point in curve if point.bound > -margin]
+    return min(enough, key=lambda point: (point.cost, -point.bound), default=None)
+
+
+def likely_within(curve: Sequence[CurvePoint], margin: float) -> CurvePoint | None:
+    """The cheapest set whose mean loss is at most half the margin."""
+    likely = [point for point in curve if point.change >= -margin / 2]
+    return min(likely, key=lambda point: (point.cost, -point.bound), default=None)
 
 
 def to_json(value: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The claim of a recommendation: a test on judging queries, and its result in words."""
+"""The claim of a recommendation: a bound of the loss of features, and its meaning in words."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from ranksieve.significance.samples import Sample
 from ranksieve.text import quantity
 
 _MANY = 1e15  # a larger number of queries is written as a power of ten
-About = Literal["procedure", "set", "new data"]
+About = Literal["set", "none", "test", "new data"]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Result of the test whether the measure falls by less than the margin.
+    """Whether the measure falls by less than the margin.
 
     Attributes
     ----------
-    about : {"procedure", "set", "new data"}
-        Whether the claim is about the way of choosing features, about these features, or about
-        these features on new data, whose queries may have had a part in the choice.
+    about : {"set", "none", "test", "new data"}
+        What is claimed: that the recommended features are shown to be enough, by cross-fitting;
+        that no smaller set is (the numbers are those of the set that comes nearest); that these
+        features are enough on test queries, which had no part in anything; or on new data, whose
+        queries may have had a part in it.
     measure : str
     margin, level : float
     n_queries : int
@@ -35,7 +37,8 @@ class Claim:
         Relative change, and its two-sided confidence interval at ``level``.
     bound : float
         One-sided lower confidence bound of the change, which is compared with the margin; minus
-        infinity if the queries do not give one.
+        infinity if the queries do not give one. That of cross-fitting holds for all sets of the
+        curve at once.
     is_shown : bool
         Whether the loss is shown to be less than the margin.
     queries_needed : float
@@ -103,24 +106,27 @@ class Claim:
     @property
     def headline(self) -> str:
         """What was tested and whether it is shown, without the final period."""
+        loss = f"lose less than {percent(self.margin)} of {self.measure}"
         if not self.n_queries:
-            return (
-                f"Nothing is claimed about their loss of {self.measure}: it was tested on no query"
-            )
-        subject = "Features chosen in this way" if self.about == "procedure" else "These features"
-        shown = "are shown" if self.is_shown else "are not shown"
+            return f"Nothing is claimed about the loss of {self.measure}: no query has judged"
         queries = quantity(self.n_queries, "query", "queries")
+        sure = f"with {confidence(self.level)} confidence"
+        if self.about == "none":
+            return f"No smaller set of features is shown to {loss} {sure}, on {queries}"
         # Nobody knows whether new data has queries of the old.
-        which = "of the new data" if self.about == "new data" else "that had no part in the choice"
-        return (
-            f"{subject} {shown} to lose less than {percent(self.margin)} of {self.measure} with "
-            f"{confidence(self.level)} confidence, on {queries} {which}"
-        )
+        which = {
+            "set": ", each ranked by models that it did not train",
+            "test": " that had no part in the choice",
+            "new data": " of the new data",
+        }[self.about]
+        shown = "are shown" if self.is_shown else "are not shown"
+        return f"These features {shown} to {loss} {sure}, on {queries}{which}"
 
     @property
     def numbers(self) -> str:
         """The means, the change, and what these queries can show."""
-        means = f"{self.with_chosen:.4f} with them, {self.with_all:.4f} with all features"
+        them = "the nearest such set" if self.about == "none" else "them"
+        means = f"{self.with_chosen:.4f} with {them}, {self.with_all:.4f} with all features"
         if isfinite(self.lower):
             means += (
                 f", a change of {percent(self.change, sign=True)} "
@@ -133,7 +139,7 @@ class Claim:
         if not isfinite(self.bound):
             return "These queries cannot show any margin."
         text = f"The loss is below {percent(max(0.0, -self.bound))} with that confidence."
-        if isfinite(self.queries_needed) and not self.is_shown:
+        if not self.is_shown and self.n_queries < self.queries_needed < inf:
             text += (
                 f" If nothing is lost, it takes about {self.needed} queries to show "
                 f"a margin of {percent(self.margin)}."

@@ -40,8 +40,8 @@ LEDGER = "recommendation.jsonl"
 FILES = (ANSWER, EVIDENCE, SELECTION, MODEL, MODEL_OF_ALL, "report.html")
 
 _ADVICE = "; run recommend again"  # what to do if a file is damaged
-_VERSION = 2
-_EVIDENCE_FORMAT, _EVIDENCE_VERSION = "ranksieve-evidence", 1
+_VERSION = 3
+_EVIDENCE_FORMAT, _EVIDENCE_VERSION = "ranksieve-evidence", 2
 
 
 def write_answer(

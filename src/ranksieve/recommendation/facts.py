@@ -18,7 +18,7 @@ from ranksieve.recommendation.answer import (
     Likeness,
     Substitute,
 )
-from ranksieve.recommendation.task import ALL, NONE, Found, Task
+from ranksieve.recommendation.task import Task
 from ranksieve.significance.samples import Sample
 from ranksieve.sums.importance import Importance
 from ranksieve.sums.varying import varying_features
@@ -29,41 +29,47 @@ MOST_COMPARED = 150
 _DIGITS = 4  # decimals of a stored similarity
 _ALIKE = 0.9  # features that are at least this similar are near-copies
 _CONFIDENCE = 0.95
-_FEW_FOLDS, _FEW_PAIRS = 1, 3  # limits for large data, to save time
+_MOST_DIVISIONS = 2  # in which each kept feature is left out
+_WORTH = 40, 3.5  # trainings on all features that this may cost: usually, for large data
 
 
-class FeatureFacts(NamedTuple):
-    """What was found out about the chosen features one by one; empty if nothing was."""
+async def losses_without(
+    task: Task, features: Sequence[int], run: Runner
+) -> dict[int, tuple[float, float, float]]:
+    """Loss without each feature if the others stay, and the ends of its confidence interval.
 
-    # Feature -> loss without it and the ends of its interval, relative to all features.
-    losses: Mapping[int, tuple[float, float, float]] = MappingProxyType({})
-    selections: Sequence[set[int]] = ()  # features selected on each half of the queries
-
-
-async def examine_features(task: Task, found: Found, n_pairs: int, run: Runner) -> FeatureFacts:
-    """Leave out each chosen feature in turn, and select again on halves of the queries."""
-    if task.queries.is_large:
-        n_pairs = min(n_pairs, _FEW_PAIRS)
-    both = _losses(task, found, run), _selections(task, found, n_pairs, run)
-    facts: list[Any] = await gather(*both)
-    return FeatureFacts(*facts)
-
-
-async def _losses(task: Task, found: Found, run: Runner) -> dict[int, tuple[float, float, float]]:
-    features, folds = found.features, task.queries.judged
-    if task.queries.is_large:
-        folds = folds[:_FEW_FOLDS]
-    if found.selector == ALL:  # one training per feature could be far too many
-        return {}
+    It is relative to the mean with all features, and measured in divisions of the cross-fitting:
+    on queries that did not train, but that helped to choose the features. Empty if that would take
+    too many trainings.
+    """
     rests = [tuple(f for f in features if f != gone) for gone in features]
     if not task.allows_none:
         rests = [rest for rest in rests if rest]
+    worth = (len(features) + 1) * len(features) / len(task.allowed)
+    most = _WORTH[task.queries.is_large]
+    parts = min(task.effort.parts, int(most / worth)) if worth else 0
+    if len(rests) < len(features) or not parts:
+        return {}
+    divisions = min(_MOST_DIVISIONS, task.effort.divisions, max(1, int(most / (worth * parts))))
+    numbers = [number * (1 + task.effort.extra) for number in range(divisions)]
+    trials = [
+        (number, trial) for number in numbers for trial in [*task.queries.division(number)][:parts]
+    ]
     sets = [task.allowed, features, *rests]
-    base, full, *others = await gather(*(task.values(run, folds, subset) for subset in sets))
-    weights = task.queries.weights([part for _, part in folds])
-    with_all = Sample.of(base, weights)
-    mean = with_all.mean
-    if mean <= 0 or len(with_all.values) < 2 or len(others) < len(features):
+    found = await gather(
+        *(task.values(run, trial, own, number) for number, trial in trials for own in sets)
+    )
+    n, count = task.queries.whole.n_queries, np.zeros(task.queries.whole.n_queries)
+    sums = np.zeros((len(sets), n))
+    for place, (_, trial) in enumerate(trials):
+        (queries,) = trial.sets.judged.values()
+        count[queries] += 1
+        sums[:, queries] += found[place * len(sets) : (place + 1) * len(sets)]
+    own = np.flatnonzero(count)
+    base, full, *others = sums[:, own] / count[own]
+    weights = task.weights(own)
+    mean = Sample.of(base, weights).mean
+    if mean <= 0 or len(own) < 2:
         return {}
     losses = {}
     for feature, values in zip(features, others, strict=True):
@@ -73,33 +79,39 @@ async def _losses(task: Task, found: Found, run: Runner) -> dict[int, tuple[floa
     return losses
 
 
-async def _selections(task: Task, found: Found, n_pairs: int, run: Runner) -> list[set[int]]:
-    """Run the winning selector on both halves of several random divisions of the queries."""
-    queries, selector, size = task.queries, found.selector, found.size
-    if selector in (ALL, NONE) or len(queries.to_deploy.sets.train) < 4:
-        return []
-    sides = [(number, side) for number in range(n_pairs) for side in (0, 1)]
-    halves = [queries.half(queries.to_deploy, *one) for one in sides]
-    paths = await gather(*(task.path(run, selector, half, size) for half in halves))
-    return [set(path[:size]) for path in paths]
+class FeatureFacts(NamedTuple):
+    """What was found out about the features one by one."""
+
+    # Feature -> loss without it and the ends of its interval, relative to all features.
+    losses: Mapping[int, tuple[float, float, float]] = MappingProxyType({})
+    paths: Sequence[Sequence[int]] = ()  # the sets of the recommended cost, one for each path
 
 
 def describe_features(
-    task: Task, chosen: Sequence[int], facts: FeatureFacts, similarity: np.ndarray
+    task: Task,
+    chosen: Sequence[int],
+    facts: FeatureFacts,
+    similarity: np.ndarray,
+    *,
+    is_shown: bool,
 ) -> tuple[list[KeptFeature], list[DroppedFeature]]:
     """Describe each kept feature, and give the reason for each dropped one."""
     alike = [_similar_to(feature, similarity, task) for feature in range(len(task.names))]
     kept = [_describe_kept(feature, alike[feature], facts, task) for feature in chosen]
     added, spent = task.costs.marginal(chosen), task.costs.total(chosen)
-    varies, budget = varying_features(task.queries.whole), task.rule.budget
+    varies, budget = varying_features(task.queries.whole), task.budget
     dropped = []
     for feature in task.allowed:
         if feature in chosen:
             continue
         copy = next((other for other in alike[feature] if other.feature in chosen), None)
         reason = "the features to keep are enough without it"
+        if not is_shown:
+            reason = "others are worth more at this cost"
         if not varies[feature]:
             reason = "constant within every query"
+        elif feature in task.copies:
+            reason = f"exact copy of {task.names[task.copies[feature]]}"
         elif copy is not None:
             reason = f"near-copy of {task.names[copy.feature]} (similarity {copy.similarity:.2f})"
         elif budget is not None and spent + added[feature] > budget:
@@ -114,11 +126,11 @@ def _describe_kept(
     found: dict[str, Any] = {}
     if feature in facts.losses:
         found = dict(zip(("loss", "lower", "upper"), facts.losses[feature], strict=True))
-    if facts.selections:
+    if facts.paths:
         cluster = {feature, *(other.feature for other in alike)}
-        found["stability"] = float(np.mean([feature in s for s in facts.selections]))
+        found["stability"] = float(np.mean([feature in own for own in facts.paths]))
         found["cluster_stability"] = float(
-            np.mean([not cluster.isdisjoint(s) for s in facts.selections])
+            np.mean([not cluster.isdisjoint(own) for own in facts.paths])
         )
     cost = float(task.costs.features[feature])
     return KeptFeature(feature, cost, substitutes=tuple(alike), **found)
@@ -127,11 +139,18 @@ def _describe_kept(
 def _similar_to(feature: int, similarity: np.ndarray, task: Task) -> list[Substitute]:
     """Return the near-copies of a feature, most similar first."""
     near = [
-        Substitute(other, float(similarity[feature, other]), float(task.costs.features[other]))
+        Substitute(other, likeness, float(task.costs.features[other]))
         for other in task.allowed
-        if other != feature and similarity[feature, other] >= _ALIKE
+        for likeness in [_likeness(feature, other, similarity, task)]
+        if other != feature and likeness >= _ALIKE
     ]
     return sorted(near, key=lambda other: (-other.similarity, other.feature))
+
+
+def _likeness(one: int, other: int, similarity: np.ndarray, task: Task) -> float:
+    """Similarity of two features; 1 for exact copies, although queries with ties lower the mean."""
+    is_copy = task.copies.get(one) == other or task.copies.get(other) == one
+    return 1.0 if is_copy else float(similarity[one, other])
 
 
 def reference_of(

@@ -6,16 +6,21 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from math import isfinite
+from math import inf, isfinite
 
 import numpy as np
 
-from ranksieve.recommendation.answer import Evidence, FrontPoint, KeptFeature, Recommendation
+from ranksieve.recommendation.answer import (
+    OFFERED_MARGINS,
+    CurvePoint,
+    Evidence,
+    KeptFeature,
+    Recommendation,
+)
 from ranksieve.recommendation.claim import Claim, confidence, percent
 from ranksieve.report.charts.curves import Bar, Curve, Level, draw_bars, draw_curves, draw_gains
 from ranksieve.report.charts.matrices import Taken, draw_selections
-from ranksieve.report.charts.panels import Panel, draw_margin, draw_panels
-from ranksieve.report.charts.svg import color_class
+from ranksieve.report.charts.panels import Panel, draw_panels
 from ranksieve.report.features import MOST_FEATURES, alone_section, similar_section
 from ranksieve.report.section import Chart, Part, Report, Section, provenance, verdict
 from ranksieve.report.sheets import recommendation as sheets
@@ -24,17 +29,17 @@ from ranksieve.report.sheets.sheet import LONG, long_list
 from ranksieve.report.similarity import order_by_similarity
 from ranksieve.text import quantity
 
-_MARGINS = 8  # margins below all features at which lines are cut off
+_MARGINS = 3, 6  # below all features that the curve shows: at least, and at most for offers
 
 
 def recommendation_report(answer: Recommendation) -> Report:
-    """Make the report of a recommendation, without parts that older versions did not record."""
+    """Make the report of a recommendation; without evidence, it has fewer sections."""
     evidence = answer.evidence
     sections = [
         _verdict(answer),
+        _offers_section(answer),
         _kept_section(answer),
         _dropped_section(answer),
-        _front_section(answer),
         *([] if evidence is None else _evidence_sections(answer, evidence)),
         provenance([*_provenance(answer)]),
     ]
@@ -42,46 +47,151 @@ def recommendation_report(answer: Recommendation) -> Report:
 
 
 def _verdict(answer: Recommendation) -> Section:
-    """Main result: the advice first if the claim is shown, otherwise that it is not shown."""
-    *before, claim = answer.claims  # the last is the confirmation, if there is one
-    words = ("Shown", "Not shown") if answer.confirmed is None else ("Confirmed", "Not confirmed")
-    if claim.is_shown:
-        sentences = [answer.advice, claim.sentence]
-    else:
-        sentences = [f"{claim.headline}.", claim.numbers, answer.advice]
+    """Main result: the advice, which depends on what is shown, and the claims."""
+    claim = answer.claims[-1]  # the test, if there is one and it decides
+    if answer.is_shown and not claim.is_shown:
+        claim = answer.claim
+    others = [one for one in answer.claims if one is not claim]
     return verdict(
-        sentences[0],
+        answer.advice,
         [*_facts(answer, claim)],
-        [*sentences[1:], *(one.sentence for one in before), *answer.notes],
-        is_shown=claim.is_shown,
-        word=words[0] if claim.is_shown else words[1],
-        chart=_chart_of_claim(claim),
+        [
+            claim.sentence,
+            *(one.sentence for one in others),
+            *_what_is_shown(answer),
+            *answer.notes,
+        ],
+        is_shown=answer.is_shown,
+        word=_badge(answer, claim),
     )
+
+
+def _badge(answer: Recommendation, claim: Claim) -> str:
+    """One or two words about the advice that follows them."""
+    if answer.is_shown:
+        return "Confirmed" if claim is answer.confirmed else "Shown"
+    if answer.budget_that_binds is not None and answer.dropped and isfinite(claim.bound):
+        return f"Loses {_below(claim)}"
+    return "Not shown" if answer.confirmed is None else "Not confirmed"
+
+
+def _below(claim: Claim) -> str:
+    return f"< {percent(max(0.0, -claim.bound))}"
 
 
 def _facts(answer: Recommendation, claim: Claim) -> Iterator[tuple[str, ...]]:
     """The most important numbers."""
-    n_all = len(answer.kept) + len(answer.dropped)
-    yield "Features to keep", f"{len(answer.kept):,}", f"of {n_all:,}"
+    yield sheets.heading_of_kept(answer), f"{len(answer.kept):,}", f"of {answer.n_all:,}"
     if answer.has_costs:
-        yield "Cost", f"{answer.cost:.4g}", f"instead of {answer.cost_of_all:.4g}"
-    yield claim.measure, f"{claim.with_chosen:.4f}", f"with all {claim.with_all:.4f}"
-    bound = f"< {percent(max(0.0, -claim.bound))}" if isfinite(claim.bound) else "unknown"
+        yield "Cost", f"{answer.cost:.4g}", f"of {answer.cost_of_all:.4g}"
     loss = f"Loss, with {confidence(claim.level)} confidence"
+    if claim.about == "none":
+        loss = "Loss of the nearest smaller set"
+    else:
+        yield claim.measure, f"{claim.with_chosen:.4f}", f"with all {claim.with_all:.4f}"
+    bound = _below(claim) if isfinite(claim.bound) else "unknown"
     yield loss, bound, f"margin {percent(claim.margin)}"
-    tested = "Test queries", f"{claim.n_queries:,}"
-    if claim.is_shown or not isfinite(claim.queries_needed):
+    tested = "Test queries" if claim.about == "test" else "Queries", f"{claim.n_queries:,}"
+    if claim.is_shown or not claim.n_queries < claim.queries_needed < inf:
         yield tested
     else:
         yield *tested, f"about {claim.needed} needed"
 
 
-def _chart_of_claim(claim: Claim) -> Chart | None:
-    if not isfinite(claim.bound) or not isfinite(claim.lower):
+def _what_is_shown(answer: Recommendation) -> list[str]:
+    """What the queries do show, if it is not what was asked for."""
+    if answer.claim.about != "none" or not answer.curve:
+        return []
+    if not answer.offers:
+        most = max(answer.claim.margin, *OFFERED_MARGINS)
+        return [f"No smaller set is shown to lose less than {percent(most)} either."]
+    shown = [
+        f"{quantity(one.point.size, 'feature')}"
+        + (f" at a cost of {one.point.cost:.4g}" if answer.has_costs else "")
+        + f", a loss of less than {percent(one.margin)}"
+        for one in answer.offers
+    ]
+    return [f"What these queries do show: with {'; with '.join(shown)}."]
+
+
+def _offers_section(answer: Recommendation) -> Section | None:
+    """What can be had: a short table, and the curve with its band."""
+    if not answer.curve:
         return None
-    interval = claim.lower, claim.upper
-    draw = partial(draw_margin, claim.change, interval, claim.bound, claim.margin, claim.is_shown)
-    return Chart("claim", "The change beside the margin", draw)
+    offers = sheets.offers_sheet(answer)
+    parts = [
+        Part(offers, brief=offers),
+        Part(sheets.curve_sheet(answer), _curve(answer)),
+    ]
+    sentence = (
+        "The bounds of all sets hold at once, so any of them may be picked: by its cost, by its "
+        "loss, or by taste. To have another set, repeat the command with its margin; finished work "
+        "is used again."
+    )
+    return Section("What can be had", sentence, parts)
+
+
+def _curve(answer: Recommendation) -> Chart:
+    """Change and bound of the sets against their cost, from the first that loses not too much."""
+    margin, kind = answer.claim.margin, "cost" if answer.has_costs else "number of features"
+    least, most = (-number * margin for number in _MARGINS)
+    named = [one.bound for one in (answer.recommended, answer.risk) if one is not None]
+    offered = [max(one.point.bound, most) for one in answer.offers]
+    low = 1.1 * min([least, *offered, *filter(isfinite, named)])
+    inside = [place for place, point in enumerate(answer.curve) if point.change >= low]
+    first = max(0, min(inside, default=len(answer.curve)) - 1)  # and one before, for its line
+    shown = answer.curve[first:]
+    x = [*(point.cost for point in shown), answer.cost_of_all]
+    change = [*(100 * max(point.change, 2 * low) for point in shown), 0.0]
+    bounds = (point.bound if isfinite(point.bound) else -inf for point in shown)
+    bound = [*(100 * max(one, 2 * low) for one in bounds), 0.0]
+    marked = [place for place, point in enumerate(shown) if point == answer.recommended]
+    whole = f"all {quantity(answer.n_all, 'feature')}"
+    curves = [
+        Curve(
+            "mean change",
+            x,
+            change,
+            [*(_tip(answer, point) for point in shown), whole],
+            "s2",
+            list(zip(bound, change, strict=True)),
+            marked=marked[0] if marked else None,
+            hollow=[place for place, point in enumerate(shown) if not point.bound > -margin],
+        ),
+        Curve("lower bound", x, bound, [], "s2 d1", has_dots=False),
+        Curve(f"margin {percent(margin)}", x, [-100 * margin] * len(x), [], "s1", has_dots=False),
+    ]
+    measure = answer.claim.measure
+    title = f"Change of {measure} against {kind}"
+    draw = partial(
+        draw_curves,
+        curves,
+        title,
+        kind,
+        f"change of {measure} in %",
+        level=Level("all features", 0.0),
+        floor=100 * low,
+    )
+    caption = (
+        f"Each point is a set of features: its mean change of {measure}, and below it the lower "
+        f"bound that holds for all sets at once. Points are filled if the bound is within "
+        f"{percent(margin)}."
+    )
+    if marked:
+        caption += " The ring is the recommended set."
+    if first:
+        caption += f" {quantity(first, 'cheaper set')} that lose more left out; the table has all."
+    return Chart("curve", caption, draw)
+
+
+def _tip(answer: Recommendation, point: CurvePoint) -> str:
+    lines = [quantity(point.size, "feature")]
+    if answer.has_costs:
+        lines.append(f"cost {point.cost:.4g}")
+    lines.append(f"{100 * point.change:+.2f}% on average")
+    if isfinite(point.bound):
+        lines.append(f"shown to lose less than {percent(max(0.0, -point.bound))}")
+    return "\n".join([*lines, *(["recommended"] if point == answer.recommended else [])])
 
 
 def _provenance(answer: Recommendation) -> Iterator[tuple[str, str]]:
@@ -141,13 +251,11 @@ def _kept_section(answer: Recommendation) -> Section | None:
     )
     if len(answer.kept) > len(shown):
         caption = f"The first {len(shown)} of {len(answer.kept):,} features. {caption}"
-    pruned = "; then pruned by cost" if answer.is_pruned else ""
-    sentence = f"Selected by {answer.selector}, in the order of selection{pruned}."
-    if not answer.dropped:
-        sentence = "All features: no smaller set was good enough."
     chart = Chart("kept", caption, draw)
     brief = long_list(sheets.kept_sheet(answer), rest="")
-    return Section("Features to keep", sentence, [Part(sheet, chart, brief=brief)])
+    sentence = sheets.how_found(answer)
+    part = Part(sheet, chart, brief=brief)
+    return Section(sheets.heading_of_kept(answer), sentence, [part])
 
 
 def _panels(answer: Recommendation, shown: list[KeptFeature]) -> list[Panel]:
@@ -187,90 +295,15 @@ def _dropped_section(answer: Recommendation) -> Section | None:
     saving = sorted(answer.dropped, key=lambda one: -one.cost) if is_long else answer.dropped
     brief = long_list(sheets.dropped_sheet(replace(answer, dropped=saving)), rest="")
     part = Part(sheets.dropped_sheet(answer, alone), bars=("cost", "alone"), brief=brief)
-    sentence = "Features that are not needed, each with the reason."
+    needed = "are not needed" if answer.is_shown else "this set leaves out"
+    sentence = f"Features that {needed}, each with the reason."
     return Section("Features to drop", sentence, [part])
-
-
-def _front_section(answer: Recommendation) -> Section:
-    """Quality against cost of all candidates."""
-    cost = "cost" if answer.has_costs else "number of features"
-    chart = _front(answer, cost) if answer.selectors else None
-    part = Part(sheets.front_sheet(answer), chart, brief=sheets.notable_front_sheet(answer))
-    sentence = "What every set that was tried costs, and how well it ranks."
-    return Section(f"Quality against {cost}", sentence, [part])
-
-
-def _front(answer: Recommendation, cost: str) -> Chart:
-    claim, whole = answer.claim, answer.point_of_all
-    curves = [_curve(answer, name, color_class(n)) for n, name in enumerate(answer.selectors)]
-    curves += [
-        _curve(answer, name, "s-", label)
-        for name, label in (("none", "no features"), ("all", "all features"))
-        if answer.selector == name
-    ]
-    low = whole.value * (1 - _MARGINS * claim.margin)
-    draw = partial(
-        draw_curves,
-        curves,
-        f"{claim.measure} against {cost}",
-        cost,
-        claim.measure,
-        level=Level(f"all ({whole.value:.4f})", whole.value, claim.margin * whole.value),
-        floor=min([low, *(curve.y[curve.marked] for curve in curves if curve.marked is not None)]),
-        is_log=False if answer.has_costs else None,
-    )
-    caption = (
-        f"Each point is a set of features that was tried, on queries that neither selected nor "
-        f"trained. The dashed line is all {quantity(whole.size, 'feature')}, and the band below it "
-        f"the {percent(claim.margin)} that may be lost. The ring is the recommended set."
-    )
-    if any(point.is_shown is not None for point in answer.front):
-        caption += (
-            " Filled points are shown to lose less than the margin; hollow ones are not, or were "
-            "not tested."
-        )
-    if any(y < low for curve in curves for y in curve.y):
-        caption += " Lines are cut off far below the band; the table has all sets."
-    return Chart("front", caption, draw)
-
-
-def _curve(answer: Recommendation, selector: str, css: str, name: str = "") -> Curve:
-    points = [point for point in answer.front if point.selector == selector]
-    chosen = [
-        index
-        for index, point in enumerate(points)
-        if answer.is_recommended(point) or selector == "none"
-    ]
-    return Curve(
-        name or selector,
-        [point.cost for point in points],
-        [point.value for point in points],
-        [_tip(answer, point, index in chosen) for index, point in enumerate(points)],
-        css,
-        marked=chosen[0] if chosen else None,
-        hollow=[index for index, point in enumerate(points) if not point.is_shown],
-    )
-
-
-def _tip(answer: Recommendation, point: FrontPoint, is_chosen: bool) -> str:
-    lines = [f"{point.selector}, {quantity(point.size, 'feature')}"]
-    if answer.has_costs:
-        lines.append(f"cost {point.cost:.4g}")
-    lines.append(f"{answer.claim.measure} {point.value:.4f}")
-    if isfinite(point.lower):
-        lines.append(
-            f"{100 * point.change:+.2f}% against all (lower bound {100 * point.lower:+.2f}%)"
-        )
-    if point.is_shown is not None:
-        margin = percent(answer.claim.margin)
-        lines.append(f"{'' if point.is_shown else 'not '}shown to lose less than {margin}")
-    return "\n".join([*lines, *(["recommended"] if is_chosen else [])])
 
 
 def _evidence_sections(answer: Recommendation, evidence: Evidence) -> list[Section | None]:
     """All sections about the evidence."""
     return [
-        _parts_section(answer, evidence),
+        _shares_section(answer, evidence),
         _alike_section(answer, evidence),
         alone_section(
             answer.feature_names,
@@ -296,43 +329,48 @@ def _evidence_sections(answer: Recommendation, evidence: Evidence) -> list[Secti
     ]
 
 
-def _parts_section(answer: Recommendation, evidence: Evidence) -> Section | None:
-    """Features chosen without each part of the queries, similar features side by side."""
-    shown = _ever_chosen(answer, evidence)
-    if not shown:
+def _shares_section(answer: Recommendation, evidence: Evidence) -> Section | None:
+    """Which features the paths have in their sets, similar features side by side."""
+    found = _in_any_set(answer, evidence)
+    if not found or not evidence.shares:
         return None
-    n_chosen, likeness = len(shown), evidence.likeness
-    shown = order_by_similarity(shown[:MOST_FEATURES], likeness.features, likeness.matrix)
-    chosen = {"recommended": (answer.features, "s2")}
-    chosen |= {f"without part {one.part}": (one.features, "s0") for one in evidence.outcomes}
+    likeness = evidence.likeness
+    shown = order_by_similarity(found[:MOST_FEATURES], likeness.features, likeness.matrix)
     taken = {
-        name: Taken(np.isin(shown, features).astype(float)[:, None], css)
-        for name, (features, css) in chosen.items()
+        name: Taken(
+            np.array([[shares.get(feature, 0.0)] for feature in shown]),
+            "s2" if point == answer.recommended else "s0",
+        )
+        for name, point, shares in zip(
+            sheets.names_of_sets(answer), answer.curve, evidence.shares, strict=False
+        )
     }
     names = [answer.feature_names[feature] for feature in shown]
-    title = "Features chosen by part"
-    draw = partial(draw_selections, taken, names, [""], title, "1 if it was chosen")
+    draw = partial(draw_selections, taken, names, [""], "Features in each set", "share of paths")
+    kind = "their cost, with the number of features" if answer.has_costs else "number of features"
     caption = (
-        "A row is a feature, with similar features side by side; green is the recommendation, made "
-        "from all queries, and blue what the procedure chose without one part of them. A feature "
-        "with a full row is chosen whichever part is left out."
+        f"A row is a feature, with similar features side by side; a column is a set of the curve, "
+        f"by {kind}. The stronger the color, the more paths have the feature in their set; each "
+        "path is built on other queries. Green: the recommended set."
     )
-    if n_chosen > len(shown):
-        caption += f" {n_chosen - len(shown):,} features that were chosen less often are left out."
+    if len(found) > len(shown):
+        caption += f" {len(found) - len(shown):,} features that fewer paths have are left out."
     sentence = (
-        "The claim rests on these choices: features were tested on each part of the queries after "
-        "they had been chosen without it."
+        "Sets that all paths agree on do not depend on which queries chose them. Of similar "
+        "features, one path may take the one and another the other."
     )
-    part = Part(sheets.parts_sheet(answer, evidence), Chart("parts", caption, draw))
-    return Section("Features chosen without each part", sentence, [part])
+    part = Part(sheets.shares_sheet(answer, evidence, found), Chart("shares", caption, draw))
+    return Section("Features in each set", sentence, [part])
 
 
-def _ever_chosen(answer: Recommendation, evidence: Evidence) -> list[int]:
-    """Features that were chosen, the recommended ones first, then those chosen most often."""
-    counts = sheets.count_chosen(answer, evidence)
-    others = np.argsort(-counts, kind="stable")
-    others = others[counts[others] > 0].tolist()
-    return list(dict.fromkeys([*answer.features, *others]))
+def _in_any_set(answer: Recommendation, evidence: Evidence) -> list[int]:
+    """Features of any set, the recommended ones first, then those that most paths have."""
+    totals = np.zeros(len(answer.feature_names))
+    for shares in evidence.shares:
+        totals[list(shares)] += list(shares.values())
+    others = np.argsort(-totals, kind="stable")
+    chosen = [] if answer.recommended is None else answer.features
+    return list(dict.fromkeys([*chosen, *others[totals[others] > 0].tolist()]))
 
 
 def _alike_section(answer: Recommendation, evidence: Evidence) -> Section | None:
@@ -367,27 +405,24 @@ def _alike_section(answer: Recommendation, evidence: Evidence) -> Section | None
 
 
 def _queries_section(answer: Recommendation, evidence: Evidence) -> Section | None:
-    """Gain or loss of each query."""
-    changes = [
-        np.array(one.with_chosen) - np.array(one.with_all)
-        for one in evidence.outcomes
-        if one.queries
-    ]
-    if not changes:
+    """Gain or loss of each query; None if no smaller set is recommended."""
+    judges = evidence.judges
+    if not answer.dropped or not judges.queries:
         return None
-    changed = np.concatenate(changes)
+    changed = np.array(judges.with_chosen) - np.array(judges.with_all)
     measure = answer.claim.measure
-    name = "chosen features - all features"
+    name = "recommended features - all features"
     draw = partial(draw_gains, [(name, "s0", changed)], f"Gains and losses of {measure}")
     won, lost = int((changed > 0).sum()), int((changed < 0).sum())
     caption = (
-        f"All {quantity(len(changed), 'test query', 'test queries')}, the largest gain at the left "
-        "and the largest loss at the right."
+        f"All {quantity(len(changed), 'query that judges', 'queries that judge')}, the largest "
+        "gain at the left and the largest loss at the right; each the mean over "
+        f"{quantity(evidence.repeats, 'repeat')}."
     )
     sentence = (
         f"A good mean can hide large losses: {measure} rises on {won:,} queries, stays on "
-        f"{len(changed) - won - lost:,} and falls on {lost:,} with the chosen features. The table "
-        "has those with the largest changes."
+        f"{len(changed) - won - lost:,} and falls on {lost:,} with the recommended features. The "
+        "table has those with the largest changes."
     )
     sheet, chart = sheets.queries_sheet(answer, evidence), Chart("queries", caption, draw)
     return Section("Queries that gain and lose", sentence, [Part(sheet, chart, is_folded=False)])
@@ -404,7 +439,7 @@ def _work_section(evidence: Evidence) -> Section | None:
     sheet = sheets.spent_sheet(evidence)
     caption = (
         "Seconds of all selections of a selector, and of all trainings of the ranker, on all "
-        f"threads together. {sheet.notes[0]}"
+        f"threads together. {' '.join(sheet.notes)}"
     )
     sentence = "What was fitted to find the answer, and how long it took."
     chart = Chart("work", caption, partial(draw_bars, bars, "Seconds of each method"))

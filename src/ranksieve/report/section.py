@@ -107,7 +107,6 @@ def verdict(
     *,
     is_shown: bool = True,
     word: str = "",
-    chart: Chart | None = None,
 ) -> Section:
     """Make the main result of a report, which comes first.
 
@@ -116,7 +115,7 @@ def verdict(
     columns = [name_column("what"), text_column("value"), text_column("beside")]
     rows = [[Entry(text) for text in (*fact, "", "")[:3]] for fact in facts]
     sheet = Sheet("verdict", "The most important numbers", "", columns, [rows])
-    return Section("Verdict", sentence, [Part(sheet, chart)], notes, is_shown, word)
+    return Section("Verdict", sentence, [Part(sheet)], notes, is_shown, word)
 
 
 def provenance(facts: Sequence[tuple[str, str]]) -> Section:

@@ -173,7 +173,7 @@ def _describe_tests(result: StudyResult) -> str:
     n_queries = quantity(result.n_queries, "test query", "test queries")
     return (
         f"{describe_enough(result, result.main_measure)} There are {n_queries}. To choose features "
-        "for production by a single decision, which is tested once, use ranksieve recommend."
+        "for production, with a bound of what they lose, use ranksieve recommend."
     )
 
 

@@ -41,6 +41,7 @@ class Curve:
     band: Sequence[tuple[float, float]] = ()  # ends of an interval at each point, drawn as an area
     marked: int | None = None  # index of the point with a ring, if any
     hollow: Collection[int] = ()  # indices of points that are not filled
+    has_dots: bool = True  # whether points are drawn on the line, if they are not too many
     may_leave: bool = False  # whether the scale ignores it, as for random orders
 
 
@@ -78,7 +79,7 @@ def draw_curves(
     """Draw lines with their names beside them, and values that show under the pointer.
 
     By default, ``ticks`` below the axis are round numbers, and the x scale is logarithmic if the
-    numbers differ much. Lines are cut off below ``floor``.
+    numbers differ much. The y scale starts at ``floor``, by default below most of the points.
     """
     names = [curve.name for curve in curves] + ([level.name] if level else [])
     labels = min(_LABELS, 0.36 * width, 46 + max(map(svg.width_of, names)))
@@ -89,7 +90,7 @@ def draw_curves(
     ends = (min(xs), max(xs)) if is_log or max(xs) > min(xs) else svg.padded_range(xs)
     across = Scale(*ends, _LEFT + 12, width - labels - 12, is_log)
     low, high = _range(curves, level)
-    low = low if floor is None else max(low, floor)
+    low = low if floor is None else floor
     down = Scale(low, high, height - _BOTTOM, _TOP)
     return svg.drawing(
         width,
@@ -173,7 +174,7 @@ def _clip_curves(curves: Sequence[Curve], across: Scale, down: Scale) -> Markup:
         color = curve.css.split()[0]
         for index, (x, y) in enumerate(zip(curve.x, curve.y, strict=True)):
             kind = _kind(curve, index)
-            if kind == "ring" or len(curve.x) <= _MOST_DOTS:
+            if kind == "ring" or (curve.has_dots and len(curve.x) <= _MOST_DOTS):
                 where = {"cx": across(x) - left, "cy": down(y), "r": 7 if kind == "ring" else 4.5}
                 tip = curve.tips[index] if curve.tips else None
                 parts.append(element("circle", **where, class_=f"{kind} {color}", data_tip=tip))

@@ -1,4 +1,4 @@
-"""Draw what is known of features, as bars side by side, and a change with its interval."""
+"""Draw what is known of features, as bars side by side."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from ranksieve.report.formats.html import element
 # Pixels: LEFT and TEXT are the room that texts at the left and at the right may take.
 _LEFT, _TEXT, _GAP = 200.0, 190.0, 28.0
 _ROW, _BAR, _TOP = 22.0, 10.0, 26.0
-_CHANGE_WIDTH, _CHANGE_HEIGHT = 480.0, 78.0
-_CHANGE_LINE, _BAND = 36.0, 18.0  # middle of the interval, and half of the height of the band
 
 
 @dataclass(frozen=True)
@@ -105,60 +103,3 @@ def _whiskers(low: float, high: float, y: float) -> list[Markup]:
         svg.line(low, y - 3, low, y + 3, "whisker"),
         svg.line(high, y - 3, high, y + 3, "whisker"),
     ]
-
-
-def draw_margin(
-    change: float,
-    interval: tuple[float, float],
-    bound: float,
-    margin: float,
-    is_shown: bool,
-    width: float,
-) -> Markup:
-    """Draw a relative change, its two-sided interval, and the lower bound that is tested.
-
-    The change ``is_shown`` to be small enough if the bound lies above minus the margin.
-    """
-    width = min(width, _CHANGE_WIDTH)
-    low, high = min(interval[0], bound, -1.5 * margin), max(interval[1], 0.5 * margin)
-    across = Scale(low, high, 60, width - 60)
-    css = "good" if is_shown else "bad"
-    start, end = across(bound), across(interval[1])
-    edge, zero = across(-margin), across(0)
-    top, height = _CHANGE_LINE - _BAND, 2 * _BAND
-    parts = [
-        element("rect", x=0, y=top, width=edge, height=height, class_="bad", fill_opacity="0.18"),
-        element(
-            "rect", x=edge, y=top, width=width - edge, height=height,
-            class_="good", fill_opacity="0.14",
-        ),
-        svg.line(zero, top, zero, top + height, "base"),
-        svg.line(across(interval[0]), _CHANGE_LINE, end, _CHANGE_LINE, "whisker"),
-        element(
-            "rect", x=start, y=_CHANGE_LINE - 3, width=max(2.0, end - start), height=6, class_=css
-        ),
-        element("circle", cx=across(change), cy=_CHANGE_LINE, r=6, class_=css),
-        _below(edge, f"margin -{100 * margin:.3g}%"),
-        *([_below(zero, "as with all")] if zero - edge > 130 else []),
-        _above(across(change), f"{100 * change:+.3g}%", "strong"),
-        _above(start, f"bound {100 * bound:+.3g}%", "", across(change)),
-    ]  # fmt: skip
-    word = "inside" if is_shown else "beyond"
-    ends = " to ".join(f"{100 * end:+.3g}%" for end in interval)
-    title = (
-        f"A change of {100 * change:+.3g}%, {ends}; "
-        f"its lower bound of {100 * bound:+.3g}% is {word} the margin of {100 * margin:.3g}%"
-    )
-    return svg.drawing(width, _CHANGE_HEIGHT, *parts, title=title)
-
-
-def _below(x: float, label: str) -> Markup:
-    return svg.text(x, _CHANGE_LINE + _BAND + 16, label, "middle", class_="soft")
-
-
-def _above(x: float, label: str, css: str, beside: float | None = None) -> Markup:
-    """Write a label above the line, to the left of another label if that is near."""
-    anchor, room = "middle", svg.width_of(label)
-    if beside is not None and beside - x < room:
-        anchor, x = "end", min(x + 8, beside - 28)
-    return svg.text(x, _CHANGE_LINE - _BAND - 6, label, anchor, class_=css or "soft")

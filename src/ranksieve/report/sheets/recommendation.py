@@ -1,29 +1,28 @@
-"""Tables of a recommendation: features to keep and to drop, cost and quality, evidence, checks.
+"""Tables of a recommendation: what can be had, features to keep and to drop, evidence, checks.
 
-The evidence is about parts of the queries, single queries, features alone, and work.
+The evidence is about the sets of the curve, single queries, features alone, and work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import replace
-from math import isfinite
-
-import numpy as np
+from collections.abc import Callable, Mapping, Sequence
+from math import inf, isfinite
+from typing import NamedTuple
 
 from ranksieve.recommendation.answer import (
+    OFFERED_MARGINS,
     Alone,
+    CurvePoint,
     DroppedFeature,
     Evidence,
-    FrontPoint,
     KeptFeature,
     Recommendation,
     Spent,
+    cheapest_within,
 )
 from ranksieve.recommendation.checking import Check, Drift, Helpful
-from ranksieve.recommendation.claim import confidence
+from ranksieve.recommendation.claim import confidence, percent
 from ranksieve.report.sheets.sheet import (
-    SHOWN,
     Column,
     Entry,
     Fields,
@@ -32,14 +31,132 @@ from ranksieve.report.sheets.sheet import (
     name_column,
     text_column,
 )
-from ranksieve.study.results import BASE
 from ranksieve.text import quantity
 
 _SUBSTITUTES = 3  # most substitutes to name
+_DIFFERENT = 3  # most features to name by which two sets differ
+
+
+class _Offered(NamedTuple):
+    """A set to choose from, and what it is offered for; no set if none is good enough."""
+
+    margin: str
+    point: CurvePoint | None
+
+
+def offers_sheet(answer: Recommendation) -> Sheet:
+    """What can be had: what was asked for first, then the other offers, and all features."""
+    rows = _offers(answer)
+    base = next(row.point for group in rows for row in group if row.point is not None)
+
+    def show(entry: Callable[[CurvePoint], Entry]) -> Callable[[_Offered], Entry]:
+        return lambda row: Entry(None) if row.point is None else entry(row.point)
+
+    def difference(row: _Offered) -> Entry:
+        if row.point is None:
+            where = "smaller set" if answer.budget_that_binds is None else "set within the budget"
+            return Entry(f"no {where} is shown to lose less than {percent(answer.claim.margin)}")
+        return Entry(_difference(row.point, base, answer.feature_names))
+
+    fields: Fields[_Offered] = {
+        name_column("margin"): lambda row: Entry(row.margin),
+        Column("features", importance=4): show(lambda point: Entry(point.size, ",")),
+    }
+    if answer.has_costs:
+        fields[Column("cost", importance=4)] = show(lambda point: Entry(point.cost, ".4g"))
+    fields |= {
+        Column("bound", "loses less than", importance=4): show(_bound),
+        Column("change", "mean change", importance=3): show(_change),
+        text_column("difference", importance=2): difference,
+    }
+    notes = [
+        f"loses less than, mean change: of {answer.claim.measure}, relative to all features. All "
+        f"bounds hold at once, with {confidence(answer.claim.level)} confidence, so any row may "
+        "be picked.",
+        "difference: from the set of the first row that has one.",
+    ]
+    title = "Sets of features to choose from"
+    return Sheet.of_items("offers", title, "", fields, rows, notes)
+
+
+def _offers(answer: Recommendation) -> list[list[_Offered]]:
+    """Sets to choose from, in groups: what was asked for, the other offers, all features."""
+    asked, budget, chosen = answer.claim.margin, answer.settings["budget"], answer.recommended
+    enough = cheapest_within(answer.curve, asked)
+    first = [_Offered(f"{percent(asked)}, as asked", enough)]
+    if budget is not None and chosen not in (None, enough):
+        first.insert(0, _Offered(f"budget {budget:.4g}", chosen))
+    if answer.risk not in (None, enough):
+        first.append(_Offered("at a risk", answer.risk))
+    known = [row.point for row in first]
+    others = [
+        _Offered(percent(margin), point) for margin, point in answer.offers if point not in known
+    ]
+    every = [*answer.features, *(one.feature for one in answer.dropped)]
+    whole = CurvePoint(every, answer.cost_of_all, 0.0, 0.0, -inf)
+    return [group for group in (first, others, [_Offered("all features", whole)]) if group]
+
+
+def _difference(point: CurvePoint, base: CurvePoint, names: Sequence[str]) -> str:
+    """Which features a set lacks and has besides those of another, or how many."""
+    lacks = [names[f] for f in base.features if f not in point.features]
+    others = [names[f] for f in point.features if f not in base.features]
+    parts = [
+        f"{word} {', '.join(own) if len(own) <= _DIFFERENT else quantity(len(own), 'feature')}"
+        for word, own in (("without", lacks), ("with", others))
+        if own
+    ]
+    return "; ".join(parts)
+
+
+def curve_sheet(answer: Recommendation) -> Sheet:
+    """All sets of the curve, with what they cost and lose, and their features."""
+    margins = sorted({answer.claim.margin, *OFFERED_MARGINS})
+
+    def shown_at(point: CurvePoint) -> str | None:
+        return next((percent(margin) for margin in margins if point.bound > -margin), None)
+
+    def names(point: CurvePoint) -> str:
+        return ", ".join(answer.feature_names[feature] for feature in point.features)
+
+    chosen = answer.recommended
+    fields: Fields[CurvePoint] = {
+        Column("features", is_name=True): lambda point: Entry(
+            point.size, ",", mark="<" * (point == chosen)
+        )
+    }
+    if answer.has_costs:
+        fields[Column("cost", importance=3)] = lambda point: Entry(point.cost, ".4g")
+    fields |= {
+        Column("change", "mean change", importance=3): _change,
+        Column("error", "standard error"): lambda point: _percent(point.error),
+        Column("bound", "loses less than", importance=3): _bound,
+        Column("shown", "shown at", importance=2): lambda point: Entry(shown_at(point)),
+        Column("recommended", only_csv=True): lambda point: Entry.yes(point == chosen),
+        text_column("names", importance=0): lambda point: Entry(names(point)),
+    }
+    notes = [
+        f"mean change, loses less than: of {answer.claim.measure}, relative to all features; the "
+        f"bounds of all sets hold at once, with {confidence(answer.claim.level)} confidence.",
+        "shown at: the smallest of the usual margins that the bound is within.",
+        *(["<: recommended."] if chosen is not None else []),
+    ]
+    title = "All sets of the curve"
+    return Sheet.of_items("curve", title, answer.protocol, fields, [answer.curve], notes)
+
+
+def _change(point: CurvePoint) -> Entry:
+    """How the measure changes on average."""
+    return _percent(point.change, "+.2%")
+
+
+def _bound(point: CurvePoint) -> Entry:
+    """What a set loses at most."""
+    return _percent(max(0.0, -point.bound) if isfinite(point.bound) else None)
 
 
 def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
-    """The features to keep, in the order in which they were selected.
+    """The features to keep, the most important first.
 
     With ``alone``, it also shows how well each ranks alone.
     """
@@ -56,8 +173,8 @@ def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
         fields[Column("interval", align="left")] = _interval
         notes.append(
             f"loss without it: of {answer.claim.measure}, relative to all features, with its 95% "
-            "interval, if the ranker is trained on the other features that are kept. "
-            + _who_judges(answer)
+            "interval, if the ranker is trained on the other features that are kept. Measured on "
+            "queries that were left out of the training, but not of the choice."
         )
     if any(kept.stability is not None for kept in answer.kept):
         fields[Column("stability", importance=0)] = lambda kept: Entry(kept.stability, ".2f")
@@ -65,8 +182,8 @@ def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
             kept.cluster_stability, ".2f"
         )
         notes.append(
-            "stability: share of random halves of the queries on which it is selected; with "
-            "copies: on which it or one of its substitutes is."
+            "stability: share of the paths of sets, each built on other queries, that have it in "
+            "their set of this cost; with copies: it or one of its substitutes."
         )
     if alone is not None:
         values = alone.values
@@ -80,10 +197,16 @@ def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
             "substitutes: features that order documents nearly the same (|tau_b| of at least 0.9)"
             + (", with their costs." if answer.has_costs else ".")
         )
-    title = f"Features to keep: {len(answer.kept)} of {len(answer.kept) + len(answer.dropped)}"
-    pruned = ", then pruned by cost" if answer.is_pruned else ""
-    setting = f"Selected by {answer.selector}{pruned}."
-    return Sheet.of_items("kept", title, setting, fields, [answer.kept], notes)
+    title = f"{heading_of_kept(answer)}: {len(answer.kept)} of {answer.n_all}"
+    return Sheet.of_items("kept", title, how_found(answer), fields, [answer.kept], notes)
+
+
+def how_found(answer: Recommendation) -> str:
+    """How the sets of features were found, and what the set to keep is worth if it is not shown."""
+    if not answer.dropped:
+        return "All features: no smaller set is shown to be enough."
+    risk = "" if answer.risk is None else "They are a risk: they are not shown to be enough. "
+    return f"{risk}Most important first, found by this path of sets: {answer.settings['path']}."
 
 
 def dropped_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
@@ -103,66 +226,13 @@ def dropped_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
     return Sheet.of_items("dropped", title, "", fields, [answer.dropped], notes)
 
 
-def front_sheet(answer: Recommendation) -> Sheet:
-    """Cost and quality of all candidates, with those of the Pareto front marked."""
-    claim, is_tested = answer.claim, any(point.is_shown is not None for point in answer.front)
-
-    def mark(point: FrontPoint) -> str:
-        return "*" * point.is_front + "<" * answer.is_recommended(point)
-
-    fields: Fields[FrontPoint] = {
-        name_column("selector"): lambda point: Entry(point.selector),
-        Column("features", importance=2): lambda point: Entry(point.size, mark=mark(point)),
-        Column("cost", importance=2): lambda point: Entry(point.cost, ".4g"),
-        Column("measure", claim.measure, importance=0): lambda point: Entry(point.value, ".4f"),
-        Column("change", importance=2): lambda point: _percent(point.change, "+.2f"),
-        Column("bound"): (
-            lambda point: _percent(point.lower if point.lower > -1e300 else None, "+.2f")
-        ),
-        Column("shown", align="left", only_csv=not is_tested): (
-            lambda point: Entry.yes_or_no(point.is_shown)
-        ),
-        Column("front", only_csv=True): lambda point: Entry.yes(point.is_front),
-        Column("chosen", only_csv=True): lambda point: Entry.yes(answer.is_recommended(point)),
-    }
-    pruned = ", and then pruned by cost" if answer.is_pruned else ""
-    notes = [
-        f"*: on the front: no candidate that costs no more is better. <: chosen{pruned}.",
-        f"change, bound: relative to all features; one-sided {confidence(claim.level)} lower bound "
-        "of the candidate alone.",
-    ]
-    if is_tested:
-        notes.append(
-            f"shown: to lose less than {100 * claim.margin:.3g}%, tested from the largest size "
-            "down until one fails, with the level divided between the selectors; sizes that were "
-            "added to find the smallest that is enough are not tested."
-        )
-    title = "Cost and quality of the candidates"
-    return Sheet.of_items("front", title, answer.protocol, fields, [answer.front], notes)
+def heading_of_kept(answer: Recommendation) -> str:
+    """What the named features are: to keep, or named without being shown to be enough."""
+    return "Features to keep" if answer.risk is None or not answer.dropped else "Features at a risk"
 
 
-def notable_front_sheet(answer: Recommendation) -> Sheet:
-    """What a terminal shows of many candidates: the front, the choice, and its neighborhood.
-
-    That is the next smaller and the next larger candidate of the same selector.
-    """
-    if len(answer.front) <= SHOWN:
-        return front_sheet(answer)
-    same = [point for point in answer.front if point.selector == answer.selector]
-    same.sort(key=lambda point: point.size)
-    at = [index for index, point in enumerate(same) if answer.is_recommended(point)]
-    near = [point for index in at for point in same[max(index - 1, 0) : index + 2]]
-    shown = [p for p in answer.front if p.is_front or p in near or p.selector == BASE]
-    sheet = front_sheet(replace(answer, front=shown))
-    note = (
-        f"The front and the neighborhood of the choice: {len(shown)} of {len(answer.front)} "
-        "candidates; tables/front.csv has them all."
-    )
-    return replace(sheet, notes=[note, *sheet.notes])
-
-
-def _percent(share: float | None, form: str = ".2f") -> Entry:
-    return Entry(None if share is None else f"{100 * share:{form}}%")
+def _percent(share: float | None, form: str = ".2%") -> Entry:
+    return Entry(share, form)
 
 
 def _interval(kept: KeptFeature) -> Entry:
@@ -181,64 +251,70 @@ def substitutes_text(kept: KeptFeature, answer: Recommendation) -> str:
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
-def _who_judges(answer: Recommendation) -> str:
-    if answer.claim.about == "set":
-        return "Measured on the test queries."
-    return "Measured on queries that were left out of the training, but not of the choice."
-
-
-def count_chosen(answer: Recommendation, evidence: Evidence) -> np.ndarray:
-    """Number of parts without which the procedure chose each feature."""
-    counts = np.zeros(len(answer.feature_names), dtype=int)
-    for one in evidence.outcomes:
-        counts[one.features] += 1
-    return counts
-
-
-def parts_sheet(answer: Recommendation, evidence: Evidence) -> Sheet:
-    """Which features were chosen without each part of the queries."""
-    counts = count_chosen(answer, evidence).tolist()
+def shares_sheet(answer: Recommendation, evidence: Evidence, features: Sequence[int]) -> Sheet:
+    """Share of the paths that have each of some features in their set, for each set."""
     kept = set(answer.features)
-    chosen = [f for f in range(len(counts)) if counts[f] or f in kept]
-    chosen.sort(key=lambda feature: (-counts[feature], feature not in kept, feature))
     fields: Fields[int] = {
         name_column("feature"): lambda feature: Entry(answer.feature_names[feature]),
-        Column("recommended", align="left", importance=2): _is_among(kept),
-        Column("times", importance=2): lambda feature: Entry(counts[feature]),
+        Column("recommended", align="left", importance=2): (
+            lambda feature: Entry.yes(feature in kept)
+        ),
     }
-    for outcome in evidence.outcomes:
-        fields[Column(f"part {outcome.part}", align="left")] = _is_among(outcome.features)
-    title = "Features chosen without each part of the queries"
-    notes = ["times: number of parts without which the procedure chose it."]
-    return Sheet.of_items("parts", title, "", fields, [chosen], notes)
+    for name, shares in zip(names_of_sets(answer), evidence.shares, strict=False):
+        fields[Column(name)] = _share_of(shares)
+    kind = "cost (number of features)" if answer.has_costs else "number of features"
+    notes = [
+        f"columns: {kind} of the sets of the curve; values: share of the paths, each built on "
+        "other queries, that have the feature in their set."
+    ]
+    title = "Features in the sets of each path"
+    return Sheet.of_items("shares", title, "", fields, [features], notes)
+
+
+def _share_of(shares: Mapping[int, float]) -> Callable[[int], Entry]:
+    return lambda feature: Entry(shares.get(feature, 0.0), ".2f")
+
+
+def names_of_sets(answer: Recommendation) -> list[str]:
+    """A short name for each set of the curve: its size, with costs also its cost."""
+    names = [
+        f"{point.cost:.4g} ({point.size})" if answer.has_costs else f"{point.size}"
+        for point in answer.curve
+    ]
+    return [
+        name if names.count(name) == 1 else f"{name}, set {place}"
+        for place, name in enumerate(names, start=1)
+    ]
 
 
 def queries_sheet(answer: Recommendation, evidence: Evidence, n_shown: int = 20) -> Sheet:
-    """The queries that lose and gain most by the chosen features."""
-    changes, rows = [], []
-    for outcome in evidence.outcomes:
-        values = zip(outcome.queries, outcome.with_chosen, outcome.with_all, strict=True)
-        for query, chosen, whole in values:
-            changes.append(float(chosen - whole))
-            numbers = Entry(changes[-1], "+.4f"), Entry(float(chosen), ".4f")
-            rows.append([Entry(query), Entry(outcome.part), *numbers, Entry(float(whole), ".4f")])
-    groups = [[rows[index] for index in found] for found in losses_and_gains(changes, n_shown)]
+    """The queries that lose and gain most with the recommended features."""
+    judges = evidence.judges
+    values = list(zip(judges.queries, judges.with_chosen, judges.with_all, strict=True))
+    changes = [chosen - whole for _, chosen, whole in values]
+    groups = [
+        [
+            [
+                Entry(values[index][0]),
+                Entry(changes[index], "+.4f"),
+                *(Entry(value, ".4f") for value in values[index][1:]),
+            ]
+            for index in found
+        ]
+        for found in losses_and_gains(changes, n_shown)
+    ]
     columns = [
         name_column("query"),
-        Column("part", align="left"),
-        *map(Column, ("change", "with chosen features", "with all features")),
+        *map(Column, ("change", "with recommended features", "with all features")),
     ]
     measure = answer.claim.measure
     title = f"Queries that lose and gain most {measure}"
     notes = [
-        f"change: {measure} with the features that were chosen without the query's part, minus "
-        f"that with all features; at most {n_shown} losses and {n_shown} gains."
+        f"change: {measure} with the sets of the recommended cost that were found without the "
+        "query, minus that with all features, each the mean over the repeats; at most "
+        f"{n_shown} losses and {n_shown} gains."
     ]
     return Sheet("queries", title, "", columns, [group for group in groups if group], notes)
-
-
-def _is_among(features: Collection[int]) -> Callable[[int], Entry]:
-    return lambda feature: Entry.yes(feature in features)
 
 
 def spent_sheet(evidence: Evidence) -> Sheet:
@@ -249,9 +325,22 @@ def spent_sheet(evidence: Evidence) -> Sheet:
         Column("seconds", "seconds in all"): lambda one: Entry(one.seconds, ".3g"),
     }
     again = f", {quantity(evidence.n_resumed, 'fit')} of an earlier run among them"
-    again = again if evidence.n_resumed else ""
+    again = again if evidence.n_resumed > 0 else ""
     notes = [f"The last run took {evidence.elapsed:.3g} s from the start to the answer{again}."]
+    if evidence.repeats:
+        times = quantity(evidence.repeats, "time")
+        notes.append(f"Each query judged up to {times}. {noise_in_words(evidence)}")
     return Sheet.of_items("work", "Work of each method", "", fields, [evidence.spent], notes)
+
+
+def noise_in_words(evidence: Evidence) -> str:
+    """How much of what is seen is the luck of single trainings."""
+    if evidence.repeats < 2:
+        return "Nothing was repeated, so the noise of training is not known apart."
+    return (
+        f"Of the variance between queries, {percent(evidence.noise)} is the noise of training, "
+        "which more repeats would lower."
+    )
 
 
 def check_sheets(found: Check) -> list[Sheet]:
