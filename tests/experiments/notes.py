@@ -17,8 +17,8 @@ from ranksieve.experiments import (
     QuerySets,
     Record,
     Runner,
-    Source,
     Trial,
+    TrialSource,
     gather,
 )
 
@@ -65,7 +65,7 @@ def nap(trial):
 
 async def add_up(run, n_trials=6, n_cells=10):
     """Cells that depend on one another, on several trials."""
-    source = Source.of(make_ranking(12, random_state=0)[0])
+    source = TrialSource.of(make_ranking(12, random_state=0)[0])
     trials = [Trial(str(n), source, QuerySets(np.arange(n))) for n in range(2, 2 + n_trials)]
 
     async def on(trial):

@@ -5,7 +5,7 @@ import pytest
 
 from ranksieve import RankingData, Study, make_ranking
 from ranksieve.data import DataError
-from ranksieve.experiments import QuerySets, Select, Source, Train, Trial
+from ranksieve.experiments import QuerySets, Select, Train, Trial, TrialSource
 from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.selectors.registry import SELECTORS
@@ -20,7 +20,7 @@ def data():
 def trial_of(data, vali=True):
     judged = {"a": np.arange(20, 24), "b": np.arange(24, 30)}
     sets = QuerySets(np.arange(14), np.arange(14, 20) if vali else None, judged)
-    return Trial("A", Source.of(data), sets).open()
+    return Trial("A", TrialSource.of(data), sets).open()
 
 
 def training(*features, grid=({},)):

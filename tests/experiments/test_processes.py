@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ranksieve import limit_threads, make_ranking
-from ranksieve.experiments import QuerySets, Runner, Source, Trial, gather
+from ranksieve.experiments import QuerySets, Runner, Trial, TrialSource, gather
 from ranksieve.progress import track
 from tests.experiments.notes import Note, NoteKey, add_up, open_ledger, run_in_process
 
@@ -67,7 +67,7 @@ def interruptible():
 
 @pytest.mark.usefixtures("interruptible")
 def test_an_interruption_ends_promptly_and_keeps_what_is_finished(tmp_path):
-    trial = Trial("A", Source.of(make_ranking(4)[0]), QuerySets(np.arange(4)))
+    trial = Trial("A", TrialSource.of(make_ranking(4)[0]), QuerySets(np.arange(4)))
     ended, never = threading.Event(), Note(4)
 
     def interrupt(opened):

@@ -12,9 +12,9 @@ from ranksieve.experiments import (
     OutOfTimeError,
     QuerySets,
     Runner,
-    Source,
     TimeLimit,
     Trial,
+    TrialSource,
     gather,
 )
 from ranksieve.progress import listen
@@ -32,7 +32,7 @@ def data():
 
 @pytest.fixture
 def trials(data):
-    source = Source.of(data)
+    source = TrialSource.of(data)
     return [Trial(name, source, QuerySets(np.arange(n))) for name, n in (("A", 4), ("B", 8))]
 
 
@@ -92,7 +92,7 @@ def test_one_source_is_in_memory_at_a_time(data, tmp_path):
     reads = []
 
     def source_of(name):
-        return Source(lambda: reads.append(name) or [data])
+        return TrialSource(lambda: reads.append(name) or [data])
 
     sources = [source_of(name) for name in "AB"]
     trials = [Trial(str(n), sources[n // 2], QuerySets(np.arange(4 + n))) for n in range(4)]
@@ -188,7 +188,7 @@ def test_other_data_is_refused(run, trials, data, tmp_path):
     run.finish(procedure(trials[0], run))
     for change in (dict(X=data.X + 1), dict(feature_names=list(range(100, 120)))):
         own = dict(X=data.X, y=data.y, qid=data.qid) | change
-        other = Trial("A", Source.of(type(data)(**own)), QuerySets(np.arange(4)))
+        other = Trial("A", TrialSource.of(type(data)(**own)), QuerySets(np.arange(4)))
         message = "A of these results has other data; name another"
         with Runner(open_ledger(tmp_path)) as again, pytest.raises(DataError, match=message):
             again.finish(procedure(other, again))
@@ -227,7 +227,7 @@ def met(directory, names, n_rows, patience):
     X = np.zeros((n_rows, 1))
     data = make_ranking(2)[0]
     data = type(data)(X, np.arange(n_rows) % 2, np.arange(n_rows) % 2)
-    trial = Trial("A", Source.of(data), QuerySets(np.arange(2)))
+    trial = Trial("A", TrialSource.of(data), QuerySets(np.arange(2)))
 
     async def procedure():
         return await gather(*(run(cell, trial) for cell in cells))

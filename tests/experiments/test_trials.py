@@ -7,7 +7,7 @@ import pytest
 
 from ranksieve import RankingData, make_ranking
 from ranksieve.data import DataError
-from ranksieve.experiments import QuerySets, Source, Trial, prepare_trials
+from ranksieve.experiments import QuerySets, Trial, TrialSource, prepare_trials
 from ranksieve.experiments import trials as module
 
 
@@ -23,19 +23,19 @@ def sets(train, vali=None, **judged):
 
 def test_a_source_of_parts_is_the_whole(data):
     parts = [data.take_queries(np.arange(first, first + 4)) for first in (0, 4, 8)]
-    joined = Source.of(*parts)
+    joined = TrialSource.of(*parts)
     for queries in ([0, 1, 2], [8, 9, 10, 11, 0, 1, 2, 3], [3, 4], [11, 5, 0], np.arange(12), []):
         wanted, found = data.take_queries(queries), joined.take(np.array(queries, dtype=int))
         np.testing.assert_array_equal(found.X, wanted.X)
         np.testing.assert_array_equal(found.qid, wanted.qid)
         np.testing.assert_array_equal(found.y, wanted.y)
     assert joined.take(np.arange(4, 8)) is parts[1]  # not a copy
-    assert Source.of(data).take(np.arange(12)) is data
+    assert TrialSource.of(data).take(np.arange(12)) is data
 
 
 def test_a_trial_is_read_when_it_is_used_and_then_kept(data, monkeypatch):
     reads = []
-    source = Source(lambda: reads.append(1) or [data])
+    source = TrialSource(lambda: reads.append(1) or [data])
     trials = [
         Trial(str(n), source, lambda sizes, n=n: sets(np.arange(n), test=np.arange(n, *sizes)))
         for n in range(1, 8)
@@ -57,7 +57,7 @@ def test_a_trial_is_read_when_it_is_used_and_then_kept(data, monkeypatch):
 
 
 def test_what_is_sent_elsewhere_is_the_data(data):
-    source = Source(lambda: [data])  # which cannot be pickled
+    source = TrialSource(lambda: [data])  # which cannot be pickled
     source.open("A", sets([1, 2]))
     there = pickle.loads(pickle.dumps(source))
     assert there.fingerprint == source.fingerprint
@@ -67,7 +67,7 @@ def test_what_is_sent_elsewhere_is_the_data(data):
 def test_equal_data_has_an_equal_fingerprint(data):
     def fingerprint(data, **changes):
         return Trial(
-            "A", Source.of(data), sets(**{"train": [0, 1], "test": [2]} | changes)
+            "A", TrialSource.of(data), sets(**{"train": [0, 1], "test": [2]} | changes)
         ).fingerprint
 
     known = fingerprint(data)
@@ -97,12 +97,12 @@ def test_equal_data_has_an_equal_fingerprint(data):
 )
 def test_sets_that_cannot_be_are_refused(data, wrong, message):
     with pytest.raises(DataError, match=message):
-        Trial("A", Source.of(data), wrong).open()
+        Trial("A", TrialSource.of(data), wrong).open()
 
 
 def test_queries_of_no_use_are_named(data):
     def check(y=data.y, qid=data.qid, **own):
-        Trial("A", Source.of(RankingData(data.X, y, qid)), sets(**own)).open().check()
+        Trial("A", TrialSource.of(RankingData(data.X, y, qid)), sets(**own)).open().check()
 
     split = dict(train=[0, 1, 2, 3], vali=[4, 5, 6, 7], test=[8, 9, 10, 11])
     check(**split)
@@ -113,7 +113,7 @@ def test_queries_of_no_use_are_named(data):
         with pytest.raises(DataError, match=f"A: no query to {role} has"):
             check(y, **split)
     parts = [data.take_queries(np.arange(6)), data.take_queries(np.arange(5, 12))]
-    source = Source.of(*parts)
+    source = TrialSource.of(*parts)
     with pytest.raises(
         DataError, match="among those to train on and those to test on, so the split"
     ):
@@ -125,7 +125,7 @@ def test_preparation_is_that_of_the_whole(data):
     X[:, 0] = data.X[:, 0]
     gaps = RankingData(X, data.y, data.qid)
     parts = [gaps.take_queries(np.arange(6)), gaps.take_queries(np.arange(6, 12))]
-    one, two = (Source.of(part) for part in parts)
+    one, two = (TrialSource.of(part) for part in parts)
     own = sets(np.arange(4), test=[4, 5])
     trials = [Trial("A", one, own), Trial("B", one, own), Trial("C", two, own)]
     with_scale = prepare_trials(trials, "query-min+indicators", "standard")

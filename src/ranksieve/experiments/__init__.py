@@ -1,6 +1,6 @@
 """The engine of experiments, under studies, recommendations and reproductions.
 
-A :class:`Trial` says which queries of a :class:`Source` train, tune and judge. A cell, such as
+A :class:`Trial` says which queries of a :class:`TrialSource` train, tune and judge. A cell, such as
 :class:`Select` and :class:`Train`, is a unit of work on a trial. A :class:`Ledger` keeps the
 results of cells, and a :class:`Runner` runs those that it lacks, for procedures that are
 coroutines.
@@ -22,9 +22,9 @@ from ranksieve.experiments.ledger import LEDGER, Head, Ledger
 from ranksieve.experiments.runner import OutOfTimeError, Runner, TimeLimit, gather
 from ranksieve.experiments.trials import (
     QuerySets,
-    Source,
     Trial,
     TrialData,
+    TrialSource,
     check_distinct,
     prepare_trials,
 )
@@ -33,7 +33,7 @@ __all__ = [
     "Trial",
     "TrialData",
     "QuerySets",
-    "Source",
+    "TrialSource",
     "prepare_trials",
     "check_distinct",
     "Cell",

@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 from ranksieve.data import DataError
 from ranksieve.experiments.cells import Cell, Key
 from ranksieve.experiments.ledger import Ledger, key_of
-from ranksieve.experiments.trials import QuerySets, Source, Trial, TrialData
+from ranksieve.experiments.trials import QuerySets, Trial, TrialData, TrialSource
 from ranksieve.io.files import hold_directory
 from ranksieve.progress import listen, track
 from ranksieve.threads import are_few_rows, limit_blas_threads, limit_threads, thread_count
@@ -196,7 +196,7 @@ class Runner:
         # Those that have not been started, by trial; trials in the order of their first request.
         self._queues: dict[str, deque[_Request]] = {}
         self._running: dict[Any, _Request] = {}  # by future
-        self._source: Source | None = None  # one at a time is in memory
+        self._source: TrialSource | None = None  # one at a time is in memory
         self._declared: set[str] = set()  # trials whose data is that of the ledger
         self._progress = _Progress("")
 
@@ -421,7 +421,7 @@ class _Cluster:
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self._source: Source | None = None
+        self._source: TrialSource | None = None
         self._there: Any = None  # the source on the cluster
         with self._explain_errors():
             self.most = max(1, 2 * sum(client.nthreads().values()))  # so that no worker waits
@@ -480,7 +480,7 @@ class _Cluster:
             raise DataError(f"the Dask cluster was lost ({reason}). {_KEPT}") from error
 
 
-def _run_on_worker(source: Source, name: str, sets: QuerySets, cell: Cell) -> Any:
+def _run_on_worker(source: TrialSource, name: str, sets: QuerySets, cell: Cell) -> Any:
     with limit_blas_threads(1), limit_threads(1), listen(None):
         return _run_timed(cell, lambda: source.open(name, sets))
 

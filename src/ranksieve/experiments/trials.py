@@ -47,7 +47,7 @@ class Trial:
     ----------
     name : str
         Name in the ledger and in messages, such as ``"Fold1"``; different for different trials.
-    source : Source
+    source : TrialSource
         The data.
     queries : QuerySets, or function
         The sets, or a function that makes them from the number of queries of each part of the
@@ -57,16 +57,16 @@ class Trial:
     --------
     >>> import numpy as np
     >>> from ranksieve import make_ranking
-    >>> from ranksieve.experiments import QuerySets, Source, Trial
+    >>> from ranksieve.experiments import QuerySets, TrialSource, Trial
     >>> data, _ = make_ranking(30, random_state=0)
     >>> sets = QuerySets(np.arange(20), judged={"test": np.arange(20, 30)})
-    >>> opened = Trial("Fold1", Source.of(data), sets).open()
+    >>> opened = Trial("Fold1", TrialSource.of(data), sets).open()
     >>> opened.train.n_queries, opened.judged["test"].n_queries
     (20, 10)
     """
 
     name: str
-    source: Source
+    source: TrialSource
     queries: QuerySets | Callable[[Sequence[int]], QuerySets]
 
     @cached_property
@@ -169,7 +169,7 @@ def _can_rank(data: RankingData) -> bool:
     return bool(np.any(np.diff(data.y)[np.diff(data.query_codes) == 0]))
 
 
-class Source:
+class TrialSource:
     """Data of which trials take queries; it is read when it is first used.
 
     Its parts, such as files, have the same features. Their queries are numbered one after the
@@ -184,12 +184,12 @@ class Source:
         self._lock = RLock()
 
     @classmethod
-    def of(cls, *parts: RankingData) -> Source:
+    def of(cls, *parts: RankingData) -> TrialSource:
         """Make a source of data in memory."""
         return cls(partial(list, parts))
 
-    def __reduce__(self) -> tuple[Callable[..., Source], tuple[RankingData, ...]]:
-        return Source.of, tuple(self.parts)
+    def __reduce__(self) -> tuple[Callable[..., TrialSource], tuple[RankingData, ...]]:
+        return TrialSource.of, tuple(self.parts)
 
     @property
     def parts(self) -> list[RankingData]:
@@ -263,11 +263,13 @@ def prepare_trials(
     treatment = None if missing == "none" else _learn_missing(Missing(missing), sources)
     if treatment is None and scale == "none":
         return list(trials)
-    treated = {source: Source(partial(_prepare, source, treatment, scale)) for source in sources}
+    treated = {
+        source: TrialSource(partial(_prepare, source, treatment, scale)) for source in sources
+    }
     return [Trial(trial.name, treated[trial.source], trial.queries) for trial in trials]
 
 
-def _learn_missing(missing: Missing, sources: Sequence[Source]) -> Missing:
+def _learn_missing(missing: Missing, sources: Sequence[TrialSource]) -> Missing:
     """Missing with the features that have indicators."""
     if missing.indicators:
         of_data = sources[0].parts[0].missing  # may already have indicators
@@ -286,7 +288,7 @@ def _learn_missing(missing: Missing, sources: Sequence[Source]) -> Missing:
     return missing.learned(count)
 
 
-def _prepare(source: Source, missing: Missing | None, scale: str) -> list[RankingData]:
+def _prepare(source: TrialSource, missing: Missing | None, scale: str) -> list[RankingData]:
     parts = list(source.parts)
     source.close()
     if missing is not None:

@@ -25,9 +25,9 @@ from ranksieve.experiments import (
     OutOfTimeError,
     QuerySets,
     Runner,
-    Source,
     TimeLimit,
     Trial,
+    TrialSource,
     gather,
 )
 from ranksieve.experiments.trials import check_distinct
@@ -316,7 +316,7 @@ async def _test(task: Task, run: Runner, features: Subset, others: RankingData |
     if others is not None:
         judged["confirm"] = whole.n_queries + np.arange(others.n_queries)
         name, parts = f"confirm {fingerprint(others):.8}", [whole, others]
-    source = queries.source if others is None else Source.of(*parts)
+    source = queries.source if others is None else TrialSource.of(*parts)
     trial = Trial(name, source, QuerySets(queries.choosing, judged=judged))
     sums = np.zeros((2, sum(map(len, judged.values()))))
     for repeat in range(_RETRAININGS):

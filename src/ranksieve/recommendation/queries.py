@@ -15,7 +15,7 @@ from ranksieve.data.missing import FILLING, has_missing
 from ranksieve.datasets import Collection
 from ranksieve.datasets.fold_files import Fold
 from ranksieve.datasets.split_rules import DividedData
-from ranksieve.experiments import QuerySets, Source, Trial
+from ranksieve.experiments import QuerySets, Trial, TrialSource
 from ranksieve.experiments.trials import check_distinct
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.splits import query_parts
@@ -39,16 +39,16 @@ class Queries:
     seed: int
 
     @cached_property
-    def source(self) -> Source:
+    def source(self) -> TrialSource:
         """The data of all trials."""
-        return Source.of(self.whole)
+        return TrialSource.of(self.whole)
 
     @cached_property
-    def filled_source(self) -> Source:
+    def filled_source(self) -> TrialSource:
         """The data for selectors that take no missing values."""
         if not (self.whole.keeps_missing and has_missing(self.whole.X)):
             return self.source
-        return Source.of(self.whole.with_missing(FILLING))
+        return TrialSource.of(self.whole.with_missing(FILLING))
 
     @property
     def is_large(self) -> bool:

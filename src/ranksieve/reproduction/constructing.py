@@ -10,7 +10,7 @@ import numpy as np
 
 from ranksieve.data import RankingData
 from ranksieve.engine.clock import work_seconds
-from ranksieve.experiments import Source, Trial
+from ranksieve.experiments import Trial, TrialSource
 from ranksieve.progress import listen, track
 from ranksieve.selectors import FSBFS
 from ranksieve.study import FoldSummary, Outcome, Outcomes, Run
@@ -69,7 +69,7 @@ def constructed_trials(constructions: Sequence[Construction]) -> list[Trial]:
     """Trials of a study of the new features, of which all folds have the same number."""
     most = max(construction.n_features for construction in constructions)
     return [
-        Trial(own.trial.name, Source(partial(own.read, most)), own.trial.queries)
+        Trial(own.trial.name, TrialSource(partial(own.read, most)), own.trial.queries)
         for own in constructions
     ]
 

@@ -13,7 +13,7 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.datasets import Collection
 from ranksieve.datasets.fold_files import parts_reader
 from ranksieve.datasets.split_rules import DividedData
-from ranksieve.experiments import QuerySets, Source, Trial
+from ranksieve.experiments import QuerySets, Trial, TrialSource
 from ranksieve.splits import (
     adjacent_parts,
     query_kfold,
@@ -138,7 +138,7 @@ class Protocol:
                 f"the data is already divided ({data.rule}): leave out the protocol {self.text}"
             )
         whole = data.read_all(**read_options) if isinstance(data, Collection) else data
-        source = Source.of(*_drop_weightless([whole]))
+        source = TrialSource.of(*_drop_weightless([whole]))
         n_queries = source.parts[0].n_queries
         if self.name == "six-trials":
             word, splits = "Trial", six_trials(n_queries, random_state=self.seed)
@@ -194,7 +194,7 @@ def _trials_with_data(
     """Trials that come with the data."""
     if isinstance(data, Collection) and data.layout == "parts":
         paths = [[path] for path in data.folds[0].files]
-        shared = Source(_without_weightless(parts_reader(paths, **read_options)))
+        shared = TrialSource(_without_weightless(parts_reader(paths, **read_options)))
         return [
             Trial(fold.name, shared, partial(_rotate, number))
             for number, fold in enumerate(data.folds)
@@ -204,7 +204,7 @@ def _trials_with_data(
     else:
         names, readers = list(data.names), list(data.readers)
     return [
-        Trial(name, Source(_without_weightless(read)), partial(_divide, seed))
+        Trial(name, TrialSource(_without_weightless(read)), partial(_divide, seed))
         for name, read in zip(names, readers, strict=True)
     ]
 
