@@ -42,7 +42,7 @@ from ranksieve.report.formats import FormatName
     "be repeated. Default: none.",
     selectors="A,B,..: Selectors whose ranks are added up to order the features, separated by "
     "commas; select --methods lists them. Default: those that suit the ranker; if costs differ, "
-    "the best set within each cost by least squares.",
+    "the cheapest sets that are worth ever more, by least squares.",
     level="P: Confidence level of all claims together: a probability above 0.5 and below 1.",
     folds=option(
         "N: Number of parts into which the queries are divided, again and again; each part judges "

@@ -38,7 +38,7 @@ class Named(NamedTuple):
 
 
 async def name_sets(task: Task, run: Runner, curve: Curve) -> Named:
-    """Name a set for each cost: the one that is most like those of all paths.
+    """Name a set for each place: the one that is most like those of all paths.
 
     The paths are those of the cross-fitting, and one of all queries.
     """

@@ -127,8 +127,8 @@ def recommend(
         Queries that nothing else has seen, for a single test of the recommended features.
     selectors : sequence, optional
         Selectors whose ranks are added up to order the features; by default those that suit the
-        ranker. With costs, features of this order are taken as long as they fit; by default, sets
-        within each cost are searched for by least squares.
+        ranker. With costs, features of this order are taken as long as they fit; by default, the
+        cheapest sets that are worth ever more are searched for by least squares.
     parameters : mapping of str to mapping, optional
         Parameters to set, by selector or ranker.
     level : float
