@@ -395,6 +395,12 @@ class Recommendation:
             f"data {used['fingerprint']:.12}."
         )
 
+    def _repr_html_(self) -> str:
+        """Show the verdict and the sets to choose from in a notebook."""
+        from ranksieve.report import show_in_notebook
+
+        return show_in_notebook(self)
+
     def to_record(self) -> dict[str, Any]:
         """Convert to JSON values, without the evidence; :meth:`from_record` is the inverse."""
         record = to_json(replace(self, evidence=None))

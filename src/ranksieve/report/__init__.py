@@ -8,6 +8,7 @@ themselves in notebooks.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,12 @@ def write_report(
     report = report_of(result)
     write_files(report, directory, figures=figures)
     return report
+
+
+def show_in_notebook(result: StudyResult | Recommendation) -> str:
+    """Make the first two sections of the report of a result, as HTML: the verdict and its table."""
+    report = report_of(result)
+    return replace(report, sections=report.sections[:2])._repr_html_()
 
 
 def report_of(result: StudyResult | Recommendation | Reproduction | Inspection) -> Report:

@@ -279,6 +279,12 @@ class StudyResult:
     settings: Mapping[str, Any] = field(default_factory=dict)
     seen: FirstFold | None = None
 
+    def _repr_html_(self) -> str:
+        """Show the verdict and what was compared in a notebook."""
+        from ranksieve.report import show_in_notebook
+
+        return show_in_notebook(self)
+
     @cached_property
     def selectors(self) -> list[str]:
         """Names of the selectors, in order."""
