@@ -11,7 +11,7 @@ from numba.core.event import TimingListener, install_listener
 from ranksieve import make_ranking
 from ranksieve.engine.clock import work_seconds
 from ranksieve.engine.memo import Memo, shared, sharing
-from ranksieve.experiments import QuerySets, Select, Source, Trial
+from ranksieve.experiments import QuerySets, Select, TrialSource, Trial
 from ranksieve.selectors.registry import SELECTORS
 
 
@@ -101,7 +101,7 @@ class Compiling:
 @pytest.mark.slow
 def test_seconds_of_a_cell_of_a_study_are_without_compilation(compiling):
     data, _ = make_ranking(20, n_informative=2, n_redundant=0, n_noise=2, random_state=0)
-    trial = Trial("Fold1", Source.of(data), QuerySets(np.arange(12)))
+    trial = Trial("Fold1", TrialSource.of(data), QuerySets(np.arange(12)))
     result = Select(SELECTORS.find(Compiling()), {}, {}, None, 2).run(trial.open())
     assert result.features == [0, 1]
     assert 0 < result.seconds < compiling.duration / 5
