@@ -11,7 +11,7 @@ from numba.core.event import TimingListener, install_listener
 from ranksieve import make_ranking
 from ranksieve.engine.clock import work_seconds
 from ranksieve.engine.memo import Memo, shared, sharing
-from ranksieve.experiments import QuerySets, Select, TrialSource, Trial
+from ranksieve.experiments import QuerySets, Select, Trial, TrialSource
 from ranksieve.selectors.registry import SELECTORS
 
 
