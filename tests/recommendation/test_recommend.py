@@ -299,6 +299,14 @@ class TestCosts:
         assert reasons[0] == "exact copy of 7"
         assert found.cost_of_all == 48
 
+    def test_sets_rise_in_cost(self, data):
+        costs = np.random.default_rng(0).uniform(0.1, 9, 6)
+        found = recommend(data, "rankrls", margin=0.05, costs=costs, details=False)
+        prices = [point.cost for point in found.curve]
+        assert prices == sorted(prices)
+        assert len(prices) > 2
+        assert len({frozenset(point.features) for point in found.curve}) == len(prices)
+
     def test_a_group_is_paid_once(self, data):
         groups = {"1": "call", "3": "call", "5": "call"}
         given = FeatureCosts({str(f): 1.0 for f in range(1, 7)}, groups, {"call": 4.0})

@@ -59,10 +59,11 @@ async def name_sets(task: Task, run: Runner, curve: Curve) -> Named:
         known = best.get(frozenset(own), place)
         if len(own) < len(task.allowed):
             best[frozenset(own)] = known if apart[known] <= apart[place] else place
-    places = sorted(best.values())
+    cost = [task.costs.total(own) for own in sets]
+    places = sorted(best.values(), key=lambda place: (cost[place], place))
     numbers = np.transpose([band.change, band.error, band.lower])[places].tolist()
     points = [
-        CurvePoint(list(sets[place]), task.costs.total(sets[place]), *own)
+        CurvePoint(list(sets[place]), cost[place], *own)
         for place, own in zip(places, numbers, strict=True)
     ]
     return Named(points, places, paths, band)
