@@ -5,7 +5,9 @@ shown to lose less is trained on all of these queries, and its true change is me
 of the collection, as are as many features by other methods: by the gain of LightGBM's own model, of
 small trees (``bt-influence``), by CatBoost's ``select_features`` and by scikit-learn's RFE. Every
 model is trained several times, because trees are grown on random parts of rows and features. A
-claim is false if the true change is a loss of the margin or more; errors are over runs.
+claim is false if the true change is a loss of the margin or more, and clearly so if it is by more
+than two standard errors of the truth, which rests on finitely many queries, too. Other errors are
+over runs.
 
 ``--set data=MSRD`` takes the movie search of RANKSIEVE_DATA, ``data=MQ2008`` the other collection
 there. ``--set costs=measured`` takes the costs of MSRD; other methods do not know them.
@@ -96,8 +98,8 @@ def judge(
         point, row = cheapest_within(answer.curve, margin), {}
         if point is not None:
             row["size"], row["cost"] = point.size, point.cost / answer.cost_of_all
-            row["change"] = truth.change(point.features)
-            row |= {name: truth.change(own[: point.size]) for name, own in orders.items()}
+            row["change"], row["error"] = truth.change(point.features)
+            row |= {name: truth.change(own[: point.size])[0] for name, own in orders.items()}
         found[margin] = row
     return found
 
@@ -109,14 +111,17 @@ class Truth:
         self.train, self.world, self.trees = train, world, trees
         self.retrainings = retrainings
         # The luck of the models on all features is in every change.
-        self.base = self.mean(range(train.n_features), 2 * retrainings)
+        self.base = self.values(range(train.n_features), 2 * retrainings)
 
-    def change(self, features: Iterable[int]) -> float:
-        """Relative change of the mean on the rest of the collection."""
-        return self.mean(features, self.retrainings) / self.base - 1
+    def change(self, features: Iterable[int]) -> tuple[float, float]:
+        """Relative change of the mean on the rest of the collection, and its standard error."""
+        mean, differences = self.base.mean(), self.values(features, self.retrainings) - self.base
+        moves = differences - differences.mean() / mean * self.base
+        error = moves.std(ddof=1) / np.sqrt(len(moves)) / mean
+        return float(differences.mean() / mean), float(error)
 
-    def mean(self, features: Iterable[int], n_trainings: int) -> float:
-        """Mean of NDCG@10 of several trainings."""
+    def values(self, features: Iterable[int], n_trainings: int) -> np.ndarray:
+        """NDCG@10 of each query, the mean of several trainings."""
         columns, values = sorted(features), []
         for seed in range(n_trainings if columns else 1):
             scores = np.zeros(self.world.n_rows)
@@ -125,8 +130,8 @@ class Truth:
                 ranker.fit(self.train.take_features(columns))
                 scores = ranker.predict(self.world.take_features(columns))
             found = evaluate(self.world.y, scores, self.world.qid, ["ndcg@10"])
-            values.append(found.mean["NDCG@10"])
-        return float(np.mean(values))
+            values.append(found.per_query["NDCG@10"])
+        return np.mean(values, axis=0)
 
 
 def ranker_settings(trees: int) -> dict[str, Any]:
@@ -169,9 +174,11 @@ def _msrd() -> Path:
 
 def _table(found: dict[float, list[dict[str, float]]], title: str) -> Table:
     names = list(dict.fromkeys(key for rows in found.values() for row in rows for key in row))
-    others = [name for name in names if name not in ("size", "cost", "change")]
+    others = [name for name in names if name not in ("size", "cost", "change", "error")]
     table = Table(title=f"{title}; changes in %")
-    columns = ("margin", "shown", "false", "features", "cost", "true change", "least", *others)
+    columns = (
+        "margin", "shown", "false", "clearly", "features", "cost", "true change", "least", *others
+    )  # fmt: skip
     for column in columns:
         table.add_column(column, justify="right")
     for margin, rows in found.items():
@@ -181,6 +188,7 @@ def _table(found: dict[float, list[dict[str, float]]], title: str) -> Table:
             changes = [row["change"] for row in shown]
             cells += [
                 str(sum(change <= -margin for change in changes)),
+                str(sum(row["change"] + 2 * row["error"] <= -margin for row in shown)),
                 f"{np.median([row['size'] for row in shown]):.0f}",
                 f"{np.median([row['cost'] for row in shown]):.0%}",
                 _mean(changes),

@@ -23,7 +23,7 @@ from ranksieve.significance.band import Band, simultaneous_band
 POWER = 0.8  # probability with which what is true should be shown
 
 _QUIET = 0.2  # largest share of the variance of a query's difference that is noise of training
-_WORTH, _WORTH_MANY, _WORTH_VERY_MANY = 150, 40, 7  # trainings on all features that may be spent:
+_WORTH, _WORTH_MANY, _WORTH_VERY_MANY = 150, 40, 9  # trainings on all features that may be spent:
 _MANY, _VERY_MANY = 50_000, 100_000  # usually, and from so many rows on
 _SPREAD, _SPREAD_ERROR = 0.3, 0.3  # of paths, as seen on real collections, and how sure that is
 _EXTRA = 3  # further divisions that train on all features alone, for each one that trains all sets
@@ -143,14 +143,18 @@ def _rounds(task: Task) -> Iterator[list[tuple[Trial, int, bool]]]:
 
 
 def _is_enough(task: Task, curve: Curve) -> bool:
-    """Whether training adds little noise, or bounds are narrow: half the margin would be shown."""
+    """Whether training adds little noise, or sets that may be enough have narrow bounds.
+
+    They are narrow if a loss of half the margin would be shown.
+    """
     if curve.n_repeats > 1 and curve.noise < _QUIET:
         return True
     band = curve.band(task) if task.queries.is_large else None
     if band is None:
         return False
-    reach = (band.quantile + float(special.ndtri(POWER))) * np.median(band.error)
-    return bool(reach < task.margin / 2)
+    errors = band.error[band.change > -task.margin]
+    reach = (band.quantile + float(special.ndtri(POWER))) * errors.max(initial=0.0)
+    return 0 < reach < task.margin / 2
 
 
 async def judge(

@@ -30,7 +30,7 @@ _DIGITS = 4  # decimals of a stored similarity
 _ALIKE = 0.9  # features that are at least this similar are near-copies
 _CONFIDENCE = 0.95
 _MOST_DIVISIONS = 2  # in which each kept feature is left out
-_WORTH = 40, 3.5  # trainings on all features that this may cost: usually, for large data
+_WORTH = 40, 2  # trainings on all features that this may cost: usually, for large data
 
 
 async def losses_without(

@@ -26,6 +26,9 @@ from ranksieve.sums.varying import varying_features
 Subset = tuple[int, ...]
 
 _N_LEVELS, _FACTOR, _LARGE_FACTOR = 13, 1.35, 1.6  # between levels: usually, for large data
+_FEW_LEAVE = (
+    0.8  # share of the features that are left, from which on little is saved without copies
+)
 # What sets lack of the worth of the best one: most, least, number of sets; usually, for large data.
 _LACKING = (0.5, 0.003, 21), (0.4, 0.005, 9)
 
@@ -86,7 +89,7 @@ def cost_levels(
         while size < min(len(candidates), n_all):
             levels.append(size * unit)
             size = max(size + 1, round(size * factor))
-    if len(candidates) < n_all:
+    if len(candidates) < (_FEW_LEAVE if is_large else 1) * n_all:  # the set of all candidates
         levels.append(total)
     if budget is not None:
         levels = [level for level in levels if level < budget] + [min(budget, total)]
