@@ -68,7 +68,7 @@ class TestEffort:
         worth = effort.divisions * (
             effort.parts * per_part + (effort.extra * n_parts if effort.extra else 0)
         )
-        most = {1000: 150, 60_000: 40, 200_000: 9}[n_rows]
+        most = {1000: 150, 60_000: 40, 200_000: 7.5}[n_rows]
         assert worth <= max(most, per_part)
         assert 1 <= effort.parts <= n_parts
 

@@ -23,8 +23,10 @@ from ranksieve.significance.band import Band, simultaneous_band
 POWER = 0.8  # probability with which what is true should be shown
 
 _QUIET = 0.2  # largest share of the variance of a query's difference that is noise of training
-_WORTH, _WORTH_MANY, _WORTH_VERY_MANY = 150, 40, 9  # trainings on all features that may be spent:
-_MANY, _VERY_MANY = 50_000, 100_000  # usually, and from so many rows on
+# Trainings on all features that may be spent: usually, and from so many rows on. Small sets take
+# more than their share.
+_WORTH, _WORTH_MANY, _WORTH_VERY_MANY = 150, 40, 7.5
+_MANY, _VERY_MANY = 50_000, 100_000
 _SPREAD, _SPREAD_ERROR = 0.3, 0.3  # of paths, as seen on real collections, and how sure that is
 _EXTRA = 3  # further divisions that train on all features alone, for each one that trains all sets
 
