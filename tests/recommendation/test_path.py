@@ -35,7 +35,7 @@ class TestLevels:
         assert self.levels([1.0] * 4)[-1] == 3
         assert self.levels([1.0] * 4, n_all=6)[-1] == 4
         assert self.levels([1.0] * 4, n_all=6, is_large=True)[-1] == 4
-        assert self.levels([1.0] * 7, n_all=8, is_large=True)[-1] == 5  # it costs a training
+        assert self.levels([1.0] * 7, n_all=8, is_large=True)[-1] == 4  # it costs a training
 
     @given(st.lists(st.just(0.0) | st.floats(1e-9, 1e6), min_size=1, max_size=8), st.floats(0, 2e6))
     def test_any_costs(self, costs, budget):

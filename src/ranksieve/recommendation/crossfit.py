@@ -129,7 +129,7 @@ async def cross_fit(task: Task, path: Path, run: Runner) -> Curve:
 
 
 def _rounds(task: Task) -> Iterator[list[tuple[Trial, int, bool]]]:
-    """Yield trials to judge before asking whether that is enough: divisions, or parts of one.
+    """Yield trials to judge before asking whether that is enough: divisions, or parts of the first.
 
     Each has the seed of its trainings, and whether it builds a path and trains its sets.
     """
@@ -137,7 +137,7 @@ def _rounds(task: Task) -> Iterator[list[tuple[Trial, int, bool]]]:
     for number in range(effort.divisions):
         first = number * (1 + effort.extra)
         every = [(trial, first, True) for trial in division(first)][: effort.parts]
-        if task.queries.is_large:  # a part has many queries
+        if task.queries.is_large and not number:  # a part has many queries
             yield from ([one] for one in every[:-1])
             every = every[-1:]
         further = range(first + 1, first + 1 + effort.extra)

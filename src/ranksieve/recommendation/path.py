@@ -25,7 +25,7 @@ from ranksieve.sums.varying import varying_features
 
 Subset = tuple[int, ...]
 
-_N_LEVELS, _FACTOR, _LARGE_FACTOR = 13, 1.35, 1.6  # between levels: usually, for large data
+_N_LEVELS, _FACTOR, _LARGE_FACTOR = 13, 1.35, 2.0  # between levels: usually, for large data
 _FEW_LEAVE = (
     0.8  # share of the features that are left, from which on little is saved without copies
 )
@@ -86,7 +86,8 @@ def cost_levels(
     else:
         unit = float(costs.features[0]) if len(costs.features) else 1.0
         size: int = max(1, len(include))
-        while size < min(len(candidates), n_all):
+        most = min(len(candidates), n_all)
+        while size < (most / factor**0.5 if is_large else most):  # large sets take long
             levels.append(size * unit)
             size = max(size + 1, round(size * factor))
     if len(candidates) < (_FEW_LEAVE if is_large else 1) * n_all:  # the set of all candidates
