@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from itertools import count, pairwise
-from threading import Lock, local
+from threading import RLock, local
 from typing import Any, TypeVar
 
 import numpy as np
@@ -79,7 +79,9 @@ class _BlasLimits:
     """
 
     def __init__(self) -> None:
-        self.lock = Lock()
+        # A thread that holds it may collect the generator of a block that nobody left, and so leave
+        # that block.
+        self.lock = RLock()
         self.numbers = count()
         self.open: dict[int, int] = {}  # number of the block -> limit, in the order of entry
         self.before: list[int] = []  # threads of each library when no block was open
@@ -87,20 +89,23 @@ class _BlasLimits:
 
     def start_afresh(self) -> None:
         """Reset in a forked child, which has none of the parent's other threads."""
-        self.lock = Lock()
+        self.lock = RLock()
         if self.open:
             self.open.clear()
             self.apply()
 
     def apply(self) -> None:
         """Set the numbers of threads, if they change: most blocks are as short as that takes."""
-        last = list(self.open.values())[-1:]
-        numbers = last * len(self.before) or self.before
-        if numbers != self.now:
+        while (numbers := self._wanted()) != self.now:  # a block may be left while they are set
             for library, n in zip(_libraries("blas").lib_controllers, numbers, strict=True):
                 # In threadpoolctl 3.8, concurrent limits of several threads restore wrong numbers.
                 getattr(library, "_real_set_num_threads", library.set_num_threads)(n)
             self.now = numbers
+
+    def _wanted(self) -> list[int]:
+        """Numbers of threads by the blocks that are open."""
+        last = list(self.open.values())[-1:]
+        return last * len(self.before) or self.before
 
 
 _blas = _BlasLimits()

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from threadpoolctl import ThreadpoolController, threadpool_limits
 from xgboost import XGBRanker
 
-from ranksieve import make_ranking
+from ranksieve import make_ranking, threads
 from ranksieve.rankers import LambdaMART, as_ranker
 from ranksieve.selectors import GreedyRankRLS
 from ranksieve.threads import (
@@ -240,3 +240,29 @@ def test_trees_grow_in_a_forked_child(ranker):
         np.testing.assert_allclose(queue.get(), expected)
     finally:
         child.kill()
+
+
+def test_a_block_that_nobody_left_may_be_collected_while_limits_are_set(monkeypatch):
+    """Its generator is closed by whatever thread collects it, which may be setting limits."""
+    libraries = threads._libraries("blas").lib_controllers
+    before = [library.get_num_threads() for library in libraries]
+    left = [threads.limit_blas_threads(2)]
+    left[0].__enter__()
+    wanted = threads._blas._wanted
+
+    def collect():
+        found = wanted()
+        if left:
+            left.pop().gen.close()
+        return found
+
+    monkeypatch.setattr(threads._blas, "_wanted", collect)
+
+    def enter():
+        with threads.limit_blas_threads(1):
+            return [library.get_num_threads() for library in libraries]
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(enter).result(timeout=30) == [1] * len(libraries)
+    assert not threads._blas.open
+    assert [library.get_num_threads() for library in libraries] == before
