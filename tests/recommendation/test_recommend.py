@@ -299,6 +299,13 @@ class TestCosts:
         assert reasons[0] == "exact copy of 7"
         assert found.cost_of_all == 48
 
+    @pytest.mark.parametrize("costs", [None, [1.0, 2.0]])
+    def test_features_that_never_vary_leave_nothing_to_choose_from(self, data, costs):
+        found = recommend(useless(data), "rankrls", costs=costs, details=False)
+        assert found.features == []
+        assert found.claim.change == pytest.approx(0, abs=1e-12)
+        assert found.evidence.noise == 0
+
     def test_sets_rise_in_cost(self, data):
         costs = np.random.default_rng(0).uniform(0.1, 9, 6)
         found = recommend(data, "rankrls", margin=0.05, costs=costs, details=False)

@@ -22,6 +22,7 @@ from ranksieve.significance.band import Band, simultaneous_band
 
 POWER = 0.8  # probability with which what is true should be shown
 
+_ROUNDING = 1e-20  # variance of differences that are none
 _QUIET = 0.2  # largest share of the variance of a query's difference that is noise of training
 # Trainings on all features that may be spent: usually, and from so many rows on. Small sets take
 # more than their share.
@@ -221,7 +222,8 @@ class Means(NamedTuple):
             squares[:, queries] += np.square(own)
         mean = total / np.maximum(times, 1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            variance = np.where(times > 1, (squares / times - mean**2) / (times - 1), np.nan)
+            variance = np.maximum(squares / times - mean**2, 0.0) / (times - 1)
+        variance[:, times < 2] = np.nan
         return cls(times, mean, variance)
 
 
@@ -244,8 +246,9 @@ def _noise(differences: np.ndarray, variance: np.ndarray) -> float:
     if not known.any() or len(known) < 2:
         return 1.0
     total = differences.var(axis=1, ddof=1)
-    shares = variance[:, known].mean(axis=1)[total > 0] / total[total > 0]
-    return float(np.median(shares)) if len(shares) else 0.0
+    differ = total > _ROUNDING  # not only in their last bits
+    shares = variance[:, known].mean(axis=1)[differ] / total[differ]
+    return float(np.clip(np.median(shares), 0.0, 1.0)) if len(shares) else 0.0
 
 
 def distance(one: Subset, others: Sequence[Subset]) -> float:

@@ -165,6 +165,8 @@ class CheapSets(Path):
 
     async def build(self, run: Runner, trial: Trial) -> list[Subset]:
         """Find a set for each share."""
+        if not self.candidates.features:
+            return [self.candidates.include for _ in self.shares]
         where = self.queries.to_select(trial, filled=self.basis == "linear")
         found = await run(FindSets(self), where)
         return [tuple(one) for one in found.sets]
