@@ -453,8 +453,10 @@ def test_options_of_text_are_used_for_the_part_that_is_text(run, succeed, folder
     Path("zero.txt").write_text("1 qid:100 0:1\n0 qid:100 2:2\n1 qid:101 0:2\n0 qid:101 1:0\n")
     run("convert", "a.txt", "a.shards")
     quick = ["--selectors", "gas-e", "--rankers", "rankrls", "--ks", "1", "--no-figures"]
-    succeed("compare", "a.shards", "--test", "zero.txt", "--zero-based", *quick)
-    succeed("train", "zero.txt", "--zero-based", "--vali", "a.shards")
+    compared = succeed("compare", "a.shards", "--test", "zero.txt", "--zero-based", *quick)
+    assert "2 test queries" in " ".join(compared.split())
+    trained = succeed("train", "zero.txt", "--zero-based", "--vali", "a.shards")
+    assert "trained on 3 features" in trained
 
 
 def test_labels_without_a_measure_are_refused_before_the_training(run, folder, monkeypatch):
