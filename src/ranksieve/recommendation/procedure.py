@@ -41,6 +41,7 @@ from ranksieve.recommendation.answer import (
     CurvePoint,
     Evidence,
     Judges,
+    KeptFeature,
     Recommendation,
     Spent,
 )
@@ -209,42 +210,10 @@ def recommend(
         n_models = 0 if out is None else 2
         found = run.finish(find_features(task, run, others, n_models, details=details))
     similarity = Similarity("tau_b", absolute=True)(queries.whole)
-    kept, dropped = describe_features(
-        task, found.features, found.facts, similarity, is_shown=found.claim.is_shown
-    )
-    answer = Recommendation(
-        title=title_of_data(data) if title is None else title,
-        feature_names=task.names,
-        features=list(found.features),
-        claim=found.claim,
-        confirmed=found.confirmed,
-        cost=task.costs.total(found.features),
-        cost_of_all=task.costs.total(task.allowed),
-        has_costs=task.has_costs,
-        curve=found.curve,
-        kept=kept,
-        dropped=dropped,
-        settings=task.settings(),
-        notes=task.notes,
-        reference=reference_of(queries.whole, found.features, plan.tune, plan.convention),
-    )
-    copies = [other.feature for own in kept for other in own.substitutes]
-    alone = rank_alone(task)
-    best = sorted(task.allowed, key=lambda feature: -alone.values[feature])
-    evidence = Evidence(
-        judges=found.judges,
-        shares=found.shares,
-        repeats=found.repeats,
-        noise=found.noise,
-        alone=alone,
-        likeness=likeness_of(similarity, [*answer.features, *copies], best),
-        spent=_spent(run),
-        elapsed=perf_counter() - started,
-        n_resumed=len(run.used) - run.n_computed,
-        versions=installed_versions(),
-        command=list(command),
-    )
-    answer = replace(answer, evidence=evidence)
+    answer = _describe(task, found, similarity, title_of_data(data) if title is None else title)
+    evidence = _gather_evidence(task, found, similarity, run, answer.kept)
+    elapsed = perf_counter() - started
+    answer = replace(answer, evidence=replace(evidence, elapsed=elapsed, command=list(command)))
     if out is not None:
         answer = _write(task, answer, directory, has_time=bool(found.curve))
     return answer
@@ -302,6 +271,51 @@ async def find_features(
         [named.shares(number) for number in range(len(named.points))],
         curve.n_repeats,
         curve.noise,
+    )
+
+
+def _describe(task: Task, found: Found, similarity: np.ndarray, title: str) -> Recommendation:
+    """Make the answer, with what is known of each feature, but without the evidence."""
+    whole, plan, features = task.queries.whole, task.plan, found.features
+    kept, dropped = describe_features(
+        task, features, found.facts, similarity, is_shown=found.claim.is_shown
+    )
+    return Recommendation(
+        title=title,
+        feature_names=task.names,
+        features=list(features),
+        claim=found.claim,
+        confirmed=found.confirmed,
+        cost=task.costs.total(features),
+        cost_of_all=task.costs.total(task.allowed),
+        has_costs=task.has_costs,
+        curve=found.curve,
+        kept=kept,
+        dropped=dropped,
+        settings=task.settings(),
+        notes=task.notes,
+        reference=reference_of(whole, features, plan.tune, plan.convention),
+    )
+
+
+def _gather_evidence(
+    task: Task, found: Found, similarity: np.ndarray, run: Runner, kept: Sequence[KeptFeature]
+) -> Evidence:
+    """What the answer rests on, but for the time that it took and the command."""
+    alone = rank_alone(task)
+    copies = [other.feature for own in kept for other in own.substitutes]
+    best = sorted(task.allowed, key=lambda feature: -alone.values[feature])
+    return Evidence(
+        judges=found.judges,
+        shares=found.shares,
+        repeats=found.repeats,
+        noise=found.noise,
+        alone=alone,
+        likeness=likeness_of(similarity, [*found.features, *copies], best),
+        spent=_spent(run),
+        elapsed=0.0,
+        n_resumed=len(run.used) - run.n_computed,
+        versions=installed_versions(),
     )
 
 
