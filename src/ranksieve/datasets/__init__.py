@@ -9,6 +9,7 @@ from ranksieve.public_names import export
 if TYPE_CHECKING:
     from ranksieve.datasets.collections import Collection, open_collection
     from ranksieve.datasets.demo import demo_costs, load_demo, write_demo_log
+    from ranksieve.datasets.demo_table import write_demo_table
     from ranksieve.datasets.feature_plans import FeaturePlan, RankingTruth, draw_plan
     from ranksieve.datasets.fold_files import FoldFiles
     from ranksieve.datasets.planted import PlantedRanking, make_ranking
@@ -21,6 +22,7 @@ __all__ = [
     "load_demo",
     "demo_costs",
     "write_demo_log",
+    "write_demo_table",
     "PlantedRanking",
     "RankingTruth",
     "FeaturePlan",
@@ -36,6 +38,7 @@ _HOME = {
     "load_demo": "ranksieve.datasets.demo",
     "demo_costs": "ranksieve.datasets.demo",
     "write_demo_log": "ranksieve.datasets.demo",
+    "write_demo_table": "ranksieve.datasets.demo_table",
     "PlantedRanking": "ranksieve.datasets.planted",
     "RankingTruth": "ranksieve.datasets.feature_plans",
     "FeaturePlan": "ranksieve.datasets.feature_plans",

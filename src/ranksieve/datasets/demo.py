@@ -56,14 +56,19 @@ def load_demo() -> tuple[RankingData, RankingTruth]:
     >>> data.feature_names[truth.direction < 0].tolist()[:3]
     ['url_depth', 'url_slashes', 'url_length']
     """
+    plan = _plan(_read_features())
+    _, utility = _ranking(plan).queries_with_utility(0, _N_QUERIES)
+    return draw_demo(0, _N_QUERIES), plan.truth(utility)
+
+
+def draw_demo(first: int, last: int) -> RankingData:
+    """Queries ``first`` to ``last - 1`` of the demo, which has the first 300 of any number."""
     table = _read_features()
-    plan = _plan(table)
-    ranking = PlantedRanking(plan, docs_per_query=(7, 45), noise=0.6, random_state=_SEED)
-    data, utility = ranking.queries_with_utility(0, _N_QUERIES)
-    rng = np.random.default_rng(_SEED)
+    data = _ranking(_plan(table)).queries(first, last)
+    rng = np.random.default_rng([_SEED, *([first] if first else [])])
     every = [f"{k}_{t}_{p}" for k in _KINDS for t in _THINGS for p in _PLACES]
-    phrases = rng.choice(np.array(every, dtype=object), _N_QUERIES, replace=False)
-    named = RankingData(
+    phrases = rng.choice(np.array(every, dtype=object), last - first, replace=False)
+    return RankingData(
         # Rounded to the decimals with which such features are usually logged.
         np.stack(list(map(np.round, data.X.T, table["decimals"].astype(int))), axis=1),
         data.y,
@@ -71,7 +76,10 @@ def load_demo() -> tuple[RankingData, RankingTruth]:
         feature_names=table["name"],
         doc_ids=_document_ids(phrases[data.query_codes], rng),
     )
-    return named, plan.truth(utility)
+
+
+def _ranking(plan: FeaturePlan) -> PlantedRanking:
+    return PlantedRanking(plan, docs_per_query=(7, 45), noise=0.6, random_state=_SEED)
 
 
 def demo_costs() -> FeatureCosts:
