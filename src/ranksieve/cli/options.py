@@ -167,6 +167,10 @@ SHARED: dict[str, Any] = {
     "docid, if there is one.",
     "weight": "NAME: Column with the weight of the query, the same in all of its rows. Default: "
     "found by its name, such as weight or sample_weight, if there is one.",
+    "row_weight": "NAME: Column with the weight of each row, such as an inverse propensity of "
+    "clicks. Default: every row counts alike.",
+    "position": "NAME: Column with the position where each document was shown, for rankers that "
+    "estimate the bias of clicks (see docs/clicks.md). Default: none.",
     "ignore": "NAME,..: Columns to leave out, separated by commas; patterns such as 'debug_*' are "
     "allowed. May be repeated. Default: none.",
     "features": "NAME,..: Columns that are features, separated by commas; patterns such as "
@@ -199,6 +203,8 @@ class ReadingRows:
     qid: str | None = None
     doc_id: str | None = None
     weight: str | None = None
+    row_weight: str | None = None
+    position: str | None = None
     ignore: list[str] | None = None
     features: list[str] | None = None
     n_features: int | None = None
@@ -210,7 +216,8 @@ class ReadingRows:
         from ranksieve.data.columns import Columns
 
         ignore, features = _split(self.ignore), _split(self.features)
-        return Columns(self.label, self.qid, self.doc_id, self.weight, ignore, features)
+        roles = self.label, self.qid, self.doc_id, self.weight
+        return Columns(*roles, ignore, features, self.row_weight, self.position)
 
     @property
     def read_options(self) -> dict[str, Any]:

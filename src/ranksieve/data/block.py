@@ -33,6 +33,8 @@ class Block:
     first_row: int = 0  # number of rows in the blocks before this one
     first_query: int = 0  # number of queries in the blocks before this one
     query_weights: np.ndarray | None = None  # (queries,) float64; None if each has weight 1
+    row_weights: np.ndarray | None = None  # (rows,) float64; None if each has weight 1
+    positions: np.ndarray | None = None  # (rows,) int64: where documents were shown, if known
     # Whether NaN in X is a missing value that statistics must accept; otherwise it is refused.
     keeps_missing: bool = False
     # Whether the block keeps X once it is opened. Otherwise X is opened again when it is no longer

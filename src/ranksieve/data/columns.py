@@ -22,8 +22,12 @@ _GUESSES: dict[str, tuple[str, ...]] = {
     "doc_id": ("doc_id", "docid", "document_id", "docno", "item_id", "product_id"),
     "weight": ("weight", "sample_weight", "query_weight"),
 }  # fmt: skip
-_WORDS = {"label": "label", "qid": "query", "doc_id": "document", "weight": "weight"}
+_WORDS = {
+    "label": "label", "qid": "query", "doc_id": "document", "weight": "weight",
+    "row_weight": "weight of the row", "position": "position",
+}  # fmt: skip
 _REQUIRED = ("label", "qid")
+ROLES_OF_NUMBERS = ("label", "weight", "row_weight", "position")  # the others are of ids
 _SHOWN = 8  # names in a message
 
 
@@ -36,6 +40,9 @@ class Columns:
     label, qid, doc_id, weight : str, optional
         Columns with the label, the query, the document and the weight of the query. By default,
         they are recognized by their names; see the notes.
+    row_weight, position : str, optional
+        Columns with the weight of the row, such as an inverse propensity, and with the position
+        where the document was shown; never guessed. They are not features.
     ignore : str or sequence of str
         Columns to leave out: names, or patterns such as ``"debug_*"``.
     features : str or sequence of str
@@ -78,6 +85,8 @@ class Columns:
     weight: str | None = None
     ignore: Sequence[str] = ()
     features: Sequence[str] = ()
+    row_weight: str | None = None
+    position: str | None = None
 
     def __post_init__(self) -> None:
         for role in _WORDS:
@@ -141,6 +150,8 @@ class ColumnRoles:
     weight: str | None
     features: tuple[str, ...]
     left_out: tuple[str, ...] = ()
+    row_weight: str | None = None
+    position: str | None = None
 
     def __str__(self) -> str:
         roles = ((_WORDS[role], getattr(self, role)) for role in _WORDS)
@@ -151,7 +162,7 @@ class ColumnRoles:
 
     @property
     def special(self) -> dict[str, str]:
-        """Columns of the label and query, and of document and weight if there are any, by role."""
+        """Columns of the label and query, and of the other roles that there are, by role."""
         return {role: name for role in _WORDS if (name := getattr(self, role)) is not None}
 
 
@@ -190,7 +201,7 @@ class _Resolution:
 
     def roles(self) -> ColumnRoles:
         found = dict.fromkeys(_WORDS) | self._given_roles() | self._guesses()
-        for role in ("label", "weight"):
+        for role in ROLES_OF_NUMBERS:
             self._check_number(role, found[role])
         features = self._features({name for name in found.values() if name is not None})
         used = {*found.values(), *features, *self.aside}

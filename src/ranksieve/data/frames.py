@@ -181,7 +181,7 @@ def special_arrays(
     ids_are_text: bool = False,
     ids_are_ours: bool = False,
 ) -> dict[str, Any]:
-    """Checked labels, queries, documents and weights, by their parameter names in RankingData.
+    """Checked values of all roles, by their parameter names in RankingData; None without a column.
 
     Messages name a row by ``place`` and its number, counted from ``first_row``. If ids come from
     text files, empty ones are missing. Ids that others wrote are
@@ -197,15 +197,20 @@ def special_arrays(
             )
     read_ids = ids_of if ids_are_ours else _plain_ids
     arrays: dict[str, Any] = {
-        "y": numbers_of(table[roles.label]).astype(np.float64),
         "qid": read_ids(table[roles.qid]),
         "doc_ids": None if roles.doc_id is None else read_ids(table[roles.doc_id]),
-        "sample_weight": None,
     }
-    if roles.weight is not None:
-        arrays["sample_weight"] = numbers_of(table[roles.weight]).astype(np.float64)
-    for name, values in ((roles.label, arrays["y"]), (roles.weight, arrays["sample_weight"])):
-        if values is not None and not np.isfinite(values).all():
+    for argument, name in (
+        ("y", roles.label),
+        ("sample_weight", roles.weight),
+        ("row_weights", roles.row_weight),
+        ("positions", roles.position),
+    ):
+        arrays[argument] = None
+        if name is None:
+            continue
+        values = arrays[argument] = numbers_of(table[name]).astype(np.float64)
+        if not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values)))
             what = "has no value" if np.isnan(values[row]) else f"is {values[row]}"
             raise DataError(f"{place} {first_row + row}: column {name!r} {what}")

@@ -241,6 +241,30 @@ def join_documents(parts: Sequence[np.ndarray | None], n_rows: Sequence[int]) ->
     )
 
 
+def join_weights(parts: Sequence[np.ndarray | None], lengths: Sequence[int]) -> np.ndarray | None:
+    """Join weights of parts of these lengths, 1 where a part has none; None if no part has any."""
+    if all(part is None for part in parts):
+        return None
+    pairs = zip(parts, lengths, strict=True)
+    return np.concatenate([np.ones(length) if part is None else part for part, length in pairs])
+
+
+def join_positions(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    """Join the positions of parts, of which all must have some, or none."""
+    check_all_or_none([part is not None for part in parts], "part")
+    found = [part for part in parts if part is not None]
+    return np.concatenate(found) if found else None
+
+
+def check_all_or_none(have: Sequence[bool], what: str) -> None:
+    """Raise a DataError if some parts have positions, but others have none."""
+    if any(have) and not all(have):
+        raise DataError(
+            f"{what} {have.index(False) + 1} has no positions, which others have: give all rows "
+            "the positions where they were shown, or none"
+        )
+
+
 def group_rows(qid: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     """Group rows by query: the input row of each row (None if they are grouped), and query_ptr.
 
@@ -317,6 +341,30 @@ def as_weights(weights: Any, name: str = "sample_weight") -> np.ndarray:
     if values.size and (not np.isfinite(values).all() or values.min() < 0):
         raise DataError(f"{name} must be finite and not negative")
     return values
+
+
+def as_row_weights(weights: Any, n_rows: int) -> np.ndarray:
+    """One weight per row; raises a DataError unless finite and not negative."""
+    values = as_weights(weights, "row_weights")
+    if values.shape != (n_rows,):
+        raise DataError(f"row_weights has shape {values.shape}, but there are {n_rows} rows")
+    return values
+
+
+def as_shown_positions(positions: Any, n_rows: int) -> np.ndarray:
+    """Positions where documents were shown, as int64; raises a DataError for other numbers."""
+    column = as_column(positions, "positions", n_rows)
+    try:
+        values = column.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"positions must be whole numbers: {error}") from None
+    bad = np.flatnonzero(~((values >= 0) & (values < 2**31) & (values == np.floor(values))))
+    if bad.size:
+        raise DataError(
+            f"positions must be whole numbers from 0 on, but row {bad[0]} has {column[bad[0]]}; "
+            "give documents that were not shown a position of their own, after all others"
+        )
+    return values.astype(np.int64)
 
 
 def check_query_weights(weights: np.ndarray | None, name: str = "sample_weight") -> None:

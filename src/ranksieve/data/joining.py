@@ -9,7 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data.errors import DataError
-from ranksieve.data.inputs import join_documents, join_ids
+from ranksieve.data.inputs import (
+    join_documents,
+    join_ids,
+    join_positions,
+    join_weights,
+)
 from ranksieve.data.ranking_data import RankingData
 
 S = TypeVar("S", bound=Any)
@@ -31,13 +36,16 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
         _check_distinct_queries(parts)
     matrices = [part.X for part in parts]
     any_sparse = any(part.is_sparse for part in parts)
+    n_rows = [part.n_rows for part in parts]
     joined = RankingData(
         sparse.vstack(matrices, format="csr") if any_sparse else np.concatenate(matrices),
         np.concatenate([part.y for part in parts]),
         join_ids([part.qid for part in parts]),
         feature_names=first._names,
-        doc_ids=join_documents([part.doc_ids for part in parts], [part.n_rows for part in parts]),
+        doc_ids=join_documents([part.doc_ids for part in parts], n_rows),
         sample_weight=_join_weights(parts),
+        row_weights=join_weights([part.row_weights for part in parts], n_rows),
+        positions=join_positions([part.positions for part in parts]),
     )
     # If all parts were treated alike, so is the whole; otherwise NaN must be declared again.
     same = all(part.missing == first.missing for part in parts)
@@ -47,11 +55,10 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
 
 def _join_weights(parts: list[RankingData]) -> np.ndarray | None:
     """Weight of each row; 1 for parts without weights."""
-    if all(part.query_weights is None for part in parts):
-        return None
-    weights = [np.ones(p.n_queries) if p.query_weights is None else p.query_weights for p in parts]
-    counts = [part.group_counts for part in parts]
-    return np.repeat(np.concatenate(weights), np.concatenate(counts))
+    own = [part.query_weights for part in parts]
+    weights = join_weights(own, [part.n_queries for part in parts])
+    counts = np.concatenate([part.group_counts for part in parts])
+    return None if weights is None else np.repeat(weights, counts)
 
 
 def check_same_features(data: RankingData, first: RankingData, word: str, number: int) -> None:

@@ -22,12 +22,17 @@ from ranksieve.data.inputs import (
     as_positions,
     as_query_ids,
     as_query_weights,
+    as_row_weights,
+    as_shown_positions,
     default_names,
     group_rows,
     numbers,
     take_columns,
 )
 from ranksieve.data.missing import Missing, count_missing
+
+# What there is of each row besides its features; None where the data has no such thing.
+PER_ROW = ("y", "qid", "doc_ids", "row_weights", "positions")
 
 
 class RankingData:
@@ -53,13 +58,18 @@ class RankingData:
     sample_weight : array of shape (rows,) or (queries,), optional
         Weights of queries: one for each row, the same for all rows of a query; or one for each
         query in order of first appearance.
+    row_weights : array of shape (rows,), optional
+        Weight of each document in measures and in the training of rankers that take it, such as the
+        inverse of the probability that the document was seen; see :mod:`ranksieve.datasets.clicks`.
+    positions : array of shape (rows,), optional
+        Where each document was shown: whole numbers, for rankers that estimate the bias of clicks.
     missing : str or Missing, optional
         How to treat missing values (NaN); see :class:`ranksieve.Missing`. Without it they may be
         stored, but only rankers that accept NaN can use them.
 
     Attributes
     ----------
-    X, y, qid, doc_ids, feature_names, missing
+    X, y, qid, doc_ids, row_weights, positions, feature_names, missing
         As given, grouped by query; sparse input is CSR, and missing values are treated.
     query_ptr : int64 array of shape (queries + 1,)
         Rows of query ``q`` are ``query_ptr[q]:query_ptr[q + 1]``.
@@ -85,6 +95,8 @@ class RankingData:
     query_ptr: np.ndarray
     row_order: np.ndarray
     doc_ids: np.ndarray | None
+    row_weights: np.ndarray | None
+    positions: np.ndarray | None
     query_weights: np.ndarray | None
     missing: Missing | None = None
     keeps_missing: bool = False  # whether NaN in X is a missing value that was declared to be kept
@@ -99,24 +111,24 @@ class RankingData:
         feature_names: Sequence[str] | np.ndarray | None = None,
         doc_ids: Any = None,
         sample_weight: Any = None,
+        row_weights: Any = None,
+        positions: Any = None,
         missing: str | Missing | None = None,
     ) -> None:
         matrix, columns = as_matrix(X)
         n_rows, n_features = matrix.shape
         names = columns if feature_names is None else feature_names
         self._names = None if names is None else as_names(names, n_features)
-        labels = as_labels(y, n_rows)
-        ids = as_query_ids(qid, n_rows)
-        documents = None if doc_ids is None else as_column(doc_ids, "doc_ids", n_rows)
-
-        order, self.query_ptr = group_rows(ids)
+        self.X, self.y, self.qid = matrix, as_labels(y, n_rows), as_query_ids(qid, n_rows)
+        self.doc_ids = None if doc_ids is None else as_column(doc_ids, "doc_ids", n_rows)
+        self.row_weights = None if row_weights is None else as_row_weights(row_weights, n_rows)
+        self.positions = None if positions is None else as_shown_positions(positions, n_rows)
+        order, self.query_ptr = group_rows(self.qid)
         if order is None:
             self.row_order = np.arange(n_rows)
         else:
             self.row_order = order
-            matrix, labels, ids = matrix[order], labels[order], ids[order]
-            documents = None if documents is None else documents[order]
-        self.X, self.y, self.qid, self.doc_ids = matrix, labels, ids, documents
+            self.__dict__.update(self._of_rows(order), X=matrix[order])
         self.query_weights = None
         if sample_weight is not None:
             self.query_weights = as_query_weights(sample_weight, self.query_ptr, self.row_order)
@@ -216,16 +228,32 @@ class RankingData:
         values = np.asarray(values)
         if len(values) != self.n_rows:
             raise DataError(f"got {len(values)} values for {self.n_rows} rows")
+        restored = np.empty_like(values)
+        restored[self._input_rows()] = values
+        return restored
+
+    def _input_rows(self) -> np.ndarray:
+        """Input row of each row, if the data is all of its input."""
         if self.n_rows and self.row_order.max() >= self.n_rows:
             raise DataError("this data is part of a larger input, whose row order is not known")
-        restored = np.empty_like(values)
-        restored[self.row_order] = values
-        return restored
+        return self.row_order
 
     def with_weights(self, sample_weight: Any) -> RankingData:
         """Return the same data with other weights of queries, given per query or per input row."""
         weights = as_query_weights(sample_weight, self.query_ptr, self.row_order)
         return self._replace(query_weights=weights)
+
+    def with_row_weights(self, row_weights: Any) -> RankingData:
+        """Return the same data with other weights of rows, in input order; None removes them."""
+        if row_weights is not None:
+            row_weights = as_row_weights(row_weights, self.n_rows)[self._input_rows()]
+        return self._replace(row_weights=row_weights)
+
+    def with_positions(self, positions: Any) -> RankingData:
+        """Return the same data shown at other positions, in input order; None removes them."""
+        if positions is not None:
+            positions = as_shown_positions(positions, self.n_rows)[self._input_rows()]
+        return self._replace(positions=positions)
 
     def with_missing(self, missing: str | Missing) -> RankingData:
         """Return the same data with its missing values treated as in :class:`ranksieve.Missing`.
@@ -282,9 +310,7 @@ class RankingData:
             X = self.X[rows] if self.is_sparse else np.take(self.X, rows, axis=0)
         return self._replace(
             X=X,
-            y=self.y[rows],
-            qid=self.qid[rows],
-            doc_ids=None if self.doc_ids is None else self.doc_ids[rows],
+            **self._of_rows(rows),
             row_order=self.row_order[rows],
             query_ptr=query_ptr,
             query_weights=None if self.query_weights is None else self.query_weights[queries],
@@ -311,6 +337,11 @@ class RankingData:
             raise DataError(f"no feature named {unknown[0]!r}; there are {len(position)} features")
         return np.array([position[name] for name in names], dtype=np.intp)
 
+    def _of_rows(self, rows: Any) -> dict[str, Any]:
+        """What there is of some rows besides their features, by attribute."""
+        parts = {name: getattr(self, name) for name in PER_ROW}
+        return {name: None if part is None else part[rows] for name, part in parts.items()}
+
     def _replace(self, **changes: Any) -> RankingData:
         """Copy with some attributes replaced; they must be consistent, and are not checked."""
         names = changes.pop("feature_names", self._names)
@@ -322,13 +353,19 @@ class RankingData:
 
 
 def fingerprint(*sources: RankingData) -> str:
-    """Short text that identifies data: features, labels, queries and their weights."""
+    """Short text that identifies data: features, labels, queries, weights and positions."""
     digest = hashlib.sha256()
     for data in sources:
         parts = [data.X.data, data.X.indices, data.X.indptr] if data.is_sparse else [data.X]
         for part in (*parts, data.y, data.query_ptr):
             digest.update(np.ascontiguousarray(part).data)
-        if data.query_weights is not None:
-            digest.update(b"weights")
-            digest.update(data.query_weights.data)
+        further = {
+            "weights": data.query_weights,
+            "row weights": data.row_weights,
+            "positions": data.positions,
+        }
+        for name, part in further.items():
+            if part is not None:
+                digest.update(name.encode())
+                digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()[:16]

@@ -278,6 +278,8 @@ def whole_block(data: RankingData) -> Block:
         data.y,
         data.query_ptr,
         query_weights=data.query_weights,
+        row_weights=data.row_weights,
+        positions=data.positions,
         keeps_missing=data.keeps_missing,
     )
 
@@ -314,6 +316,8 @@ def _view(data: RankingData, first: int, last: int) -> Block:
         int(rows.start),
         first,
         weights,
+        None if data.row_weights is None else data.row_weights[rows],
+        None if data.positions is None else data.positions[rows],
         keeps_missing=data.keeps_missing,
     )
 

@@ -43,6 +43,8 @@ def group_by_query(
     *,
     doc_ids: np.ndarray | None = None,
     sample_weight: np.ndarray | None = None,
+    row_weights: np.ndarray | None = None,
+    positions: np.ndarray | None = None,
     feature_names: Any = None,
 ) -> RankingData:
     """Group collected rows by query; other arguments are in the order of the rows."""
@@ -54,7 +56,8 @@ def group_by_query(
     data = RankingData(X, y, qid, feature_names=feature_names, doc_ids=doc_ids)
     if order is not None:
         data.row_order = order
-    return data.with_weights(sample_weight)
+    data = data.with_weights(sample_weight).with_row_weights(row_weights)
+    return data.with_positions(positions)
 
 
 class DenseRows:

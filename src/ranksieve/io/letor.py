@@ -138,11 +138,17 @@ def write_letor(data: RankingData, path: PathLike, *, zero_based: bool = False) 
     of queries, which the format cannot store, and infinite feature values.
     """
     target = Path(path)
-    if data.query_weights is not None:
-        raise DataError(
-            f"{path}: LETOR text cannot store the weights of queries: write Parquet (.parquet) "
-            "or shards, or drop the weights first (data.with_weights(None), --ignore)"
-        )
+    beyond = {
+        "weights of queries": (data.query_weights, "with_weights"),
+        "weights of rows": (data.row_weights, "with_row_weights"),
+        "positions of documents": (data.positions, "with_positions"),
+    }
+    for what, (values, drop) in beyond.items():
+        if values is not None:
+            raise DataError(
+                f"{path}: LETOR text cannot store the {what}: write Parquet (.parquet) or "
+                f"shards, or drop them first (data.{drop}(None), --ignore)"
+            )
     data.check_finite(allow_missing=True)
     first = 0 if zero_based else 1
     queries = [_check_writable(query, _QUERY_ID, "query id") for query in data.query_ids.tolist()]

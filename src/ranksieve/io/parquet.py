@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -35,6 +36,8 @@ class _Note(Struct, frozen=True):
 
     sparse: bool = False
     weights: bool = False
+    row_weights: bool = False
+    positions: bool = False
     schema: str = ""  # checksum of the names and types of the columns
 
 
@@ -42,16 +45,16 @@ def write_parquet(data: RankingData, path: PathLike) -> None:
     """Write a Parquet file that :func:`read_parquet` reads back to the same bits.
 
     Columns are ``label``, ``qid``, ``doc_id`` if there are document ids, ``weight`` if queries have
-    weights, and one per feature, with its name. An old file is replaced only when the new one is
-    complete; a sparse matrix is converted to columns a group of rows at a time. Pages and the names
-    and types of columns have checksums. Infinite feature values are refused.
+    weights, ``row_weight`` and ``position`` if rows have them, and one per feature, with its name.
+    An old file is replaced only when the new one is complete; a sparse matrix is converted to
+    columns a group of rows at a time. Pages and the names and types of columns have checksums.
+    Infinite feature values are refused.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     data.check_finite(allow_missing=True)
-    weights = () if data.query_weights is None else ("weight",)
-    for reserved in ("label", "qid", "doc_id", *weights):
+    for reserved in ("label", "qid", "doc_id", *_optional(_note_of(data))):
         if reserved in data.feature_names:
             raise DataError(f"a feature is named {reserved!r}, like a column that Parquet needs")
     for what, ids in (("query", data.query_ids), ("document", data.doc_ids)):
@@ -83,8 +86,23 @@ def write_parquet(data: RankingData, path: PathLike) -> None:
 def _note(schema: Any, data: RankingData) -> dict[bytes, str]:
     """Metadata for readers: sparse storage, and a checksum of names and types."""
     checksum = _schema_checksum(schema, data.n_rows)
-    note = _Note(data.is_sparse, data.query_weights is not None, checksum)
+    note = msgspec.structs.replace(_note_of(data), schema=checksum)
     return {_METADATA_KEY: json.dumps({"version": 1} | to_values(note))}
+
+
+def _note_of(data: RankingData) -> _Note:
+    return _Note(
+        data.is_sparse,
+        data.query_weights is not None,
+        data.row_weights is not None,
+        data.positions is not None,
+    )
+
+
+def _optional(note: _Note) -> list[str]:
+    """Columns of weights and positions."""
+    names = ("weight", note.weights), ("row_weight", note.row_weights), ("position", note.positions)
+    return [name for name, is_there in names if is_there]
 
 
 def _schema_checksum(schema: Any, n_rows: int) -> str:
@@ -99,6 +117,10 @@ def _columns(data: RankingData, rows: slice) -> dict[str, Any]:
         columns["doc_id"] = data.doc_ids[rows]
     if data.query_weights is not None:
         columns["weight"] = data.query_weights[data.query_codes[rows]]
+    if data.row_weights is not None:
+        columns["row_weight"] = data.row_weights[rows]
+    if data.positions is not None:
+        columns["position"] = data.positions[rows]
     for index, name in enumerate(data.feature_names):
         columns[name] = matrix[:, index]
     return columns
@@ -160,7 +182,7 @@ class ParquetTable:
         self.is_sparse = note.sparse
         self.known: dict[str, str] | None = None
         if note.schema:
-            own = ("label", "qid", "doc_id", *(("weight",) if note.weights else ()))
+            own = ("label", "qid", "doc_id", *_optional(note))
             self.known = {role: role for role in own if role in self.schema}
         else:
             check_named(schema.names, path)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.columns import ColumnRoles, Columns
+from ranksieve.data.columns import ROLES_OF_NUMBERS, ColumnRoles, Columns
 from ranksieve.data.frames import (
     explain_weight_errors,
     fill_features,
@@ -62,7 +62,7 @@ class TableBatch(NamedTuple):
     row: int  # number of the first row in messages
     amount: int  # what of the size of the file they took
     X: np.ndarray
-    special: dict[str, Any]  # y, qid, doc_ids and sample_weight, as RankingData calls them
+    special: dict[str, Any]  # what is no feature, as RankingData calls it
     aside: dict[str, np.ndarray]
 
 
@@ -113,18 +113,22 @@ class Tables:
             kept.append(batch._replace(X=None))  # type: ignore[arg-type]
         if by_columns:
             matrix = DenseRows.from_array(self._read_columns(chosen, kind))
-        documents, weights = (
-            [b.special[name] for b in kept] for name in ("doc_ids", "sample_weight")
-        )
+        special = {name: [b.special[name] for b in kept] for name in kept[0].special}
+        ids: dict[str, Any] = {"qid": _join_query_ids(kept), "doc_ids": None}
+        if self.roles.doc_id is not None:
+            ids["doc_ids"] = join_ids(special["doc_ids"])
+        numbers: dict[str, Any] = {
+            name: None if parts[0] is None else np.concatenate(parts)
+            for name, parts in special.items()
+            if name not in ids
+        }
         with explain_weight_errors(kept[0].file.path, self.roles.weight):
             data = group_by_query(
                 matrix,
                 len(self.roles.features),
-                np.concatenate([batch.special["y"] for batch in kept]),
-                _join_query_ids(kept),
-                doc_ids=None if self.roles.doc_id is None else join_ids(documents),
-                sample_weight=None if self.roles.weight is None else np.concatenate(weights),
                 feature_names=self.roles.features,
+                **ids,
+                **numbers,
             )
         return data, {n: join_ids([b.aside[n] for b in kept]) for n in self.aside}
 
@@ -158,7 +162,7 @@ class Tables:
         advance = track("Reading", sum(file.size for file in chosen))
         special = self.roles.special
         texts = [special[role] for role in ("qid", "doc_id") if role in special]
-        numbers = [special[role] for role in ("label", "weight") if role in special]
+        numbers = [special[role] for role in ROLES_OF_NUMBERS if role in special]
         for file in chosen:
             row = file.first_row
             for batch, amount in file.batches([*numbers, *names], [*texts, *self.aside], rows):

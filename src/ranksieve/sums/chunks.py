@@ -48,6 +48,8 @@ def take_queries(block: Block, queries: np.ndarray | None) -> Block:
         block.y[rows],
         query_ptr,
         query_weights=None if weights is None else weights[wanted],
+        row_weights=None if block.row_weights is None else block.row_weights[rows],
+        positions=None if block.positions is None else block.positions[rows],
         keeps_missing=block.keeps_missing,
     )
 

@@ -6,13 +6,21 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.inputs import are_numbers, group_rows, join_documents, widen
+from ranksieve.data.inputs import (
+    are_numbers,
+    check_all_or_none,
+    group_rows,
+    join_documents,
+    join_positions,
+    join_weights,
+    widen,
+)
 from ranksieve.data.missing import Missing
 from ranksieve.io.collecting import settle_text_ids
 from ranksieve.io.shards.format import (
@@ -43,13 +51,16 @@ class Piece:
     run_lengths: np.ndarray
     run_positions: Iterable[int]  # where runs begin, in numbers whose meaning depends on the source
     run_weights: np.ndarray | None = None  # of their queries; None if each counts once
+    row_weights: np.ndarray | None = None
+    shown: np.ndarray | None = None  # positions where documents were shown
 
     @classmethod
     def from_data(cls, data: RankingData, positions: Iterable[int]) -> Piece:
         """Make a piece of the rows of ``data``, with one run per query."""
         ids = data.query_ids.tolist()
         counts, weights = data.group_counts, data.query_weights
-        return cls(data.X, data.y, data.doc_ids, ids, counts, positions, weights)
+        of_rows = data.row_weights, data.positions
+        return cls(data.X, data.y, data.doc_ids, ids, counts, positions, weights, *of_rows)
 
 
 @dataclass(eq=False)
@@ -71,6 +82,16 @@ class _Draft:
     width: int
     doc_kind: IdKind | None
     files: dict[str, StoredFile] = field(default_factory=dict)
+
+
+class _Part(NamedTuple):
+    """Rows of a piece that belong to one shard."""
+
+    X: Any
+    y: np.ndarray
+    doc_ids: np.ndarray | None
+    row_weights: np.ndarray | None
+    positions: np.ndarray | None
 
 
 class ShardFiller:
@@ -114,7 +135,7 @@ class ShardFiller:
         self._open: dict[Any, int] = {}  # query that may get more rows -> its number in the shard
         self._weights: list[float | None] = []  # of the queries; None if not given
         self._runs: list[tuple[int, int]] = []  # number of the query, length
-        self._parts: list[tuple[Any, np.ndarray, np.ndarray | None]] = []
+        self._parts: list[_Part] = []
         self._bytes = 0
 
     def add(self, piece: Piece) -> None:
@@ -160,13 +181,15 @@ class ShardFiller:
             return
         numbers, lengths = np.array(self._runs).T
         order, query_ptr = group_rows(np.repeat(numbers, lengths))
-        matrices, labels, documents = map(list, zip(*self._parts, strict=True))
+        matrices, labels, documents, *of_rows = map(list, zip(*self._parts, strict=True))
         self._parts.clear()
+        lengths = list(map(len, labels))
         X = self._join_rows(matrices)
-        y, doc_ids = np.concatenate(labels), join_documents(documents, list(map(len, labels)))
+        y, doc_ids = np.concatenate(labels), join_documents(documents, lengths)
+        joined = [join_weights(of_rows[0], lengths), join_positions(of_rows[1])]
         if order is not None:
             X, y = X[order], y[order]
-            doc_ids = None if doc_ids is None else doc_ids[order]
+            doc_ids, *joined = (None if a is None else a[order] for a in (doc_ids, *joined))
         if self.missing is not None:
             X = self.missing.applied_to(X, query_ptr)
         stored_documents, kind = _as_ids(doc_ids)
@@ -179,6 +202,9 @@ class ShardFiller:
         self._heaviest = max(self._heaviest, weights.max())
         if any(weight is not None for weight in self._weights):
             self._write(draft, "query_weights", weights)
+        for role, values in zip(("row_weights", "positions"), joined, strict=True):
+            if values is not None:
+                self._write(draft, role, values)
         self._write_ids(draft, "doc_id", stored_documents)
         self._begin_shard()
 
@@ -196,7 +222,19 @@ class ShardFiller:
         _check_distinct(queries, query_ids, query_kind)
         kinds = {draft.doc_kind for draft in self._drafts}
         doc_kind = kinds.pop() if len(kinds) == 1 else "str"
-        weighted = any("query_weights" in draft.files for draft in self._drafts)
+        lengths = {
+            "query_weights": [draft.queries for draft in self._drafts],
+            "row_weights": [draft.rows for draft in self._drafts],
+        }
+        has = {
+            role: [role in draft.files for draft in self._drafts]
+            for role in (*lengths, "positions")
+        }
+        check_all_or_none(has["positions"], "shard")
+        for role, own in lengths.items():
+            for draft, length in zip(self._drafts, own, strict=True):
+                if any(has[role]) and role not in draft.files:
+                    self._write(draft, role, np.ones(length))
         first = 0
         for draft in self._drafts:
             if not self.is_sparse and draft.width < self.width:
@@ -209,8 +247,6 @@ class ShardFiller:
                     numbers = self._open_written(draft, "doc_ids", (draft.rows,), "int64")
                     texts = as_strings(numbers)
                 self._write_ids(draft, "doc_id", texts)
-            if weighted and "query_weights" not in draft.files:
-                self._write(draft, "query_weights", np.ones(draft.queries))
             self._write_ids(draft, "query_id", query_ids[first : first + draft.queries])
             first += draft.queries
         manifest = Manifest(
@@ -223,7 +259,9 @@ class ShardFiller:
             feature_names=None if names is None or are_numbers(names) else names,
             query_ids=query_kind,
             doc_ids=doc_kind,
-            weights=weighted,
+            weights=any(has["query_weights"]),
+            row_weights=any(has["row_weights"]),
+            positions=any(has["positions"]),
             shards=[StoredShard(draft.rows, draft.queries, draft.files) for draft in self._drafts],
         )
         write_through(self._directory / MANIFEST, manifest.to_json().encode())
@@ -281,8 +319,9 @@ class ShardFiller:
 
     def _keep(self, piece: Piece, X: Any, begin: int, end: int) -> None:
         if begin < end:
-            documents = None if piece.doc_ids is None else piece.doc_ids[begin:end]
-            self._parts.append((X[begin:end], piece.y[begin:end], documents))
+            others = piece.doc_ids, piece.row_weights, piece.shown
+            own = (None if values is None else values[begin:end] for values in others)
+            self._parts.append(_Part(X[begin:end], piece.y[begin:end], *own))
 
     def _join_rows(self, parts: list[Any]) -> Any:
         """Join all rows at the current width, releasing the parts one by one."""

@@ -59,6 +59,8 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     doc_ids: IdKind | None
     weights: bool
     shards: Annotated[list[StoredShard], Meta(min_length=1)]
+    row_weights: bool = False
+    positions: bool = False
 
     def __post_init__(self) -> None:
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
@@ -97,6 +99,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
         roles |= {"query_id_offsets"} if self.query_ids == "str" else set()
         roles |= {"doc_ids"} if self.doc_ids else set()
         roles |= {"query_weights"} if self.weights else set()
+        roles |= {role for role in ("row_weights", "positions") if getattr(self, role)}
         return roles | ({"doc_id_offsets"} if self.doc_ids == "str" else set())
 
 

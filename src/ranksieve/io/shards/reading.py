@@ -84,6 +84,26 @@ class ShardFiles:
         return weights
 
     @property
+    def row_weights(self) -> np.ndarray | None:
+        """Weight of each row, or None if rows have no weights."""
+        if not self._manifest.row_weights:
+            return None
+        weights = self._read("row_weights", (self._shard.rows,), "float64")
+        if not np.isfinite(weights).all() or np.any(weights < 0):
+            raise self._damage("row_weights", "a weight is negative or not finite")
+        return weights
+
+    @property
+    def positions(self) -> np.ndarray | None:
+        """Where each document was shown, or None if that is not known."""
+        if not self._manifest.positions:
+            return None
+        positions = self._read("positions", (self._shard.rows,), "int64")
+        if np.any(positions < 0) or np.any(positions >= 2**31):
+            raise self._damage("positions", "a position is negative or too large")
+        return positions
+
+    @property
     def matrix(self) -> Any:
         """Feature values: a mapped array, or a CSR matrix of mapped arrays."""
         return self.map_matrix()()

@@ -42,6 +42,7 @@ class Shards:
         self.checks = checks  # of the files, that were already done
         # Weights of queries set by with_weights, or no weights; None for those in the files.
         self.new_weights: tuple[np.ndarray | None] | None = None
+        self.dropped: frozenset[str] = frozenset()  # of row_weights and positions
         self._manifest: Manifest | None = manifest
         names = manifest.feature_names
         self._names = None if names is None else np.array(names, dtype=object)
@@ -121,6 +122,26 @@ class Shards:
             return None
         return np.concatenate([files.query_weights for files in self._all_files()])
 
+    @property
+    def row_weights(self) -> np.ndarray | None:
+        """Weight of each row, in the order of the shards; None if each counts once."""
+        return self._join_rows("row_weights")
+
+    @property
+    def positions(self) -> np.ndarray | None:
+        """Where each document was shown, in the order of the shards; None if not known."""
+        return self._join_rows("positions")
+
+    def _join_rows(self, role: str) -> np.ndarray | None:
+        if role in self.dropped or not getattr(self._open_manifest, role):
+            return None
+        return np.concatenate([getattr(files, role) for files in self._all_files()])
+
+    def _of_rows(self, files: ShardFiles) -> dict[str, Any]:
+        """Weights and positions of the rows of a shard."""
+        roles = ("row_weights", "positions")
+        return {role: None if role in self.dropped else getattr(files, role) for role in roles}
+
     def take_features(self, features: Any) -> Shards:
         """Return shards with some features: 0-based indices (in the given order) or a boolean mask.
 
@@ -169,6 +190,19 @@ class Shards:
         check_query_weights(weights)
         return self._copy_with(new_weights=(weights,))
 
+    def with_row_weights(self, row_weights: None) -> Shards:
+        """Return the same data without weights of rows; others need to be written."""
+        return self._without("row_weights", row_weights)
+
+    def with_positions(self, positions: None) -> Shards:
+        """Return the same data without positions; others need to be written."""
+        return self._without("positions", positions)
+
+    def _without(self, role: str, values: Any) -> Shards:
+        if values is not None:
+            raise DataError(f"{role} of opened shards cannot be changed: write shards with them")
+        return self._copy_with(dropped=self.dropped | {role})
+
     def _weights_of(self, number: int) -> np.ndarray | None:
         """Weights of the queries of a shard."""
         if self.new_weights is None:
@@ -206,6 +240,7 @@ class Shards:
             first_row=self._first_rows[number],
             first_query=self._first_queries[number],
             query_weights=self._weights_of(number),
+            **self._of_rows(files),
             keeps_missing=self.keeps_missing,
             keeps_X=self.columns is None,
         )
@@ -220,6 +255,7 @@ class Shards:
             np.repeat(files.query_ids, np.diff(files.query_ptr)),
             feature_names=self._names,
             doc_ids=files.doc_ids,
+            **self._of_rows(files),
         )
         # All weights of a shard may be 0.
         return self._declare_missing(data._replace(query_weights=self._weights_of(number)))
@@ -237,6 +273,8 @@ class Shards:
                 feature_names=self._names,
                 doc_ids=None if self._open_manifest.doc_ids is None else np.concatenate(documents),
                 sample_weight=self.query_weights,
+                row_weights=self.row_weights,
+                positions=self.positions,
             )
         )
 
