@@ -351,7 +351,7 @@ class TestModels:
     def test_no_feature_is_checked_against_all(self, data, tmp_path):
         given = useless(data)
         found = recommend(given, out=tmp_path, **QUICK | {"details": True})
-        assert (found.features, found.notes) == ([], [])
+        assert (found.features, found.warnings, found.notes) == ([], [], [])
         assert found.models.keys() == {MODEL_OF_ALL}
         assert load_recommendation(tmp_path).to_record() == found.to_record()
         assert check(tmp_path, given).claim.change == 0

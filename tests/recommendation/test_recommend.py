@@ -339,7 +339,7 @@ class TestCosts:
         found = recommend(data, margin=0.05, costs=np.zeros(6), **QUICK)
         assert found.features == answer.features
         assert found.cost == len(found.features)
-        assert found.notes == ["No feature costs anything: the fewest features are recommended."]
+        assert found.warnings == ["No feature costs anything: the fewest features are recommended."]
 
     def test_a_budget_is_kept_and_used(self, data):
         costs = [1, 2, 1, 2, 1, 2]
@@ -391,7 +391,8 @@ class TestTime:
         assert found.features == [*range(6)]
         assert not found.claim.is_shown
         assert "Nothing is claimed" in found.sentence
-        assert found.notes == ["The time limit was reached: no smaller set of features was tried."]
+        (limit,) = found.warnings
+        assert limit == "The time limit was reached: no smaller set of features was tried."
         with pytest.raises(DataError, match="no time to find features within the budget"):
             recommend(data, budget=2, time=1e-6, **QUICK)
 
@@ -404,7 +405,7 @@ class TestTime:
             found = recommend(data, margin=0.05, time=limit, **QUICK)
             judged.append(found.claim.n_queries)
             told = f"{40 - judged[-1]} queries did not judge"
-            assert any(told in note for note in found.notes) == (0 < judged[-1] < 40)
+            assert any(told in warning for warning in found.warnings) == (0 < judged[-1] < 40)
         kept_nothing = replace(answer, models={}, trained_on=None)
         assert found.to_record() == kept_nothing.to_record()
         assert judged[-1] == 40

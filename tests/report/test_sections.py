@@ -414,6 +414,20 @@ class TestVerdict:
         assert (verdict.word, facts_of(verdict)[-1]) == ("Not shown", ("Queries", "1"))
         assert ("Loss, with 95% confidence", "unknown", "margin 2%") in facts_of(verdict)
 
+    def test_it_has_what_changes_its_meaning_and_no_technical_notes(self, capsys):
+        limit, lacks = "The time limit was reached.", "Left out: a selector <that> needs numbers."
+        report = report_of(made(warnings=[limit], notes=[lacks]))
+        assert limit in report.sections[0].notes
+        assert lacks not in report.sections[0].notes
+        (told,) = [section for section in report.sections if section.heading == "Notes"]
+        assert told.notes == [lacks]
+        assert "Notes" not in headings_of(made())
+        assert "Left out: a selector &lt;that&gt; needs numbers." in render(report)
+        show_report(report, Path("out"))
+        *_, note, end = capsys.readouterr().out.splitlines()
+        assert note == f"Note: {lacks}"
+        assert end.startswith("All of this is in out")
+
     def test_answers_without_evidence_or_numbers_have_a_page(self):
         claim = claim_of(np.zeros(1), np.zeros(1), "none")
         nothing = made(n_kept=12, evidence=None, claim=claim, curve=[])

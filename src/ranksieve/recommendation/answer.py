@@ -245,8 +245,10 @@ class Recommendation:
         Facts about each feature.
     settings : dict
         Measure, convention, ranker, margin and more, for readers and for :func:`check`.
+    warnings : list of str
+        What changes the meaning of the answer, such as a time limit that was reached.
     notes : list of str
-        What was left out, and why.
+        What else was left out, and why.
     reference : dict
         How well each kept feature ranks alone, for :func:`check`.
     confirmed : Claim or None
@@ -271,6 +273,7 @@ class Recommendation:
     kept: list[KeptFeature]
     dropped: list[DroppedFeature]
     settings: Settings
+    warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     reference: dict[str, list[float]] = field(default_factory=dict)
     confirmed: Claim | None = None

@@ -259,7 +259,7 @@ async def find_features(
             if details:
                 facts = facts._replace(losses=await losses_without(task, features, run))
     except OutOfTimeError:
-        task.notes.append("There was no time to examine the features that are kept.")
+        task.warnings.append("There was no time to examine the features that are kept.")
     _tell_of_time(task, curve)
     return Found(
         features,
@@ -293,6 +293,7 @@ def _describe(task: Task, found: Found, similarity: np.ndarray, title: str) -> R
         kept=kept,
         dropped=dropped,
         settings=task.settings(),
+        warnings=task.warnings,
         notes=task.notes,
         reference=reference_of(whole, features, plan.tune, plan.convention),
     )
@@ -375,7 +376,7 @@ def _tell_of_time(task: Task, curve: Curve) -> None:
         lacking = "no smaller set of features was tried"
     elif n_left:
         lacking = f"{quantity(n_left, 'query', 'queries')} did not judge"
-    task.notes.append(f"The time limit was reached: {lacking}.")
+    task.warnings.append(f"The time limit was reached: {lacking}.")
 
 
 def _read_others(task: Task, source: Any, read_options: Mapping[str, Any]) -> RankingData:

@@ -79,7 +79,8 @@ class Task:
         excluded = set(listed.exclude)
         # All features that may be chosen.
         self.allowed = tuple(f for f in range(len(self.names)) if f not in excluded)
-        self.notes: list[str] = []  # what was left out, and why
+        self.warnings: list[str] = []  # what changes the meaning of the answer
+        self.notes: list[str] = []  # what else was left out, and why
         self.effort = Effort(queries.n_parts, 1, 0)  # until it is planned
         self.ran_out_of_time = False
         (self.ranker,) = plan.rankers
@@ -87,7 +88,7 @@ class Task:
         # Whether an empty set of features is a candidate.
         self.allows_none = get_convention(plan.convention).averages_ties and not self.include
         if costs is not None and not self.has_costs:
-            self.notes.append("No feature costs anything: the fewest features are recommended.")
+            self.warnings.append("No feature costs anything: the fewest features are recommended.")
         least = self.costs.total(self.include)
         if self.budget is not None and least > self.budget:
             raise DataError(

@@ -41,6 +41,7 @@ def recommendation_report(answer: Recommendation) -> Report:
         _kept_section(answer),
         _dropped_section(answer),
         *([] if evidence is None else _evidence_sections(answer, evidence)),
+        _notes_section(answer),
         provenance([*_provenance(answer)]),
     ]
     return Report(answer.title, list(filter(None, sections)), "Recommendation")
@@ -59,7 +60,7 @@ def _verdict(answer: Recommendation) -> Section:
             claim.sentence,
             *(one.sentence for one in others),
             *_what_is_shown(answer),
-            *answer.notes,
+            *answer.warnings,
         ],
         is_shown=answer.is_shown,
         word=_badge(answer, claim),
@@ -192,6 +193,13 @@ def _tip(answer: Recommendation, point: CurvePoint) -> str:
     if isfinite(point.bound):
         lines.append(f"shown to lose less than {percent(max(0.0, -point.bound))}")
     return "\n".join([*lines, *(["recommended"] if point == answer.recommended else [])])
+
+
+def _notes_section(answer: Recommendation) -> Section | None:
+    """What was left out for reasons that do not change the verdict."""
+    if not answer.notes:
+        return None
+    return Section("Notes", "What was left out; it changes nothing above.", notes=answer.notes)
 
 
 def _provenance(answer: Recommendation) -> Iterator[tuple[str, str]]:

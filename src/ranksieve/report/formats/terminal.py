@@ -54,7 +54,8 @@ def show_sheets(sheets: Sequence[Sheet], form: FormatName = "terminal") -> None:
 def show_report(report: Report, directory: Path) -> None:
     """Print the main result of a report and its main tables, and where all of it is.
 
-    A note that explains several tables is printed once, below the last of them.
+    A note that explains several tables is printed once, below the last of them. Notes of other
+    sections than the main result come last.
     """
     main = report.sections[0]
     for text in (main.sentence, *main.notes, ""):
@@ -65,6 +66,8 @@ def show_report(report: Report, directory: Path) -> None:
         own = [note for note in sheet.notes if note not in later]
         show(to_terminal(replace(sheet, notes=own), directory))
         show("")
+    for note in (note for section in report.sections[1:] for note in section.notes):
+        show(f"Note: {note}")
     show(f"All of this is in {directory}; open {directory / 'report.html'} first")
 
 
