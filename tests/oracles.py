@@ -154,6 +154,40 @@ def ndcg(labels: list[float], k: int | None, convention: str) -> float:
     return dcg(labels, k, convention) / ideal
 
 
+# The same, of documents that are pairs of a label and a weight.
+
+Weighted = tuple[float, float]
+
+
+def weighted_dcg(documents: list[Weighted], k: int | None, convention: str) -> float:
+    return sum(
+        weight * gain(label, convention) * discount(rank, convention)
+        for rank, (label, weight) in enumerate(documents[:k], start=1)
+    )
+
+
+def weighted_ndcg(documents: list[Weighted], k: int | None, convention: str) -> float:
+    if k is not None and len(documents) < k and convention in ("letor3", "letor4", "mslr"):
+        return 0.0
+    orders = itertools.permutations(documents)
+    ideal = max(weighted_dcg(list(order), k, convention) for order in orders)
+    if ideal == 0:
+        return 1.0 if convention in ("lightgbm", "xgboost") else 0.0
+    return weighted_dcg(documents, k, convention) / ideal
+
+
+def weighted_mean_ndcg(documents: list[Weighted], k: None, convention: str) -> float:
+    cutoffs = range(1, len(documents) + 1)
+    return sum(weighted_ndcg(documents, k, convention) for k in cutoffs) / len(documents)
+
+
+def weighted_precision(documents: list[Weighted], k: int, convention: str) -> float:
+    if convention == "letor3" and len(documents) < k:
+        return 0.0
+    hits = sum(weight for label, weight in documents[:k] if is_relevant(label, convention))
+    return hits / (min(k, len(documents)) if convention in ("xgboost", "ranklib") else k)
+
+
 def mean_ndcg(labels: list[float], k: None, convention: str) -> float:
     return sum(ndcg(labels, k, convention) for k in range(1, len(labels) + 1)) / len(labels)
 

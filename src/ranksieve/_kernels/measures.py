@@ -33,6 +33,7 @@ class ListMeasure(NamedTuple):
     cutoff: int
     empty: float  # value of a query without relevant documents
     average_ties: bool  # if False, each document is a separate block, except for PAIR_ERRORS
+    most: float  # largest value of a query, which rounding may exceed; infinite if there is none
 
 
 @inlined
@@ -198,7 +199,7 @@ def measure_list(kind, measure, query, start, order, tie_end, space):
     else:
         total = pair_errors(ranked, tie_end, space[n : 2 * n + 1])
     value = total / norm
-    return value if value < 1.0 else 1.0  # rounding may exceed 1 by one unit in the last place
+    return value if value < measure.most else measure.most
 
 
 @part

@@ -217,8 +217,14 @@ class Predictor(RankEstimator):
         data = in_memory(X) if isinstance(X, (RankingData, Shards)) else _require_queries(X, y, qid)
         if sample_weight is not None:
             data = data.with_weights(sample_weight)
-        weights = data.query_weights
-        found = evaluate(data.y, self.predict(data), data.qid, "ndcg@10", query_weights=weights)
+        found = evaluate(
+            data.y,
+            self.predict(data),
+            data.qid,
+            "ndcg@10",
+            query_weights=data.query_weights,
+            row_weights=data.row_weights,
+        )
         return found.mean["NDCG@10"]
 
 

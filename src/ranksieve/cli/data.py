@@ -236,8 +236,8 @@ def _keep(data: Any, kept: Selection | None, sources: list[Path]) -> Any:
 @command(
     data=argument("DATA: Ranking data with labels and query ids."),
     scores=argument("SCORES: Scores: one per line, in the order of the rows."),
-    measures="M,M,..: Measures, separated by commas: ndcg, map, ap, p, mean-ndcg, err, mrr or "
-    "pairwise-error. @K sets a cutoff, as in ndcg@10.",
+    measures="M,M,..: Measures, separated by commas: ndcg, dcg, map, ap, p, mean-ndcg, err, mrr "
+    "or pairwise-error. @K sets a cutoff, as in ndcg@10.",
     per_query="Also print the values of each query. Default: only the means.",
 )
 def evaluate(
@@ -278,6 +278,7 @@ def evaluate(
         convention,
         doc_ids=loaded.doc_ids,
         query_weights=loaded.query_weights,
+        row_weights=loaded.row_weights,
     )
     means = dict(zip(result.mean, none_for_nan(result.mean.values()), strict=True))
     answer: dict[str, Any] = {"convention": result.convention, "mean": means}

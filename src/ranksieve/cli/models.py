@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +28,7 @@ from ranksieve.cli.sources import (
 from ranksieve.report.formats import FormatName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import numpy as np
 
@@ -120,12 +119,15 @@ def train(
             parts[str(vali)] = stack.enter_context(validation)
         if selection is not None:
             parts = _selected_parts(parts, selection)
+        measures = _measures(convention, parts.values())
         for part in parts.values():
-            _check_labels(part, convention)
+            _check_labels(part, measures, convention)
         first, *others = parts.values()
         with explain_errors(method):
             ranker.fit(first, eval_set=others[0] if others else None)
-        measured = {title: _measure(ranker, part, convention) for title, part in parts.items()}
+        measured = {
+            title: _measure(ranker, part, measures, convention) for title, part in parts.items()
+        }
     if out is not None:
         ranker.save_model(out, selection=selection)
     changed = method.changed(ranker)
@@ -189,12 +191,18 @@ def _scores(ranker: Ranker, data: list[Path], reading: Reading) -> np.ndarray:
         return source.to_input_order(scores) if isinstance(source, RankingData) else scores
 
 
-def _measures(convention: str) -> list[str]:
-    """Measures of a trained ranker that the convention defines."""
+def _measures(convention: str, parts: Iterable[Source]) -> list[str]:
+    """Measures of a trained ranker that are defined for the convention and weights of rows."""
     from ranksieve.metrics import get_convention, parse_measure
 
     undefined = get_convention(convention).undefined
-    return [name for name in _MEASURES if parse_measure(name).label not in undefined]
+    measures = {name: parse_measure(name) for name in _MEASURES}
+    is_weighted = any("row_weights" in part.of_rows for part in parts)
+    return [
+        name
+        for name, measure in measures.items()
+        if measure.label not in undefined and not (is_weighted and measure.no_row_weights)
+    ]
 
 
 def _selected_parts(parts: dict[str, Source], selection: Selection) -> dict[str, Source]:
@@ -204,33 +212,31 @@ def _selected_parts(parts: dict[str, Source], selection: Selection) -> dict[str,
     return {name: part.take_features(selection.columns) for name, part in parts.items()}
 
 
-def _check_labels(source: Source, convention: str) -> None:
+def _check_labels(source: Source, measures: Sequence[str], convention: str) -> None:
     """Raise a DataError before the training if the measures are not defined for the labels."""
     from ranksieve.metrics import parse_measure
     from ranksieve.rankers.libraries.lightgbm import blocks_of
 
     for block in blocks_of(source):
-        for name in _measures(convention):
-            parse_measure(name).prepare(block.y, block.query_ptr, convention)
+        for name in measures:
+            parse_measure(name).prepare(block.y, block.query_ptr, convention, block.row_weights)
 
 
-def _measure(ranker: Ranker, source: Source, convention: str) -> dict[str, float]:
+def _measure(
+    ranker: Ranker, source: Source, measures: Sequence[str], convention: str
+) -> dict[str, float]:
     """Means of the measures, weighted if queries have weights; reads shards one at a time."""
     import numpy as np
 
     from ranksieve.data import RankingData
-    from ranksieve.metrics import evaluate
+    from ranksieve.experiments import query_values
 
     pieces: Iterable[RankingData]
     if isinstance(source, RankingData):
         pieces = [source]
     else:
         pieces = map(source.read_shard, range(source.n_shards))
-    measures = _measures(convention)
-    values = [
-        evaluate(p.y, ranker.predict(p), p.qid, measures, convention, doc_ids=p.doc_ids).per_query
-        for p in pieces
-    ]
+    values = [query_values(piece, ranker.predict(piece), measures, convention) for piece in pieces]
     weights = source.query_weights
     return {
         name: float(np.average(np.concatenate([part[name] for part in values]), weights=weights))

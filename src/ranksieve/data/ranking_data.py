@@ -32,7 +32,8 @@ from ranksieve.data.inputs import (
 from ranksieve.data.missing import Missing, count_missing
 
 # What there is of each row besides its features; None where the data has no such thing.
-PER_ROW = ("y", "qid", "doc_ids", "row_weights", "positions")
+OF_ROWS = ("row_weights", "positions")
+PER_ROW = ("y", "qid", "doc_ids", *OF_ROWS)
 
 
 class RankingData:
@@ -203,6 +204,11 @@ class RankingData:
     def has_feature_names(self) -> bool:
         """Whether the features have names other than their numbers."""
         return self._names is not None
+
+    @property
+    def of_rows(self) -> frozenset[str]:
+        """Which of ``row_weights`` and ``positions`` the rows have."""
+        return frozenset(name for name in OF_ROWS if getattr(self, name) is not None)
 
     @property
     def query_ids(self) -> np.ndarray:

@@ -270,7 +270,7 @@ class Describe:
         if get_convention(self.convention).ties == "stable":
             for name in self.measures:
                 measure = parse_measure(name)
-                values = order_values(judged.y, judged.query_ptr, measure, self.convention)
+                values = order_values(judged, measure, self.convention)
                 file_order[name] = (values[0].tolist(), values[1].tolist())
         return Facts(
             [str(name) for name in trial.train.feature_names],
@@ -285,7 +285,16 @@ def query_values(
     data: RankingData, scores: np.ndarray, measures: Sequence[str], convention: str
 ) -> dict[str, np.ndarray]:
     """Value of each query of the data, ranked by scores, by measure."""
-    return evaluate(data.y, scores, data.qid, measures, convention, doc_ids=data.doc_ids).per_query
+    found = evaluate(
+        data.y,
+        scores,
+        data.qid,
+        measures,
+        convention,
+        doc_ids=data.doc_ids,
+        row_weights=data.row_weights,
+    )
+    return found.per_query
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from ranksieve.metrics.evaluation import (
     mean_of_defined,
 )
 from ranksieve.metrics.measures import (
+    DCG,
     ERR,
     MAP,
     MRR,
@@ -36,6 +37,7 @@ from ranksieve.metrics.ranking import Prepared, Ranking
 
 __all__ = [
     "NDCG",
+    "DCG",
     "MAP",
     "P",
     "MeanNDCG",

@@ -10,7 +10,12 @@ from typing import Any, Literal
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.data.inputs import as_query_ids, as_query_weights, group_rows
+from ranksieve.data.inputs import (
+    as_query_ids,
+    as_query_weights,
+    as_row_weights,
+    group_rows,
+)
 from ranksieve.metrics.conventions import Convention, get_convention
 from ranksieve.metrics.measures import Measure, parse_measure
 from ranksieve.metrics.ranking import Ranking
@@ -27,6 +32,7 @@ class Evaluation:
     query_ids: np.ndarray  # query of each value
     convention: str  # name of the convention that was used
     query_weights: np.ndarray | None = None  # of each query in the means; None if all are equal
+    is_row_weighted: bool = False  # whether each document counts by a weight
 
 
 def evaluate(
@@ -39,6 +45,7 @@ def evaluate(
     ties: Literal["stable", "average"] | None = None,
     doc_ids: Any = None,
     query_weights: Any = None,
+    row_weights: Any = None,
 ) -> Evaluation:
     """Measure how well scores rank the documents of each query.
 
@@ -63,6 +70,11 @@ def evaluate(
     query_weights : array of shape (queries,) or (rows,), optional
         Weight of each query in the means, in order of first appearance, or of each row. Values of
         single queries do not depend on it.
+    row_weights : array of shape (rows,), optional
+        Weight of each document in the values of its query, such as the inverse probability that a
+        clicked document was examined. DCG, NDCG, MeanNDCG and P take them: they multiply gains, or
+        relevance, and NDCG is normalized by the best order of the products. Other measures raise a
+        DataError.
 
     Returns
     -------
@@ -89,9 +101,11 @@ def evaluate(
     if convention.single_precision:
         values = values.astype(np.float32).astype(np.float64)
     ids = as_query_ids(qid, len(labels))
+    each = None if row_weights is None else as_row_weights(row_weights, len(labels))
     order, query_ptr = group_rows(ids)
     if order is not None:
         labels, values, ids = labels[order], values[order], ids[order]
+        each = None if each is None else each[order]
     rule = ties or convention.ties
     if rule not in ("stable", "average", "document"):
         raise ValueError(f"ties must be 'stable' or 'average', got {rule!r}")
@@ -102,6 +116,7 @@ def evaluate(
         documents = documents if order is None else documents[order]
         by_document = _by_descending_document(documents, query_ptr)
         labels, values = labels[by_document], values[by_document]
+        each = None if each is None else each[by_document]
     ranking = Ranking.of(values, query_ptr, average_ties=rule == "average")
     if rule == "document" and doc_ids is None and ranking.has_ties:
         raise DataError(
@@ -110,13 +125,14 @@ def evaluate(
         )
     per_query = {}
     for measure in parsed:
-        prepared = measure.prepare(labels, query_ptr, convention)
+        prepared = measure.prepare(labels, query_ptr, convention, each)
         values = prepared.per_query(ranking)
         per_query[measure.name] = np.where(prepared.is_defined, values, np.nan)
     row_order = np.arange(len(labels)) if order is None else order
     weights = as_query_weights(query_weights, query_ptr, row_order, "query_weights")
     mean = {name: mean_of_defined(v, weights) for name, v in per_query.items()}
-    return Evaluation(per_query, mean, ids[query_ptr[:-1]], convention.name, weights)
+    queries = ids[query_ptr[:-1]]
+    return Evaluation(per_query, mean, queries, convention.name, weights, each is not None)
 
 
 def mean_of_defined(values: np.ndarray, weights: np.ndarray | None = None) -> float:

@@ -33,6 +33,7 @@ class Measure(ABC):
 
     label: ClassVar[str]
     greater_is_better: ClassVar[bool] = True
+    no_row_weights: ClassVar[str] = ""  # why it takes no weights of rows: a sentence, or empty
 
     def __post_init__(self) -> None:
         known = self.cutoff is None or 1 <= self.cutoff < 2**31
@@ -54,12 +55,31 @@ class Measure(ABC):
         return self.name
 
     def prepare(
-        self, y: np.ndarray, query_ptr: np.ndarray, convention: str | Convention = "standard"
+        self,
+        y: np.ndarray,
+        query_ptr: np.ndarray,
+        convention: str | Convention = "standard",
+        row_weights: np.ndarray | None = None,
     ) -> Prepared:
-        """Compute everything that depends only on the labels, for rows grouped by query."""
+        """Compute everything that depends only on the labels, for rows grouped by query.
+
+        Each document counts by its weight if there are ``row_weights``; raises a DataError if the
+        measure has no weighted version.
+        """
         convention = get_convention(convention)
         self.check_defined(convention)
-        return self._prepare(GroupedLabels(y, query_ptr, convention.averages_ties), convention)
+        if row_weights is not None:
+            self.check_weighted()
+        labels = GroupedLabels(y, query_ptr, convention.averages_ties, row_weights)
+        return self._prepare(labels, convention)
+
+    def check_weighted(self) -> None:
+        """Raise a DataError if weights of rows have no definite meaning for this measure."""
+        if self.no_row_weights:
+            raise DataError(
+                f"{self.name} takes no weights of rows: {self.no_row_weights} Use another measure, "
+                "such as ndcg@10, dcg@10 or p@10, or data without row weights (--row-weight)"
+            )
 
     def check_defined(self, convention: str | Convention) -> None:
         """Raise a ValueError if the program of the convention does not support this measure."""
@@ -72,12 +92,46 @@ class Measure(ABC):
 
 
 @dataclass(frozen=True, repr=False)
+class DCG(Measure):
+    r"""Discounted cumulative gain, which is not normalized and may exceed 1.
+
+    .. math:: DCG@k = \sum_{r \le k} w_r \, g(l_r) \, d(r)
+
+    The convention sets the gain g and the discount d. Weights w of rows are 1 if there are none. If
+    labels are clicks and weights the inverse probabilities that their documents were examined, the
+    expectation of DCG is that of complete judgments.
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        k; by default the whole list, or the number of ranks that the convention uses instead.
+
+    References
+    ----------
+    Agarwal, Takatsu, Zaitsev and Joachims, A general framework for counterfactual
+    learning-to-rank, SIGIR 2019.
+    """
+
+    label: ClassVar[str] = "DCG"
+
+    def _prepare(self, labels: GroupedLabels, convention: Convention) -> Prepared:
+        gains = labels.weighted(convention.gains(labels.y))
+        discounts = convention.discounts(labels.lengths.max())
+        cutoff, norm = self.cutoff or convention.longest, np.ones(len(labels.lengths))
+        return labels.prepare(
+            kernel.DCG, gains, norm, discounts=discounts, cutoff=cutoff, most=math.inf
+        )
+
+
+@dataclass(frozen=True, repr=False)
 class NDCG(Measure):
     r"""Normalized discounted cumulative gain: DCG@k divided by the DCG@k of the best order.
 
-    .. math:: DCG@k = \sum_{r \le k} g(l_r) d(r)
+    .. math:: DCG@k = \sum_{r \le k} w_r \, g(l_r) \, d(r)
 
-    The convention sets the gain g and the discount d.
+    The convention sets the gain g and the discount d. Weights w of rows are 1 if there are none;
+    the best order is by descending :math:`w_r g(l_r)`. In a query with one relevant document, they
+    cancel out: :class:`DCG` is the measure of weighted clicks.
 
     Parameters
     ----------
@@ -96,7 +150,7 @@ class NDCG(Measure):
     label: ClassVar[str] = "NDCG"
 
     def _prepare(self, labels: GroupedLabels, convention: Convention) -> Prepared:
-        gains = convention.gains(labels.y)
+        gains = labels.weighted(convention.gains(labels.y))
         discounts = convention.discounts(labels.lengths.max())
         cutoff = self.cutoff or convention.longest or NO_CUTOFF
         ideal = labels.ideal_dcg(gains, discounts, cutoff)
@@ -110,7 +164,10 @@ class NDCG(Measure):
 
 @dataclass(frozen=True, repr=False)
 class MeanNDCG(Measure):
-    """Mean over k = 1..n of NDCG@k, where n is the length of the list (LETOR 4.0)."""
+    """Mean over k = 1..n of NDCG@k, where n is the length of the list (LETOR 4.0).
+
+    Weights of rows are those of :class:`NDCG`.
+    """
 
     label: ClassVar[str] = "MeanNDCG"
 
@@ -119,7 +176,7 @@ class MeanNDCG(Measure):
             raise ValueError("MeanNDCG has no cutoff: it is the mean over all cutoffs")
 
     def _prepare(self, labels: GroupedLabels, convention: Convention) -> Prepared:
-        gains = convention.gains(labels.y)
+        gains = labels.weighted(convention.gains(labels.y))
         discounts = convention.discounts(labels.lengths.max())
         ideal = labels.ideal_curve(gains, discounts)
         return labels.prepare(
@@ -158,6 +215,7 @@ class MAP(_BinaryMeasure):
 
     empty: float | None = None
     label: ClassVar[str] = "MAP"
+    no_row_weights: ClassVar[str] = "Its terms are pairs of relevant documents."
 
     def _prepare(self, labels: GroupedLabels, convention: Convention) -> Prepared:
         relevant = self._relevant(labels, convention)
@@ -174,6 +232,8 @@ class MAP(_BinaryMeasure):
 @dataclass(frozen=True, repr=False)
 class P(_BinaryMeasure):
     """Precision at k: the fraction of relevant documents among the first k.
+
+    Weights of rows, if there are any, multiply the relevant documents, so that it may exceed 1.
 
     Parameters
     ----------
@@ -197,8 +257,9 @@ class P(_BinaryMeasure):
             norm = np.minimum(norm, labels.lengths)
         elif convention.precision == "zero":
             norm[labels.lengths < self.cutoff] = np.inf
-        relevant = self._relevant(labels, convention)
-        return labels.prepare(kernel.DCG, relevant, norm, cutoff=self.cutoff)
+        relevant = labels.weighted(self._relevant(labels, convention))
+        most = 1.0 if labels.row_weights is None else math.inf
+        return labels.prepare(kernel.DCG, relevant, norm, cutoff=self.cutoff, most=most)
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,6 +275,7 @@ class MRR(_BinaryMeasure):
     """
 
     label: ClassVar[str] = "MRR"
+    no_row_weights: ClassVar[str] = "It depends on the first relevant document alone."
 
     def _prepare(self, labels: GroupedLabels, convention: Convention) -> Prepared:
         relevant = self._relevant(labels, convention)
@@ -244,6 +306,7 @@ class ERR(Measure):
 
     max_grade: int = 4
     label: ClassVar[str] = "ERR"
+    no_row_weights: ClassVar[str] = "Its terms are products over several documents."
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -271,6 +334,7 @@ class PairwiseError(Measure):
     """
 
     label: ClassVar[str] = "PairwiseError"
+    no_row_weights: ClassVar[str] = "Its terms are pairs of documents."
     greater_is_better: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -290,6 +354,7 @@ MEASURES: dict[str, type[Measure]] = {
     "precision": P,
     "mean-ndcg": MeanNDCG,
     "meanndcg": MeanNDCG,
+    "dcg": DCG,
     "err": ERR,
     "mrr": MRR,
     "rr": MRR,

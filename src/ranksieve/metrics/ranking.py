@@ -122,11 +122,16 @@ class GroupedLabels:
     y: np.ndarray
     query_ptr: np.ndarray
     average_ties: bool
+    row_weights: np.ndarray | None = None  # (rows,) of measures that take them
 
     @property
     def lengths(self) -> np.ndarray:
         """Number of documents of each query."""
         return np.diff(self.query_ptr)
+
+    def weighted(self, values: np.ndarray) -> np.ndarray:
+        """Values of the rows, multiplied by the weights of the rows if there are any."""
+        return values if self.row_weights is None else values * self.row_weights
 
     def sums(self, values: np.ndarray) -> np.ndarray:
         """Sum per query."""
@@ -158,11 +163,12 @@ class GroupedLabels:
         discounts: np.ndarray | None = None,
         cutoff: int | None = None,
         empty: float = 0.0,
+        most: float = 1.0,
     ) -> Prepared:
         """A measure of these labels; see :func:`ranksieve._kernels.measures.measure_list`.
 
         ``worth`` (rows,) is the gain or relevance of each document; ``norm`` divides the sum of a
-        query, with one entry per query or, for MeanNDCG, one per row.
+        query, with one entry per query or, for MeanNDCG, one per row; no value exceeds ``most``.
         """
         per_row = kind == kernel.MEAN_NDCG
         norm_ptr = self.query_ptr if per_row else np.arange(len(self.query_ptr))
@@ -172,7 +178,7 @@ class GroupedLabels:
         ties = self.average_ties
         return Prepared(
             kind,
-            kernel.ListMeasure(worth, discounts, norm, norm_ptr, cutoff, float(empty), ties),
+            kernel.ListMeasure(worth, discounts, norm, norm_ptr, cutoff, float(empty), ties, most),
         )
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from ranksieve.data import Block
+from ranksieve.data import Block, RankingData
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, Ranking, mean_of_defined, parse_measure
 from ranksieve.significance import paired_t_test
@@ -44,7 +44,7 @@ def file_order(source: Source, measure: str | Measure, convention: Convention | 
     (1.0, 0.7222, True)
     """
     measure = parse_measure(measure)
-    values = engine_of(source).collect(file_order_values, measure, convention)
+    values = engine_of(source).collect(order_values, measure, convention)
     in_order, by_chance = np.concatenate(values, axis=1)
     greater = measure.greater_is_better
     return compare_with_chance(in_order, by_chance, source.query_weights, greater_is_better=greater)
@@ -70,17 +70,13 @@ def compare_with_chance(
 
 
 def order_values(
-    y: np.ndarray, query_ptr: np.ndarray, measure: Measure, convention: Convention | str
+    data: Block | RankingData, measure: Measure, convention: Convention | str
 ) -> np.ndarray:
     """Value of each query in the order of the data, and its expectation: (2, queries), or NaN."""
-    prepared = measure.prepare(y, query_ptr, convention)
-    lengths = np.diff(query_ptr)
-    all_tied = Ranking(query_ptr, np.arange(len(y)), np.repeat(lengths, lengths), average_ties=True)
+    query_ptr = data.query_ptr
+    prepared = measure.prepare(data.y, query_ptr, convention, data.row_weights)
+    lengths, rows = np.diff(query_ptr), np.arange(len(data.y))
+    all_tied = Ranking(query_ptr, rows, np.repeat(lengths, lengths), average_ties=True)
     in_order = replace(all_tied, tie_end=all_tied.each_alone)
     values = np.array([prepared.per_query(in_order), prepared.per_query(all_tied)])
     return np.where(prepared.is_defined, values, np.nan)
-
-
-def file_order_values(block: Block, measure: Measure, convention: Convention | str) -> np.ndarray:
-    """The same of a block."""
-    return order_values(block.y, block.query_ptr, measure, convention)

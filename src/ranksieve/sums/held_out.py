@@ -44,7 +44,8 @@ class Measured:
         self.measure = measure
         self.is_empty = len(self.block.y) == 0
         if not self.is_empty:
-            self.prepared = measure.prepare(self.block.y, self.block.query_ptr, convention)
+            own = self.block
+            self.prepared = measure.prepare(own.y, own.query_ptr, convention, own.row_weights)
             self.weights *= self.prepared.is_defined
 
     def ranking(self, scores: np.ndarray) -> Ranking:

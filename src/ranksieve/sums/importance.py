@@ -135,7 +135,7 @@ def rank_by_features(
     row 1. The last one (features,) counts the queries in which a feature is not constant.
     """
     weights = weights_of(block, queries)
-    prepared = measure.prepare(block.y, block.query_ptr, convention)
+    prepared = measure.prepare(block.y, block.query_ptr, convention, block.row_weights)
     sums = ColumnSums(block.X.shape[1])
     all_finite = True
     for chunk in chunks(block):

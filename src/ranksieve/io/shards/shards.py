@@ -19,6 +19,7 @@ from ranksieve.data.inputs import (
     take_columns,
 )
 from ranksieve.data.missing import Missing, count_missing
+from ranksieve.data.ranking_data import OF_ROWS
 from ranksieve.io.shards.format import Manifest
 from ranksieve.io.shards.reading import Checks, ShardFiles, verify_files
 from ranksieve.progress import track
@@ -132,15 +133,20 @@ class Shards:
         """Where each document was shown, in the order of the shards; None if not known."""
         return self._join_rows("positions")
 
+    @property
+    def of_rows(self) -> frozenset[str]:
+        """Which of ``row_weights`` and ``positions`` the rows have."""
+        stored = {name for name in OF_ROWS if getattr(self._open_manifest, name)}
+        return frozenset(stored - self.dropped)
+
     def _join_rows(self, role: str) -> np.ndarray | None:
-        if role in self.dropped or not getattr(self._open_manifest, role):
+        if role not in self.of_rows:
             return None
         return np.concatenate([getattr(files, role) for files in self._all_files()])
 
     def _of_rows(self, files: ShardFiles) -> dict[str, Any]:
         """Weights and positions of the rows of a shard."""
-        roles = ("row_weights", "positions")
-        return {role: None if role in self.dropped else getattr(files, role) for role in roles}
+        return {role: getattr(files, role) for role in self.of_rows}
 
     def take_features(self, features: Any) -> Shards:
         """Return shards with some features: 0-based indices (in the given order) or a boolean mask.

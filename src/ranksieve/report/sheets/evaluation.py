@@ -25,6 +25,8 @@ def evaluation_sheet(title: str, result: Evaluation, per_query: bool) -> Sheet:
     groups.append([_row(label, none_for_nan(result.mean.values()))])
     columns_of_names = [name_column("query"), *map(Column, result.mean)]
     setting = f"Convention {result.convention}."
+    if result.is_row_weighted:
+        setting += " Documents count by the weights of their rows."
     if any(np.isnan(values).any() for values in result.per_query.values()):
         setting += " Queries with equal labels have no pairwise error: its mean is over the others."
     return Sheet("evaluation", title, setting, columns_of_names, groups)
