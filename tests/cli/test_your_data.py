@@ -1,6 +1,8 @@
 """Columns and splits on the command line: every command that reads data takes them."""
 
 import json
+import shlex
+import subprocess
 
 import numpy as np
 import polars as pl
@@ -76,23 +78,59 @@ def test_what_to_do_is_said_and_works(run, table):
     assert status == 1
     assert "'shop_id' looks like an id" in errors
     assert "'title' holds text, such as 'title 0' in row 2, not numbers" in errors
-    assert "--ignore shop_id,title,date" in errors
-    status, _, errors = run("inspect", table, "--ignore", "shop_id,title", "--ignore", "date")
+    corrected = [line for line in errors.splitlines() if line.startswith("  ranksieve ")]
+    assert corrected == [
+        f"  ranksieve inspect {table} --label relevance --qid query_id --weight weight "
+        "--ignore shop_id,title,date"
+    ]
+    assert "  if 'shop_id' is a feature, do not ignore it, but add --features '*'" in errors
+    status, _, errors = run(*shlex.split(corrected[0])[1:])
     assert status == 0
     assert errors.startswith(NOTE + "6 features: fold, f0, f1")
     assert errors.endswith("left out: shop_id, title, date\n")
 
 
+def test_the_corrected_command_can_be_pasted_whatever_the_names_are(run, data, tmp_path):
+    names = [
+        "a,b",
+        "it's",
+        'q"u"o',
+        "new\nline",
+        "\x1b[31m",
+        "$(exit 1)",
+        "*",
+        "\\",
+        " x ",
+        "\u202e",
+    ]
+    names += ["<\u5c0f>", "-n", "'"]
+    folder = tmp_path / "it's $HOME"
+    folder.mkdir()
+    table = {"query_id": data.qid, "grade": data.y, "f": data.X[:, 0]}
+    table |= {name: ["text"] * data.n_rows for name in names}
+    pl.DataFrame(table).write_parquet(folder / "log.parquet")
+    status, _, errors = run("select", folder / "log.parquet", "--method", "top", "-k", 1)
+    assert status == 1
+    (command,) = [line for line in errors.splitlines() if line.startswith("  ranksieve ")]
+    shown = subprocess.run(
+        ["bash", "-c", f'ranksieve() {{ printf "%s\\0" "$@"; }}; {command}'],
+        capture_output=True,
+        check=True,
+    )
+    status, _, errors = run(*shown.stdout.decode().split("\0")[:-1])
+    assert (status, errors.partition(";")[0]) == (0, "Columns: label = grade, query = query_id")
+
+
 def test_roles_can_be_said(run, frame, tmp_path):
-    renamed = frame.rename({"query_id": "session", "relevance": "clicked", "weight": "importance"})
+    renamed = frame.rename({"query_id": "visit", "relevance": "clicked", "weight": "importance"})
     renamed.write_csv(tmp_path / "a.tsv", separator="\t")
     command = ["inspect", tmp_path / "a.tsv", "--features", "f?", "--label", "clicked"]
     assert "no column is named like the query" in run(*command)[2]
-    command += ["--qid", "session", "--doc-id", "title", "--weight", "importance"]
+    command += ["--qid", "visit", "--doc-id", "title", "--weight", "importance"]
     status, _, errors = run(*command)
     assert status == 0
     assert errors.startswith(
-        "Columns: label = clicked, query = session, document = title, weight = importance; 5 feat"
+        "Columns: label = clicked, query = visit, document = title, weight = importance; 5 feat"
     )
 
 

@@ -1,11 +1,13 @@
 """What the columns of a table are: guesses, what users say, and what is refused."""
 
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranksieve import Columns, DataError
-from ranksieve.data.columns import check_distinct, check_named
+from ranksieve import Columns, DataError, Missing
+from ranksieve.data.columns import ColumnsError, check_distinct, check_named
 
 
 def resolve(names, columns=None, text=(), **more):
@@ -26,6 +28,102 @@ def test_columns_are_recognized_by_their_names():
         "Columns: label = Relevance, query = Query_ID, document = docid, weight = sample_weight; "
         "2 features: bm25, price"
     )
+
+
+@pytest.mark.parametrize(
+    ("names", "query"),
+    [
+        (["session_id"], "session_id"),
+        (["SessionId", "session_length"], "SessionId"),
+        (["session"], "session"),
+        (["query_hash"], "query_hash"),
+        (["impression_id", "request_id", "session_id"], "request_id"),  # one list of results
+        (["search_id", "session_id", "query_id"], "query_id"),
+        (["session", "qid"], "qid"),
+        (["query", "query_id"], "query_id"),  # its text beside it
+    ],
+)
+def test_sessions_and_requests_are_queries_if_nothing_is_named_like_one(names, query):
+    with pytest.raises(ColumnsError, match="column 'title' holds text") as caught:
+        resolve(["grade", *names, "f", "title"], text=["title"])
+    assert caught.value.complete.qid == query
+
+
+@pytest.mark.parametrize(
+    "names", [["session_id", "query"], ["search_id", "request_id"], ["session", "session_id"]]
+)
+def test_names_of_one_kind_are_ambiguous(names):
+    with pytest.raises(ColumnsError, match=f"query may be column '{names[0]}' or '{names[1]}'"):
+        resolve(["grade", *names, "f"])
+
+
+def test_ordinary_features_are_no_guesses():
+    features = ["session_count", "query_length", "request_ms", "hash", "searches", "impressions"]
+    assert resolve(["qid", "label", *features]).features == tuple(features)
+    assert resolve(["qid", "label", "session", "query"]).features == ("session", "query")
+    with pytest.raises(ColumnsError, match="no column is named like the query"):
+        resolve(["label", *features])
+
+
+@pytest.mark.parametrize(
+    ("names", "text", "columns"),
+    [
+        (["session_id", "grade", "at", "url", "f", "user_id"], ["session_id", "at", "url"], {}),
+        (["qid", "query_id", "grade", "label", "f", "weight", "query_weight"], [], {}),
+        (["a,b", "a\nb", 'q"', "{}", "label", "qid", "f"], ["a,b", "a\nb", 'q"', "{}"], {}),
+        (["qid", "label", "f", "title", "a b"], ["title", "a b"], {"ignore": ["a b"]}),
+        (["qid", "label", "f", "title", "g"], ["title"], {"features": ["f", "title"]}),
+    ],
+)
+def test_one_message_says_all_that_is_lacking(names, text, columns):
+    """What it proposes reads the table, and says the same without any guess."""
+    with pytest.raises(ColumnsError) as caught:
+        resolve(names, Columns(**columns), text=text)
+    error = caught.value
+    assert repr(error.complete) in str(error)
+    assert eval(repr(error.complete), {"Columns": Columns}) == error.complete
+    roles = resolve(names, error.complete, text=text)
+    assert roles.columns == error.complete
+    assert "f" in roles.features
+    assert not set(roles.features).intersection(["label", "query_id", "query_weight", *text])
+
+
+def test_placeholders_stand_for_what_cannot_be_guessed():
+    with pytest.raises(ColumnsError) as caught:
+        resolve(["a", "b", "title"], text=["title"])
+    assert caught.value.complete == Columns(label="LABEL", qid="QID", ignore="title")
+    roles = resolve(
+        ["a", "b", "title", "f"],
+        Columns(**caught.value.complete.as_dict() | {"label": "a", "qid": "b"}),
+        text=["title"],
+    )
+    assert roles.features == ("f",)
+
+
+def test_an_error_can_be_sent_to_another_process():
+    with pytest.raises(ColumnsError) as caught:
+        resolve(["a", "b"])
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert (str(copy), copy.complete) == (str(caught.value), caught.value.complete)
+
+
+def test_columns_complete_others():
+    file = Columns("grade", "session", ignore=["clicked", "url"], weight="w", features=["f", "g"])
+    assert Columns().over(file) == file
+    assert file.over(Columns()) == file
+    assert Columns(label="clicked").over(file).as_dict() == file.as_dict() | {
+        "label": "clicked",
+        "ignore": ["url"],
+    }
+    assert Columns(ignore="f").over(file).ignore == ("f", "clicked", "url")
+    assert Columns(ignore="f").over(file).features == ("g",)
+    assert Columns(weight="g").over(file).features == ("f",)
+    assert Columns(features=["w", "url"]).over(file).as_dict() == {
+        "label": "grade",
+        "qid": "session",
+        "ignore": ["clicked"],
+        "features": ["w", "url"],
+    }
 
 
 def test_what_is_said_goes_before_guesses():
@@ -72,11 +170,24 @@ def test_a_long_list_of_names_does_not_go_through_all_columns_for_each(what):
         (
             ["qid", "query_id", "label", "f"],
             {},
-            "the query may be column 'qid' or 'query_id'.*--qid",
+            "the query may be column 'qid' or 'query_id'.*qid='qid', ignore=.'query_id'.*"
+            "if that is not the query, use qid='query_id'$",
         ),
-        (["qid", "label", "grade", "f"], {}, "the label may be column 'label' or 'grade'.*--label"),
-        (["qid", "f"], {}, r"no column is named like the label \(label, .*--label NAME"),
-        (["label", "f"], {}, r"no column is named like the query \(qid, .*--qid NAME"),
+        (
+            ["qid", "label", "grade", "f"],
+            {},
+            "the label may be column 'label' or 'grade'.*ignore=.'grade'.*use label='grade'",
+        ),
+        (
+            ["qid", "f"],
+            {},
+            r"no column is named like the label \(label, .*the name of the label: label='LABEL'",
+        ),
+        (
+            ["label", "f"],
+            {},
+            r"no column is named like the query \(qid, .*the name of the query: qid='QID'",
+        ),
         (["qid", "label"], {}, "no column is left to be a feature"),
         (
             ["qid", "label", "f"],
@@ -91,14 +202,14 @@ def test_a_long_list_of_names_does_not_go_through_all_columns_for_each(what):
         (
             ["qid", "label", "f", "shop_id"],
             {},
-            "'shop_id' looks like an id.*--ignore shop_id.*--feat",
+            "'shop_id' looks like an id.*ignore=.'shop_id'.*add doc_id='shop_id'.*features=",
         ),
         (["qid", "label", "f", "ID"], {}, "'ID' looks like an id"),
         (
             ["qid", "label", "title", "f", "a b"],
             {},
-            "'title' holds text, not numbers; column 'a b' holds text.* them out with "
-            "--ignore 'title,a b', or say which names documents, such as --doc-id title",
+            r"'title' holds text, not numbers; column 'a b' holds text.* to read it, use columns="
+            r"Columns\(label='label', qid='qid', ignore=\['title', 'a b'\]\); if 'title' names",
         ),
         (["qid", "label", "f"], {"label": "title"}, "there is no column 'title'"),
         (["qid", " label ", "f"], {}, "is named like the label .* among qid, ' label '"),
@@ -157,6 +268,15 @@ def test_names_must_differ():
 def test_names_are_texts(settings):
     with pytest.raises(ValueError, match="must name a column"):
         Columns(**settings)
+
+
+def test_a_policy_for_missing_values_and_a_unit_of_costs():
+    columns = Columns(missing=Missing("query-min", indicators=True), cost_unit="ms")
+    assert columns.as_dict() == {"missing": "query-min+indicators", "cost_unit": "ms"}
+    with pytest.raises(ValueError, match="missing must be one of keep, query-min"):
+        Columns(missing="mean")
+    with pytest.raises(ValueError, match="cost_unit must be a text, got 3"):
+        Columns(cost_unit=3)
 
 
 def test_a_value_of_columns_can_be_stored():

@@ -96,7 +96,7 @@ def test_values_of_other_kinds():
         ({"weight": [2.0, 1.0, None]}, "the frame: row 2: column 'weight' has no value"),
         ({"weight": [2.0, 1.0, 3.0]}, "column 'weight' is used as .*2 in row 0, but 3 in row 2"),
         ({"weight": [-1.0, 1.0, -1.0]}, "column 'weight' is used as .*not negative"),
-        ({"query": ["a", "b", "c"]}, "the query may be column 'query_id' or 'query'"),
+        ({"qid": ["a", "b", "c"]}, "the query may be column 'query_id' or 'qid'"),
     ],
 )
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
@@ -114,7 +114,7 @@ def test_what_cannot_be_is_refused_by_name(make, change, message):
         (pd.DataFrame([[1, 1, 2]], columns=["f", "qid", "f"]), "frame: 2 columns are named 'f'"),
         (pd.DataFrame(TABLE | {"g": [1, "a", 2.0]}), "'g' holds mixed values, not numbers"),
         (pd.DataFrame(TABLE | {"g": [1, 10**400, 2]}), "'g' holds mixed values, not numbers"),
-        (pd.DataFrame(TABLE | {"g": pd.Categorical(list("stu"))}), "'g' holds cat.*--ignore g"),
+        (pd.DataFrame(TABLE | {"g": pd.Categorical(list("stu"))}), "'g' holds cat.*ignore=.'g'"),
         (
             pl.DataFrame(TABLE).with_columns(pl.col("clicks").cast(pl.Int128)),
             "the frame: a column has a type that Arrow does not know",

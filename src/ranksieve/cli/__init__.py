@@ -63,7 +63,7 @@ def main(arguments: list[str] | None = None) -> None:
             finally:
                 sys.stdout.flush()  # report errors here, not when the interpreter ends
     except ValueError as error:  # bad data, or an unknown measure, convention or method
-        _fail(str(error), words)
+        _fail(_message(error, words), words)
     except MemoryError as error:
         _fail(f"not enough memory: {error}", words)
     except BrokenPipeError:  # the reader of the output has closed it
@@ -121,6 +121,14 @@ def _discard_output() -> None:
     """Send buffered output to nowhere, so that the interpreter does not try to write it again."""
     with suppress(OSError):  # output that is not a file has no number
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _message(error: ValueError, words: list[str]) -> str:
+    """Message of an error; if the columns of a table are not clear, with a command that works."""
+    from ranksieve.cli.columns import explain
+    from ranksieve.data.columns import ColumnsError
+
+    return explain(error, words) if isinstance(error, ColumnsError) else str(error)
 
 
 def _fail(message: str, words: list[str]) -> NoReturn:

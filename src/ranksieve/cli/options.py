@@ -213,9 +213,10 @@ class ReadingRows:
     @property
     def columns(self) -> Columns:
         """Roles of columns given by the options."""
+        from ranksieve.cli.columns import split_names
         from ranksieve.data.columns import Columns
 
-        ignore, features = _split(self.ignore), _split(self.features)
+        ignore, features = split_names(self.ignore), split_names(self.features)
         roles = self.label, self.qid, self.doc_id, self.weight
         return Columns(*roles, ignore, features, self.row_weight, self.position)
 
@@ -283,10 +284,6 @@ class Cluster:
 
         with connect(self.dask, self.workers) as client:
             yield client
-
-
-def _split(texts: list[str] | None) -> list[str]:
-    return [name for text in texts or () for name in text.split(",") if name]
 
 
 def show_result(sheets: Sequence[Sheet], form: FormatName, document: str) -> None:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any, NoReturn
 
 from ranksieve.data.errors import DataError
+from ranksieve.data.missing import Missing
 from ranksieve.text import on_one_line, quantity
 
-# Names by which columns are recognized, in lower case.
-_GUESSES: dict[str, tuple[str, ...]] = {
-    "label": (
+# Names by which columns are recognized, in lower case. A name of an earlier list goes before those
+# of later lists; two names of one list are ambiguous.
+_GUESSES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "label": ((
         "label", "relevance", "rel", "grade", "relevance_label", "relevance_grade", "judgment",
         "target",
+    ),),
+    "qid": (
+        ("qid", "query_id", "queryid"),
+        ("search_id", "searchid", "request_id", "requestid", "serp_id"),  # one list of results
+        (
+            "query", "query_hash", "group_id", "session_id", "sessionid", "session",
+            "impression_id", "impressionid",
+        ),
     ),
-    "qid": ("qid", "query_id", "queryid", "query", "search_id", "group_id"),
-    "doc_id": ("doc_id", "docid", "document_id", "docno", "item_id", "product_id"),
-    "weight": ("weight", "sample_weight", "query_weight"),
+    "doc_id": (("doc_id", "docid", "document_id", "docno", "item_id", "product_id"),),
+    "weight": (("weight", "sample_weight", "query_weight"),),
 }  # fmt: skip
 _WORDS = {
     "label": "label", "qid": "query", "doc_id": "document", "weight": "weight",
@@ -31,9 +39,11 @@ ROLES_OF_NUMBERS = ("label", "weight", "row_weight", "position")  # the others a
 _SHOWN = 8  # names in a message
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Columns:
     """Roles of the columns of a table, for Parquet, CSV, and pandas or polars frames.
+
+    Wherever columns are expected, the path of a file that :meth:`save` wrote is accepted, too.
 
     Parameters
     ----------
@@ -47,22 +57,28 @@ class Columns:
         Columns to leave out: names, or patterns such as ``"debug_*"``.
     features : str or sequence of str
         Feature columns: names, or patterns. By default all remaining columns.
+    missing : str or Missing, optional
+        How to treat missing values; see :class:`ranksieve.Missing`. An argument ``missing`` takes
+        precedence.
+    cost_unit : str, optional
+        Unit of the costs of the features, such as ``"ms"``.
 
     Notes
     -----
     A column is recognized by its name, in upper or lower case: ``label``, ``relevance``, ``rel``,
     ``grade``, ``relevance_label``, ``relevance_grade``, ``judgment`` or ``target`` is the label;
-    ``qid``, ``query_id``, ``queryid``, ``query``, ``search_id`` or ``group_id`` the query;
     ``doc_id``, ``docid``, ``document_id``, ``docno``, ``item_id`` or ``product_id`` the document;
-    ``weight``, ``sample_weight`` or ``query_weight`` the weight. Two of a kind are refused, as is
-    a table without label or query. A column that ``features`` or ``ignore`` names is not guessed
-    to be something else.
+    ``weight``, ``sample_weight`` or ``query_weight`` the weight. The query is ``qid``, ``query_id``
+    or ``queryid``; without these, ``search_id``, ``request_id`` or ``serp_id``; without these,
+    ``session_id``, ``session``, ``impression_id``, ``query``, ``query_hash`` or ``group_id``. Two
+    of a kind are refused, as is a table without label or query. A column that ``features`` or
+    ``ignore`` names is not guessed to be something else.
 
     Without ``features``, every other column must be a number. A number whose column is called
     ``id`` or ends in ``_id`` is an id rather than a measurement, which a model would memorize: it
     is refused unless ``features`` or ``ignore`` names it. The index that pandas stores in Parquet
     files is left out. With ``features``, columns that match no pattern are left out, whatever they
-    contain.
+    contain. The message about a table that is refused has a value of this class that reads it.
 
     White space around ids is ignored. Query ids of CSV files are integers if all of them are whole
     numbers (``1`` and ``1.0`` are one query, ``007`` is no number), else text. In Parquet files and
@@ -77,6 +93,8 @@ class Columns:
     >>> roles = Columns(ignore="shop_id").resolve(fields, "clicks.csv")
     >>> print(roles)
     Columns: label = grade, query = query_id; 2 features: bm25, price; left out: shop_id
+    >>> roles.columns
+    Columns(label='grade', qid='query_id', ignore=['shop_id'])
     """
 
     label: str | None = None
@@ -87,13 +105,18 @@ class Columns:
     features: Sequence[str] = ()
     row_weight: str | None = None
     position: str | None = None
+    missing: str | None = None
+    cost_unit: str | None = None
 
     def __post_init__(self) -> None:
-        for role in _WORDS:
+        if isinstance(self.missing, Missing):
+            object.__setattr__(self, "missing", self.missing.name)
+        for role in (*_WORDS, "cost_unit", "missing"):
             name = getattr(self, role)
             if name is not None and not (isinstance(name, str) and name):
-                raise ValueError(f"{role} must name a column, got {name!r:.60}")
-        for role in ("ignore", "features"):
+                what = "name a column" if role in _WORDS else "be a text"
+                raise ValueError(f"{role} must {what}, got {name!r:.60}")
+        for role in list_fields():
             names = getattr(self, role)
             names = (names,) if isinstance(names, str) else names
             if not isinstance(names, Iterable):
@@ -102,15 +125,20 @@ class Columns:
             for name in getattr(self, role):
                 if not isinstance(name, str):
                     raise ValueError(f"{role} must name a column, got {name!r:.60}")
+        Missing.make(self.missing)  # raises an error for an unknown policy
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.as_dict().items())
+        return f"Columns({given})"
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> Columns:
         """Make a value from :meth:`as_dict`; raise a ValueError for unknown names."""
-        known = [field.name for field in fields(cls)]
+        known = [field.name for field in fields(Columns)]
         for name in settings:
             if name not in known:
                 raise ValueError(f"columns have no {name!r}; choose from {', '.join(known)}")
-        return cls(**settings)
+        return Columns(**settings)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the settings that are given, as values for TOML and JSON."""
@@ -120,6 +148,31 @@ class Columns:
     def __bool__(self) -> bool:
         """Whether anything is specified."""
         return bool(self.as_dict())
+
+    def over(self, others: Columns) -> Columns:
+        """These columns, completed by those of others that do not contradict them.
+
+        Both lists of columns to leave out are joined.
+
+        Examples
+        --------
+        >>> from ranksieve import Columns
+        >>> file = Columns(label="grade", qid="session", ignore=["clicked", "url"])
+        >>> Columns(label="clicked", ignore="shop").over(file)
+        Columns(label='clicked', qid='session', ignore=['shop', 'url'])
+        """
+        roles = {name for role in _WORDS if (name := getattr(self, role))}
+        settings: dict[str, Any] = {}
+        for name, value in others.as_dict().items():
+            if name in _WORDS and value in roles.union(self.ignore, self.features):
+                continue
+            if isinstance(value, list):
+                taken = roles.union(self.features if name == "ignore" else self.ignore)
+                value = [column for column in value if column not in taken]
+            settings[name] = value
+        settings |= {name: value for name, value in self.as_dict().items() if name != "ignore"}
+        ignore = dict.fromkeys([*self.ignore, *settings.get("ignore", ())])
+        return Columns.from_dict(settings | {"ignore": list(ignore)})
 
     def resolve(
         self,
@@ -135,9 +188,46 @@ class Columns:
         numbers; ``place`` is the location of the table, for messages. ``known`` has the columns of
         label, query, document and weight, if the table declares them itself: nothing is guessed
         then, and all other columns are features. Columns ``aside`` are read in addition to the
-        data, such as that of a split. Raises a DataError if roles are ambiguous or missing.
+        data, such as that of a split. Raises a DataError if roles are ambiguous or missing; if
+        that is not because of what these columns say, it is a :class:`ColumnsError`.
         """
         return _Resolution(self, table, place, known, aside).roles()
+
+
+def list_fields() -> tuple[str, ...]:
+    """Fields of :class:`Columns` that are lists of names or patterns."""
+    return tuple(field.name for field in fields(Columns) if field.default == ())
+
+
+class ColumnsError(DataError):
+    """A table of which it is not clear what its columns are, and what to say to read it.
+
+    Attributes
+    ----------
+    problems : str
+        What is not clear, and in which table.
+    hints : list of (str, str, str)
+        What else may be meant: a text, and the name and the value of the setting that it ends with.
+    given, complete : Columns
+        What was said, and what would read the table. A column that cannot be guessed is called
+        ``LABEL`` or ``QID``.
+    """
+
+    problems: str
+    hints: list[tuple[str, str, str]]
+    given: Columns
+    complete: Columns
+
+    @classmethod
+    def of(
+        cls, problems: str, hints: list[tuple[str, str, str]], given: Columns, complete: Columns
+    ) -> ColumnsError:
+        """Make the error, with a message for Python."""
+        others = "".join(f"; {text} {name}={value!r}" for text, name, value in hints)
+        error = cls(f"{problems}; to read it, use columns={complete!r}{others}")
+        error.problems, error.hints = problems, hints
+        error.given, error.complete = given, complete
+        return error
 
 
 @dataclass(frozen=True)
@@ -152,6 +242,7 @@ class ColumnRoles:
     left_out: tuple[str, ...] = ()
     row_weight: str | None = None
     position: str | None = None
+    columns: Columns = Columns()  # which say all of this, so that nothing need be guessed
 
     def __str__(self) -> str:
         roles = ((_WORDS[role], getattr(self, role)) for role in _WORDS)
@@ -198,15 +289,34 @@ class _Resolution:
             self._check_exists(name)
         self.named = {role: name for role in _WORDS if (name := getattr(self.columns, role))}
         self.ignored = self._matching("ignore")
+        self.problems: list[str] = []  # what is not clear, although nothing that was said is wrong
+        self.hints: list[tuple[str, str, str]] = []
+        self.rivals: list[str] = []  # which may have a role that another column was given
 
     def roles(self) -> ColumnRoles:
         found = dict.fromkeys(_WORDS) | self._given_roles() | self._guesses()
         for role in ROLES_OF_NUMBERS:
             self._check_number(role, found[role])
         features = self._features({name for name in found.values() if name is not None})
+        unfit = self._unfit(features, has_documents=found["doc_id"] is not None)
+        if len(unfit) == len(features):
+            problems = "; ".join([*self.problems, *unfit.values()][:_SHOWN])
+            self._fail(
+                f"no column is left to be a feature; columns are {_list_names([*self.table])}"
+                + (f" ({problems})" if problems else "")
+            )
+        complete = self._complete(found, unfit)
+        if self.problems or unfit:
+            told = "; ".join([*self.problems, *_first(list(unfit.values()))])
+            raise ColumnsError.of(f"{self.place}: {told}", self.hints, self.columns, complete)
         used = {*found.values(), *features, *self.aside}
         left_out = tuple(name for name in self.table if name not in used)
-        return ColumnRoles(**found, features=features, left_out=left_out)  # type: ignore[arg-type]
+        return ColumnRoles(
+            **found,  # type: ignore[arg-type]
+            features=features,
+            left_out=left_out,
+            columns=complete,
+        )
 
     def _given_roles(self) -> dict[str, str]:
         role_of: dict[str, str] = {}
@@ -222,13 +332,9 @@ class _Resolution:
     def _guesses(self) -> dict[str, str]:
         taken = {*self.named.values(), *self.ignored, *self.columns.features, *self.aside}
         if self.known is not None:
-            free = {role: name for role, name in self.known.items() if name not in taken}
-            guessed = {role: [name] for role, name in free.items()}
+            guessed = {role: [name] for role, name in self.known.items() if name not in taken}
         else:
-            guessed = {
-                role: [n for n in self.table if n.lower() in names and n not in taken]
-                for role, names in _GUESSES.items()
-            }
+            guessed = {role: self._candidates(role, taken) for role in _GUESSES}
         return {
             role: name
             for role in _WORDS
@@ -236,21 +342,29 @@ class _Resolution:
             and (name := self._choose_one(role, guessed.get(role, []))) is not None
         }
 
+    def _candidates(self, role: str, taken: set[str]) -> list[str]:
+        """Columns that are named like a role, by the first of its lists that has any."""
+        free = [name for name in self.table if name not in taken]
+        for known in _GUESSES[role]:
+            found = [name for name in free if name.lower() in known]
+            if found:
+                return found
+        return []
+
     def _choose_one(self, role: str, names: list[str]) -> str | None:
-        if len(names) == 1:
-            return names[0]
-        if names:
+        if len(names) > 1:
             either = " or ".join(map(repr, names))
-            self._advise(
-                f"the {_WORDS[role]} may be column {either}: say which, such as "
-                f"{_option(role, names[0])}"
+            self.problems.append(f"the {_WORDS[role]} may be column {either}")
+            self.rivals += names[1:]
+            self.hints.append((f"if that is not the {_WORDS[role]}, use", role, names[1]))
+        elif not names and role in _REQUIRED:
+            known = ", ".join(name for names in _GUESSES[role] for name in names)
+            self.problems.append(
+                f"no column is named like the {_WORDS[role]} ({known}) among "
+                f"{_list_names(list(self.table))}"
             )
-        if role in _REQUIRED:
-            self._advise(
-                f"no column is named like the {_WORDS[role]} ({', '.join(_GUESSES[role])}) among "
-                f"{_list_names(list(self.table))}: say which it is with {_option(role, 'NAME')}"
-            )
-        return None
+            self.hints.append((f"put in the name of the {_WORDS[role]}:", role, role.upper()))
+        return names[0] if names else None
 
     def _check_number(self, role: str, name: str | None) -> None:
         if name is not None and self.table[name]:
@@ -267,36 +381,35 @@ class _Resolution:
                 for name in self.table
                 if not (name.startswith("__index_level_") and name.endswith("__"))
             ]
-        others = special.union(self.ignored, self.aside)
-        features = tuple(name for name in chosen if name not in others)
-        self._check_features(features)
-        return features
+        others = special.union(self.ignored, self.aside, self.rivals)
+        return tuple(name for name in chosen if name not in others)
 
-    def _check_features(self, features: tuple[str, ...]) -> None:
-        """Raise a DataError that names all columns that cannot be features, if there are any."""
-        if not features:
-            self._fail(
-                f"no column is left to be a feature; columns are {_list_names([*self.table])}"
-            )
+    def _unfit(self, features: tuple[str, ...], *, has_documents: bool) -> dict[str, str]:
+        """Columns that cannot be features, each with the reason."""
         is_open = not self.columns.features and self.known is None
-        found: dict[str, str] = {}
-        for name in features:
-            if self.table[name]:
-                found[name] = f"column {name!r} holds {self.table[name]}, not numbers"
-            elif is_open and (name.lower() == "id" or name.lower().endswith("_id")):
-                found[name] = f"column {name!r} looks like an id, not like a feature"
-        if not found:
-            return
-        problems = "; ".join(list(found.values())[:_SHOWN])
-        numbers = [name for name in found if not self.table[name]]
-        keep = (
-            f"; if {numbers[0]!r} is a feature, use {_option('features', '*')}" if numbers else ""
-        )
-        self._advise(
-            f"{problems}: leave {'it' if len(found) == 1 else 'them'} out with "
-            f"{_option('ignore', ','.join(found))}, or say which names documents, such as "
-            f"{_option('doc_id', next(iter(found)))}{keep}"
-        )
+        found = {
+            name: reason
+            for name in features
+            if (reason := _why_unfit(name, self.table[name], is_open=is_open))
+        }
+        ids = [name for name in found if not self.table[name]]
+        if found and not has_documents:
+            name = ids[0] if ids else next(iter(found))
+            self.hints.append(
+                (f"if {name!r} names documents, do not ignore it, but add", "doc_id", name)
+            )
+        if ids:
+            self.hints.append(
+                (f"if {ids[0]!r} is a feature, do not ignore it, but add", "features", "*")
+            )
+        return found
+
+    def _complete(self, found: Mapping[str, str | None], unfit: Iterable[str]) -> Columns:
+        """Columns that say all roles, with placeholders, and leave out what is unfit."""
+        roles: dict[str, Any] = {role: name for role, name in found.items() if name is not None}
+        for role in _REQUIRED:
+            roles.setdefault(role, role.upper())
+        return replace(self.columns, **roles, ignore=[*self.columns.ignore, *self.rivals, *unfit])
 
     def _matching(self, what: str) -> list[str]:
         """Names of the columns that match one of the patterns, each of which must match."""
@@ -320,16 +433,22 @@ class _Resolution:
         if name not in self.table:
             self._fail(f"there is no column {name!r}; columns are {_list_names(list(self.table))}")
 
-    def _advise(self, message: str) -> NoReturn:
-        self._fail(f"{message} (in Python, Columns has the same names)")
-
     def _fail(self, message: str) -> NoReturn:
         raise DataError(f"{self.place}: {message}")
 
 
-def _option(role: str, name: str) -> str:
-    """Command-line option that sets the role of a column."""
-    return f"--{role.replace('_', '-')} {shlex.quote(name)}"
+def _why_unfit(name: str, held: str, *, is_open: bool) -> str | None:
+    """Why a column cannot be a feature; ids cannot unless they are listed as features."""
+    if held:
+        return f"column {name!r} holds {held}, not numbers"
+    if is_open and (name.lower() == "id" or name.lower().endswith("_id")):
+        return f"column {name!r} looks like an id, not like a feature"
+    return None
+
+
+def _first(texts: list[str]) -> list[str]:
+    more = len(texts) - _SHOWN
+    return [*texts[:_SHOWN], f"and {more:,} more such columns"] if more > 0 else texts
 
 
 def _list_names(names: Sequence[str]) -> str:
