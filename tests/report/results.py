@@ -55,7 +55,7 @@ def made(names=NAMES, n_kept=4, n_queries=30, **change):
         ],
         repeats=3,
         noise=0.125,
-        alone=Alone(rng.uniform(0.2, 0.6, n).tolist(), rng.choice([-1, 1], n).tolist()),
+        alone=Alone(rng.uniform(0.2, 0.6, n).tolist(), rng.choice([-1, 1], n).tolist(), 0.25),
         likeness=Likeness(
             list(range(len(similarity))),
             [similarity[row, :row].tolist() for row in range(len(similarity))],
@@ -192,6 +192,7 @@ def seen_of(n_features, n_densities=0):
         fold="Fold1",
         measure="MAP",
         importance=rng.uniform(0.2, 0.5, n_features).round(6).tolist(),
+        chance=0.25,
         compared=compared,
         likeness=[similarity[row, : row + 1].tolist() for row in compared],
         grades=[0.0, 1.0, 2.0],

@@ -5,6 +5,7 @@ import re
 import warnings
 import xml.etree.ElementTree as ET
 from functools import partial
+from importlib.resources import files
 from itertools import combinations, pairwise
 
 import matplotlib as mpl
@@ -14,11 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve.report import report_of
-from ranksieve.report.charts.curves import Curve, Level, draw_curves
+from ranksieve.report.charts.colors import KEPT, MEANINGS, OTHER, color_class
+from ranksieve.report.charts.curves import Bar, Curve, Level, draw_bars, draw_curves
 from ranksieve.report.charts.matrices import Taken, draw_selections
+from ranksieve.report.charts.panels import Panel, draw_panels
 from ranksieve.report.charts.paper import paint, to_svg
-from ranksieve.report.charts.svg import COLUMN, PAGE, color_class, drawing, line, spread_labels
+from ranksieve.report.charts.svg import COLUMN, PAGE, drawing, line, spread_labels
+from ranksieve.report.formats.html import CellBars, table_of
 from ranksieve.report.section import Chart
+from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 from ranksieve.report.similarity import branches_of, leaves_of, tree_of
 from ranksieve.text import printable
 from tests.report.browser import HOSTILE
@@ -139,7 +144,7 @@ class TestLines:
         x, y = ([float(dot.get(side)) for dot in dots] for side in ("cx", "cy"))
         assert x[1] - x[0] == pytest.approx(x[2] - x[1], abs=0.11)  # logarithmic
         assert (y[0] - y[1]) * 2 == pytest.approx(y[1] - y[2], abs=0.21)
-        (base,) = [element for element in root.iter("line") if element.get("class") == "base"]
+        (base,) = [element for element in root.iter("line") if element.get("class") == "base whole"]
         assert float(base.get("y1")) == pytest.approx((y[1] + y[2]) / 2, abs=0.11)
         (band,) = [e for e in root.iter("rect") if e.get("class") == "band"]
         assert float(band.get("height")) == pytest.approx((y[1] - y[2]) / 4, abs=0.11)
@@ -171,6 +176,68 @@ class TestLines:
         assert all(b - a >= 16 - 1e-6 for a, b in pairwise(found))
         assert found[0] + 1e-6 >= 0
         assert found[-1] <= 400 + 1e-6
+
+
+class TestBars:
+    def test_they_start_where_they_should(self):
+        """What is worse than the start goes to the left of its line."""
+        bars = [Bar("a", 0.5, "0.5"), Bar("b", 0.3, "0.3"), Bar("c", 0.2, "0.2")]
+        root = ET.fromstring(draw_bars(bars, "T", PAGE, start=0.3, start_name="random"))
+        (line_of_start,) = [float(e.get("x1")) for e in root.iter("line")]
+        ends = [[float(e.get(n)) for n in ("x", "width")] for e in root.iter("rect")]
+        assert ends[0][0] == line_of_start
+        assert ends[1][1] == 0
+        assert sum(ends[2]) == pytest.approx(line_of_start, abs=0.11)
+        assert ends[0][1] == pytest.approx(2 * ends[2][1], abs=0.21)
+        assert "random" in [e.text for e in root.iter("text")]
+
+    @pytest.mark.parametrize("values", [[0.0, 0.0], [-1.0, -2.0], [3.0]])
+    def test_all_fit(self, values):
+        panel = Panel("p", values, ".1f", start=1.0)
+        root = ET.fromstring(draw_panels(["n"] * len(values), [panel], [], "", "T", PAGE))
+        for bar in root.iter("rect"):
+            x, width = float(bar.get("x")), float(bar.get("width"))
+            assert 0 <= x <= x + width <= float(root.get("width"))
+
+    def test_bars_in_tables_start_there_too(self):
+        columns = [Column("n", is_name=True), Column("v")]
+        rows = [[Entry(str(v)), Entry(v)] for v in (0.5, 0.1, None, np.inf)]
+        table = table_of(Sheet("s", "", "", columns, [rows]), "", {"v": CellBars("kept", 0.3)})
+        bars = ET.fromstring(table).findall(".//svg/rect")
+        assert [(bar.get("x"), bar.get("width")) for bar in bars] == [("32", "32"), ("0", "32")]
+        assert {bar.get("class") for bar in bars} == {"fill kept"}
+
+
+class TestColors:
+    """Each meaning has a color of its own on light and on dark paper."""
+
+    @pytest.fixture(params=[0, 1], ids=["light", "dark"])
+    def colors(self, request):
+        sheet = (files("ranksieve.report") / "templates" / "charts.css").read_text()
+        known = dict(re.findall(r"(--[\w-]+): light-dark\((.*)\);", sheet))
+        own = dict(re.findall(r"^\.(\w+) { --color: var\((.*)\); }", sheet, re.MULTILINE))
+        names = {**{name: own[name] for name in MEANINGS}, "paper": "--paper"}
+        return {name: known[color].split(", ")[request.param] for name, color in names.items()}
+
+    @staticmethod
+    def contrast(one, other):
+        def luminance(color):
+            parts = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+            linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+            return linear @ [0.2126, 0.7152, 0.0722]
+
+        dark, light = sorted((luminance(one), luminance(other)))
+        return (light + 0.05) / (dark + 0.05)
+
+    def test_they_differ_and_can_be_seen(self, colors):
+        assert len(set(colors.values())) == len(MEANINGS) + 1
+        paper = colors.pop("paper")
+        for meaning, color in colors.items():
+            least = 2.5 if meaning == OTHER else 3.0  # what is not recommended may be faint
+            assert self.contrast(color, paper) >= least, meaning
+
+    def test_what_is_kept_can_be_told_in_grayscale(self, colors):
+        assert self.contrast(colors[KEPT], colors[OTHER]) >= 1.8
 
 
 class TestCells:

@@ -538,7 +538,7 @@ class TestFeaturesInEachSet:
         assert grid["columns"][::2] == [f"{size} ({size})" for size in range(5)]
         by_name = dict(zip(grid["rows"], grid["values"], strict=True))
         assert by_name["feature 4"][::2] == [0.0, 0.0, 0.0, 0.5, 1.0]
-        assert 'class="fill s2 ' in figure_of(answer, "shares").svg
+        assert 'class="fill kept ' in figure_of(answer, "shares").svg
 
     def test_sets_of_the_same_size_and_cost_have_columns_of_their_own(self, answer):
         """Names of columns would be the same, for sets that substitutes distinguish."""

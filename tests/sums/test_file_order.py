@@ -10,7 +10,8 @@ from ranksieve import RankingData, make_ranking, read_letor, write_letor
 from ranksieve.metrics import evaluate
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet
 from ranksieve.study import Study, load_study
-from ranksieve.sums.file_order import compare_with_chance, file_order
+from ranksieve.sums.file_order import compare_with_chance, file_order, random_order
+from ranksieve.sums.importance import Importance
 from ranksieve.sums.inspection import inspect
 
 LEAKING = ["letor3", "letor4", "mslr", "lightgbm", "xgboost", "ranklib"]
@@ -37,6 +38,25 @@ def test_it_is_what_constant_scores_reach(shuffled, measure, convention):
         zeros = np.zeros(shuffled.n_rows)
         expected = evaluate(shuffled.y, zeros, shuffled.qid, measure, convention, ties=ties)
         assert value == pytest.approx(expected.mean.popitem()[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("convention", ["letor4", "standard", "lightgbm"])
+@pytest.mark.parametrize("measure", ["ndcg@10", "map", "err"])
+def test_a_random_order_is_a_feature_that_says_nothing(shuffled, measure, convention):
+    """Also with weights, and with queries that have no value."""
+    weights = np.arange(1.0, 1 + shuffled.n_queries)
+    labels = np.where(shuffled.query_codes < 3, 0, shuffled.y)
+    flat = np.zeros((shuffled.n_rows, 1))
+    data = RankingData(flat, labels, shuffled.qid).with_weights(weights)
+    expected = Importance(measure, convention)(data).values[0]
+    assert random_order(data, measure, convention) == pytest.approx(expected, rel=1e-12)
+    assert random_order(shuffled, measure, convention) != pytest.approx(expected, rel=1e-3)
+
+
+def test_a_random_order_reaches_nothing_where_there_is_nothing_to_reach():
+    irrelevant = RankingData(np.zeros((4, 1)), np.zeros(4), [1, 1, 2, 2])
+    assert random_order(irrelevant, "map", "letor4") == 0.0
+    assert random_order(irrelevant, "pairwise-error", "standard") == 0.0
 
 
 @pytest.mark.parametrize("measure", ["ndcg@10", "map", "pairwise-error"])

@@ -145,6 +145,7 @@ class Alone:
 
     values: list[float]
     directions: list[int]
+    chance: float  # what documents in random order reach, the mean over all orders
 
 
 @dataclass(frozen=True)

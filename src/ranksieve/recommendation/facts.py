@@ -20,6 +20,7 @@ from ranksieve.recommendation.answer import (
 )
 from ranksieve.recommendation.task import Task
 from ranksieve.significance.samples import Sample
+from ranksieve.sums.file_order import random_order
 from ranksieve.sums.importance import Importance
 from ranksieve.sums.varying import varying_features
 
@@ -174,9 +175,11 @@ def reference_of(
 
 
 def rank_alone(task: Task) -> Alone:
-    """Measure how well each feature ranks all queries alone."""
-    quality = Importance(task.plan.tune, convention=task.plan.convention)(task.queries.whole)
-    return Alone(np.abs(quality.values).tolist(), quality.directions.tolist())
+    """Measure how well each feature, and a random order, ranks all queries."""
+    whole, measure, convention = task.queries.whole, task.plan.tune, task.plan.convention
+    quality = Importance(measure, convention=convention)(whole)
+    chance = random_order(whole, measure, convention)
+    return Alone(np.abs(quality.values).tolist(), quality.directions.tolist(), chance)
 
 
 def likeness_of(similarity: np.ndarray, first: Sequence[int], others: Sequence[int]) -> Likeness:

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from ranksieve.report.charts.colors import KEPT, OTHER, PLAIN
 from ranksieve.report.charts.curves import Bar, draw_bars
 from ranksieve.report.charts.matrices import draw_heat_map
 from ranksieve.report.section import Chart, Part, Section
@@ -15,6 +16,14 @@ from ranksieve.report.sheets.sheet import Sheet
 MOST_FEATURES = 60
 """Maximum number of features in a chart; tables have all of them."""
 MOST_BARS = 40
+
+
+def bars_from_chance(chance: float) -> str:
+    """Where bars of features alone start."""
+    return (
+        f"Bars start at what documents in random order reach, {chance:.4f}; a bar to the left of "
+        "this line is worse than that."
+    )
 
 
 def similar_section(
@@ -46,13 +55,17 @@ def alone_section(
     names: Sequence[str],
     values: Sequence[float] | np.ndarray,
     measure: str,
+    chance: float,
     sentence: str,
     further: str,
     sheet: Sheet,
     directions: Sequence[int] | None = None,
     kept: Collection[int] = (),
 ) -> Section:
-    """How well each feature ranks alone; ``kept`` are the recommended ones."""
+    """How well each feature ranks alone; ``kept`` are the recommended ones.
+
+    ``chance`` is what documents in random order reach.
+    """
     order = np.argsort(-np.asarray(values), kind="stable")[:MOST_BARS].tolist()
     bars = [
         Bar(
@@ -60,15 +73,18 @@ def alone_section(
             float(values[feature]),
             f"{values[feature]:.4f}"
             + (" (small)" if directions is not None and directions[feature] < 0 else ""),
-            "s-" if kept and feature not in kept else "s2" if kept else "s0",
+            OTHER if kept and feature not in kept else KEPT if kept else PLAIN,
         )
         for feature in order
     ]
     caption = (
         f"Mean {measure} if one feature alone ranks the documents, in its better direction. "
-        f"{further}"
+        f"{bars_from_chance(chance)} {further}"
     )
     if len(values) > len(order):
         caption += f" The best {len(order)} of {len(values):,} features."
-    chart = Chart("alone", caption, partial(draw_bars, bars, f"{measure} of single features"))
+    title = f"{measure} of single features"
+    start_name = f"bars start at a random order: {chance:.4f}"
+    draw = partial(draw_bars, bars, title, start=chance, start_name=start_name)
+    chart = Chart("alone", caption, draw)
     return Section("How well features rank alone", sentence, [Part(sheet, chart)])

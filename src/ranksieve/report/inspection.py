@@ -11,7 +11,12 @@ import numpy as np
 from ranksieve._version import installed_versions
 from ranksieve.report.charts.curves import Bar, draw_bars
 from ranksieve.report.charts.panels import Panel, draw_panels
-from ranksieve.report.features import MOST_BARS, MOST_FEATURES, similar_section
+from ranksieve.report.features import (
+    MOST_BARS,
+    MOST_FEATURES,
+    bars_from_chance,
+    similar_section,
+)
 from ranksieve.report.section import Chart, Part, Report, Section, provenance, verdict
 from ranksieve.report.sheets import inspection as sheets
 from ranksieve.report.sheets.features import similar_sheet
@@ -110,8 +115,7 @@ def _facts_section(title: str, found: Inspection) -> Section:
         chart = Chart("labels", "Number of documents with each label.", draw)
         parts.append(Part(sheets.labels_sheet(found), chart, "Labels"))
     bars = [
-        Bar(_span(one.least, one.most), one.queries, f"{one.queries:,}", "s2")
-        for one in found.lengths
+        Bar(_span(one.least, one.most), one.queries, f"{one.queries:,}") for one in found.lengths
     ]
     draw = partial(draw_bars, bars, "Queries by number of documents")
     chart = Chart("lengths", "Number of queries by their number of documents.", draw)
@@ -146,16 +150,18 @@ def _alone_section(found: Inspection, top: int | None) -> Section | None:
             one.reverse if one.direction == "descending" else one.value for one in shown
         ],
     }
-    most = max(max(values) for values in both.values())
+    chance = float(np.nan_to_num(found.file_order.by_chance))  # NaN if no query has a value
+    every = [value for values in both.values() for value in values]
     panels = [
-        Panel(name, values, ".4f", css=css, width=230, most=most)
-        for (name, values), css in zip(both.items(), ("s0", "s1"), strict=True)
+        Panel(name, values, ".4f", width=230, start=chance, reach=every)
+        for name, values in both.items()
     ]
     names = [one.name for one in shown]
     draw = partial(draw_panels, names, panels, [], "", f"{found.measure} of single features")
     caption = (
         f"Mean {found.measure} if one feature alone ranks the documents of each query, by "
-        "descending and by ascending values; features are ordered by the better direction."
+        "descending and by ascending values; features are ordered by the better direction. "
+        f"{bars_from_chance(chance)}"
     )
     if len(found.best_features) > len(shown):
         caption += f" The best {len(shown)} of {len(found.best_features):,} features."
@@ -198,9 +204,7 @@ def _missing_section(found: Inspection, top: int | None) -> Section | None:
     if not found.missing:
         return None
     shown = list(found.missing.items())[:MOST_BARS]
-    bars = [
-        Bar(name, n / found.n_rows, f"{n:,} ({n / found.n_rows:.1%})", "s1") for name, n in shown
-    ]
+    bars = [Bar(name, n / found.n_rows, f"{n:,} ({n / found.n_rows:.1%})") for name, n in shown]
     draw = partial(draw_bars, bars, "Share of rows without a value")
     caption = "Share of rows without a value, the largest first."
     if len(found.missing) > len(shown):

@@ -18,10 +18,12 @@ from ranksieve.recommendation.answer import (
     Recommendation,
 )
 from ranksieve.recommendation.claim import Claim, confidence, percent
+from ranksieve.report.charts.colors import CHANGE, COST, GAIN, KEPT, LOSS, MARGIN, OTHER
 from ranksieve.report.charts.curves import Bar, Curve, Level, draw_bars, draw_curves, draw_gains
 from ranksieve.report.charts.matrices import Taken, draw_selections
 from ranksieve.report.charts.panels import Panel, draw_panels
 from ranksieve.report.features import MOST_FEATURES, alone_section, similar_section
+from ranksieve.report.formats.html import CellBars
 from ranksieve.report.section import Chart, Part, Report, Section, provenance, verdict
 from ranksieve.report.sheets import recommendation as sheets
 from ranksieve.report.sheets.features import alone_sheet, similar_sheet
@@ -154,13 +156,13 @@ def _curve(answer: Recommendation) -> Chart:
             x,
             change,
             [*(_tip(answer, point) for point in shown), whole],
-            "s2",
+            CHANGE,
             list(zip(bound, change, strict=True)),
             marked=marked[0] if marked else None,
             hollow=[place for place, point in enumerate(shown) if not point.bound > -margin],
         ),
-        Curve("lower bound", x, bound, [], "s2 d1", has_dots=False),
-        Curve(f"margin {percent(margin)}", x, [-100 * margin] * len(x), [], "s1", has_dots=False),
+        Curve("lower bound", x, bound, [], f"{CHANGE} d1", has_dots=False),
+        Curve(f"margin {percent(margin)}", x, [-100 * margin] * len(x), [], MARGIN, has_dots=False),
     ]
     measure = answer.claim.measure
     title = f"Change of {measure} against {kind}"
@@ -271,13 +273,14 @@ def _panels(answer: Recommendation, shown: list[KeptFeature]) -> list[Panel]:
     if any(kept.loss is not None for kept in shown):
         panels.append(_losses(shown))
     if answer.has_costs:
-        panels.append(Panel("cost", [kept.cost for kept in shown], ".4g", css="s1", width=60))
+        panels.append(Panel("cost", [kept.cost for kept in shown], ".4g", css=COST, width=60))
     if any(kept.stability is not None for kept in shown):
         shares = [kept.stability for kept in shown]
-        panels.append(Panel("stability", shares, ".2f", css="s2", width=60))
+        panels.append(Panel("stability", shares, ".2f", css=KEPT, width=60))
     if answer.evidence is not None:
         values = [answer.evidence.alone.values[kept.feature] for kept in shown]
-        panels.append(Panel("ranks alone", values, ".3f", css="s6", width=60))
+        chance = answer.evidence.alone.chance
+        panels.append(Panel("ranks alone", values, ".3f", css=KEPT, start=chance, width=60))
     return panels
 
 
@@ -286,7 +289,8 @@ def _losses(shown: list[KeptFeature]) -> Panel:
         None if kept.lower is None or kept.upper is None else (kept.lower, kept.upper)
         for kept in shown
     ]
-    panel = Panel("loss without it", [kept.loss for kept in shown], "+z.2%", ends, width=170)
+    losses = [kept.loss for kept in shown]
+    panel = Panel("loss without it", losses, "+z.2%", ends, css=LOSS, below=GAIN, width=170)
     tips = [
         "" if pair is None else f"{label}\n95% interval {pair[0]:+.2%} to {pair[1]:+.2%}"
         for label, pair in zip(panel.labels, ends, strict=True)
@@ -302,7 +306,10 @@ def _dropped_section(answer: Recommendation) -> Section | None:
     is_long = len(answer.dropped) > LONG
     saving = sorted(answer.dropped, key=lambda one: -one.cost) if is_long else answer.dropped
     brief = long_list(sheets.dropped_sheet(replace(answer, dropped=saving)), rest="")
-    part = Part(sheets.dropped_sheet(answer, alone), bars=("cost", "alone"), brief=brief)
+    bars = {"cost": CellBars(COST)}
+    if alone is not None:
+        bars["alone"] = CellBars(OTHER, alone.chance)
+    part = Part(sheets.dropped_sheet(answer, alone), bars=bars, brief=brief)
     needed = "are not needed" if answer.is_shown else "this set leaves out"
     sentence = f"Features that {needed}, each with the reason."
     return Section("Features to drop", sentence, [part])
@@ -317,14 +324,16 @@ def _evidence_sections(answer: Recommendation, evidence: Evidence) -> list[Secti
             answer.feature_names,
             evidence.alone.values,
             answer.claim.measure,
+            evidence.alone.chance,
             "How useful each feature is without the others.",
-            "(small): small values are good. Green: recommended. A feature that ranks well alone "
+            "(small): small values are good. Blue: recommended. A feature that ranks well alone "
             "may be dropped because others say the same, and one that ranks badly alone may add "
             "to others.",
             alone_sheet(
                 answer.feature_names,
                 evidence.alone.values,
                 answer.claim.measure,
+                evidence.alone.chance,
                 "all queries of the data",
                 evidence.alone.directions,
                 set(answer.features),
@@ -347,7 +356,8 @@ def _shares_section(answer: Recommendation, evidence: Evidence) -> Section | Non
     taken = {
         name: Taken(
             np.array([[shares.get(feature, 0.0)] for feature in shown]),
-            "s2" if point == answer.recommended else "s0",
+            KEPT if point == answer.recommended else OTHER,
+            is_marked=point == answer.recommended,
         )
         for name, point, shares in zip(
             sheets.names_of_sets(answer), answer.curve, evidence.shares, strict=False
@@ -359,7 +369,7 @@ def _shares_section(answer: Recommendation, evidence: Evidence) -> Section | Non
     caption = (
         f"A row is a feature, with similar features side by side; a column is a set of the curve, "
         f"by {kind}. The stronger the color, the more paths have the feature in their set; each "
-        "path is built on other queries. Green: the recommended set."
+        "path is built on other queries. Blue, and bold: the recommended set."
     )
     if len(found) > len(shown):
         caption += f" {len(found) - len(shown):,} features that fewer paths have are left out."
@@ -420,7 +430,7 @@ def _queries_section(answer: Recommendation, evidence: Evidence) -> Section | No
     changed = np.array(judges.with_chosen) - np.array(judges.with_all)
     measure = answer.claim.measure
     name = "recommended features - all features"
-    draw = partial(draw_gains, [(name, "s0", changed)], f"Gains and losses of {measure}")
+    draw = partial(draw_gains, [(name, KEPT, changed)], f"Gains and losses of {measure}")
     won, lost = int((changed > 0).sum()), int((changed < 0).sum())
     caption = (
         f"All {quantity(len(changed), 'query that judges', 'queries that judge')}, the largest "

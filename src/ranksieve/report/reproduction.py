@@ -9,8 +9,8 @@ from math import log2
 
 import numpy as np
 
+from ranksieve.report.charts.colors import color_class
 from ranksieve.report.charts.curves import Curve, Level, draw_curves
-from ranksieve.report.charts.svg import color_class
 from ranksieve.report.section import Chart, Part, Report, Section
 from ranksieve.report.sheets.reproduction import reproduction_sheets
 from ranksieve.report.sheets.sheet import Column, Entry, Sheet

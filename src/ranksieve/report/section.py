@@ -5,8 +5,8 @@ The terminal, the page, notebooks and files show the same list, see :mod:`ranksi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from ranksieve.io.records import write_text
 from ranksieve.report.charts.svg import COLUMN, PAGE
-from ranksieve.report.formats.html import element, to_html
+from ranksieve.report.formats.html import CellBars, element, to_html
 from ranksieve.report.sheets.sheet import Entry, Sheet, name_column, text_column
 from ranksieve.text import file_stem
 
@@ -58,7 +58,8 @@ class Part:
     sheet: Sheet
     chart: Chart | None = None
     title: str = ""  # above a figure, if its section has several
-    bars: Collection[str] = ()  # columns whose values the page shows as bars, too
+    # Columns whose values the page shows as bars, too.
+    bars: Mapping[str, CellBars] = field(default_factory=dict)
     is_folded: bool | None = None  # whether a page folds the table; by default, below a figure
     brief: Sheet | None = None  # what a terminal shows of the table, if anything
 

@@ -9,10 +9,11 @@ from functools import partial
 import numpy as np
 
 from ranksieve.choosing import pareto_front
+from ranksieve.report.charts.colors import PLAIN, color_class
 from ranksieve.report.charts.curves import Curve, Level, draw_curves, draw_densities, draw_gains
 from ranksieve.report.charts.matrices import Difference, Taken, draw_matrix, draw_selections
-from ranksieve.report.charts.svg import color_class
 from ranksieve.report.features import MOST_FEATURES, alone_section, similar_section
+from ranksieve.report.formats.html import CellBars
 from ranksieve.report.section import Chart, Part, Report, Section, provenance, verdict
 from ranksieve.report.sheets.features import alone_sheet, densities_sheet, similar_sheet
 from ranksieve.report.sheets.study_quality import (
@@ -205,7 +206,9 @@ def _features_section(result: StudyResult, kept: Outcomes | None) -> Section:
         "Which features are selected, the most frequent first. A feature that all selectors choose "
         "is hard to replace; of similar ones, one is often enough."
     )
-    bars = ("kept", "selected", "importance")
+    bars = {name: CellBars(PLAIN) for name in ("kept", "selected")}
+    if result.seen is not None:
+        bars["importance"] = CellBars(PLAIN, result.seen.chance)
     return Section("Features", sentence, [Part(features_sheet(result, kept), bars=bars)])
 
 
@@ -486,9 +489,16 @@ def data_sections(result: StudyResult) -> list[Section | None]:
         names,
         seen.importance,
         seen.measure,
+        seen.chance,
         f"How well each feature ranks on its own, {where}.",
         "A feature that ranks badly alone may still help beside others.",
-        alone_sheet(names, seen.importance, seen.measure, f"the training queries of {seen.fold}"),
+        alone_sheet(
+            names,
+            seen.importance,
+            seen.measure,
+            seen.chance,
+            f"the training queries of {seen.fold}",
+        ),
     )
     return [alike, alone, _densities_section(names, seen)]
 
@@ -551,7 +561,7 @@ def _cost_section(result: StudyResult) -> Section:
     parts = []
     for ranker in result.rankers:
         chart = _times(result, ranker) if result.selecting else None
-        bars = ("selection seconds", "training seconds")
+        bars = {name: CellBars(PLAIN) for name in ("selection seconds", "training seconds")}
         title = f"With {ranker}" if chart else ""
         parts.append(Part(cost_sheet(result, ranker), chart, title, bars, is_folded=False))
     return Section("Cost and time", sentence, parts)

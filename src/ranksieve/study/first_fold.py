@@ -23,6 +23,7 @@ from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study.results import StudyResult
 from ranksieve.study.study import Study
 from ranksieve.sums.densities import ClassDensities, bandwidths_of
+from ranksieve.sums.file_order import random_order
 from ranksieve.sums.grades import grades_of, totals
 from ranksieve.sums.importance import Importance
 from ranksieve.sums.similarity import Similarity
@@ -30,7 +31,7 @@ from ranksieve.sums.similarity import Similarity
 FIRST_FOLD = "first-fold.json"
 MOST_COMPARED = 150
 """Number of features whose similarity is stored: most often selected, then most important."""
-_FORMAT, _VERSION = "ranksieve-first-fold", 2
+_FORMAT, _VERSION = "ranksieve-first-fold", 3
 _MOST_SIMILAR = 3  # features that are named as similar to one
 _SIMILAR = 0.5  # least similarity of these
 _N_DENSITIES = 3  # features that rank best, and features that rank worst
@@ -56,6 +57,7 @@ class FirstFold:
     measure: str  # of the importance
     # (features,): mean of the measure if one feature ranks the documents, in its better direction
     importance: list[Finite]
+    chance: Finite  # what documents in random order reach, the mean over all orders
     compared: list[Count]  # features whose similarity is known
     # Row i has the similarities of compared[i] to compared[:i + 1]: absolute value of the mean over
     # queries of Spearman's coefficient.
@@ -109,6 +111,7 @@ def describe_first_fold(study: Study, result: StudyResult) -> FirstFold:
     importance = Importance(study.plan.tune, study.plan.convention)
     with sharing(fold.memo):
         values = importance(fold.train).values.round(6)
+        chance = random_order(fold.train, study.plan.tune, study.plan.convention)
         compared = np.sort(rank_features(result, values)[:MOST_COMPARED])
         # A mean of absolute values would be far from 0 for features that have nothing in common.
         similarity = np.abs(Similarity("spearman")(fold.train.take_features(compared)))
@@ -123,6 +126,7 @@ def describe_first_fold(study: Study, result: StudyResult) -> FirstFold:
         fold=fold.name,
         measure=importance.label,
         importance=values.tolist(),
+        chance=round(chance, 6),
         compared=compared.tolist(),
         likeness=[similarity[row, : row + 1].tolist() for row in range(len(similarity))],
         grades=grades.tolist(),

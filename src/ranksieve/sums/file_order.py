@@ -6,6 +6,7 @@ that cannot distinguish documents then ranks well.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -48,6 +49,24 @@ def file_order(source: Source, measure: str | Measure, convention: Convention | 
     in_order, by_chance = np.concatenate(values, axis=1)
     greater = measure.greater_is_better
     return compare_with_chance(in_order, by_chance, source.query_weights, greater_is_better=greater)
+
+
+def random_order(source: Source, measure: str | Measure, convention: Convention | str) -> float:
+    """Mean over queries of the measure's expectation over all orders of their documents.
+
+    That is what a feature with equal values everywhere reaches alone. It is 0 if no query has a
+    value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ranksieve import RankingData
+    >>> from ranksieve.sums.file_order import random_order
+    >>> random_order(RankingData(np.zeros((2, 1)), [1, 0], [7, 7]), "mrr", "standard")
+    0.75
+    """
+    found = file_order(source, measure, convention).by_chance
+    return found if math.isfinite(found) else 0.0
 
 
 def compare_with_chance(

@@ -9,6 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from ranksieve.report.charts import svg
+from ranksieve.report.charts.colors import GAIN, LOSS, PLAIN, WHOLE, color_class
 from ranksieve.report.charts.svg import Scale
 from ranksieve.report.formats.html import element
 
@@ -59,9 +60,9 @@ class Bar:
     """A bar of a chart."""
 
     name: str
-    value: float  # at least 0
+    value: float
     label: str  # number printed beside the bar
-    css: str = "s0"  # CSS class of its color
+    css: str = PLAIN  # CSS class of its color
 
 
 def draw_curves(
@@ -159,7 +160,7 @@ def _level(level: Level | None, across: Scale, down: Scale) -> list[Markup]:
     if level.allowed:
         height = down(level.value - level.allowed) - y
         band = [element("rect", x=left, y=y, width=right - left, height=height, class_="band")]
-    return [*band, svg.line(left, y, right, y, "base")]
+    return [*band, svg.line(left, y, right, y, f"base {WHOLE}")]
 
 
 def _clip_curves(curves: Sequence[Curve], across: Scale, down: Scale) -> Markup:
@@ -202,7 +203,7 @@ def _names(
 ) -> list[Markup]:
     """Write names at the right ends of the lines, moved apart, each with a piece of its line."""
     ends = [(curve.name, curve.y[-1], f"line {curve.css}") for curve in curves]
-    ends += [(level.name, level.value, "base")] if level else []
+    ends += [(level.name, level.value, f"base {WHOLE}")] if level else []
     wanted = [min(down(y), down.start) for _, y, _ in ends]
     positions = svg.spread_labels(wanted, _LINE, down.stop + 6, down.start)
     x = across.stop + 18
@@ -270,8 +271,8 @@ def _draw_gains_of_one(
     return [
         element("circle", cx=5, cy=10, r=5, class_=f"fill {css}"),
         svg.text(16, 14, svg.shorten(name, width - 16), class_="strong"),
-        _area([(x, max(y, 0.0)) for x, y in points], down, "good"),
-        _area([(x, min(y, 0.0)) for x, y in points], down, "bad"),
+        _area([(x, max(y, 0.0)) for x, y in points], down, f"fill {GAIN}"),
+        _area([(x, min(y, 0.0)) for x, y in points], down, f"fill {LOSS}"),
         svg.line(0, down(0), width, down(0), "grid"),
         _describe_end(0, won, "won", ordered[0], "start"),
         _describe_end(width, lost, "lost", ordered[-1], "end"),
@@ -311,7 +312,7 @@ def draw_densities(
         room = 44 + svg.width_of(grade)
         if x + room > width:
             x, y = 0.0, y + _LINE
-        key.append(svg.path([(x, y), (x + 24, y)], f"line {svg.color_class(index)}"))
+        key.append(svg.path([(x, y), (x + 24, y)], f"line {color_class(index)}"))
         key.append(svg.text(x + 30, y + 4, grade))
         x += room
     return _side_by_side(charts, each, _DENSITY_HEIGHT, width, title, key, y + _LINE)
@@ -329,25 +330,31 @@ def _draw_densities_of_one(
     ]
     for index, values in enumerate(densities.tolist()):
         at = [(across(x), down(y)) for x, y in zip(points.tolist(), values, strict=True)]
-        parts.append(svg.path(at, f"line {svg.color_class(index)}"))
+        parts.append(svg.path(at, f"line {color_class(index)}"))
     ends = zip((points[0], points[-1]), (0.0, width), ("start", "end"), strict=True)
     parts += [svg.text(x, bottom + 16, f"{end:.3g}", side, class_="soft") for end, x, side in ends]
     return parts
 
 
-def draw_bars(bars: Sequence[Bar], title: str, width: float) -> Markup:
-    """Draw bars that start at zero, which a line marks at the left."""
+def draw_bars(
+    bars: Sequence[Bar], title: str, width: float, *, start: float = 0.0, start_name: str = ""
+) -> Markup:
+    """Draw bars from ``start``, which a line marks, with its name above; lower ones go left."""
     width = min(width, _BARS_WIDTH)
     left = min(_BARS_LEFT, 0.4 * width, 16 + max(map(svg.width_of, (bar.name for bar in bars))))
     right = width - 12 - max(map(svg.width_of, (bar.label for bar in bars)))
-    largest = max(bar.value for bar in bars)
-    across = Scale(0.0, largest if largest > 0 else 1.0, left, right)
-    parts = [svg.line(left, 0, left, _ROW * len(bars), "grid")]
+    values = [start, *(bar.value for bar in bars)]
+    across = svg.bar_scale(min(values), max(values), left, right)
+    zero, top = across(start), _ROW if start_name else 0.0
+    bottom = top + _ROW * len(bars)
+    parts = [svg.line(zero, top, zero, bottom, "grid")]
+    if start_name:
+        parts.append(svg.text(left, 14, start_name, class_="soft"))
     for row, bar in enumerate(bars):
-        y = row * _ROW
+        y = top + row * _ROW
         parts.append(svg.short_text(left - 8, y + _ROW / 2 + 4, bar.name, left - 12, "end"))
-        end = max(across(bar.value), left)
-        where = {"x": left, "y": y + (_ROW - _BAR) / 2, "width": end - left, "height": _BAR}
+        first, last = sorted((zero, across(bar.value)))
+        where = {"x": first, "y": y + (_ROW - _BAR) / 2, "width": last - first, "height": _BAR}
         parts.append(element("rect", **where, class_=f"fill {bar.css}"))
-        parts.append(svg.text(end + 6, y + _ROW / 2 + 4, bar.label, class_="soft"))
-    return svg.drawing(width, _ROW * len(bars) + 2, *parts, title=title)
+        parts.append(svg.text(last + 6, y + _ROW / 2 + 4, bar.label, class_="soft"))
+    return svg.drawing(width, bottom + 2, *parts, title=title)

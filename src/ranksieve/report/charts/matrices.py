@@ -12,6 +12,7 @@ import numpy as np
 from markupsafe import Markup
 
 from ranksieve.report.charts import svg
+from ranksieve.report.charts.colors import GAIN, LOSS, PLAIN
 from ranksieve.report.charts.svg import Scale
 from ranksieve.report.formats.html import element
 from ranksieve.report.similarity import branches_of, leaves_of, tree_of
@@ -33,6 +34,7 @@ class Taken:
 
     shares: np.ndarray  # (features, folds): share of the seeds that select the feature
     css: str  # CSS class of its color
+    is_marked: bool = False  # whether its name is bold
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def draw_heat_map(similarity: np.ndarray, names: Sequence[str], title: str, widt
         for row, name in enumerate(ordered)
     ]
     branches = _draw_tree(tree, cell, left + size + 8)
-    parts = [*labels, grid.shades({"heat": slice(None)}), *branches]
+    parts = [*labels, grid.shades({f"fill {PLAIN}": slice(None)}), *branches]
     whole = left + size + _MAP_TREE
     return svg.drawing(whole, size + 10, *parts, title=title, data_grid=grid.data)
 
@@ -171,7 +173,8 @@ def draw_selections(
         columns += [""] * _TAKEN_GAP
         x, wide = left + start * cell, len(folds) * cell
         turned = f"translate({x + wide / 2:.1f} {top - 8:.1f}) rotate(-45)"
-        parts.append(svg.text(0, 0, svg.shorten(selector, _TAKEN_LEFT), transform=turned))
+        label, css = svg.shorten(selector, _TAKEN_LEFT), "strong" if own.is_marked else None
+        parts.append(svg.text(0, 0, label, transform=turned, class_=css))
         height = len(features) * _TAKEN_ROW - 1
         parts.append(element("rect", x=x, y=top, width=wide, height=height, class_="cell"))
         classes[f"fill {own.css} n{number}"] = slice(start, start + len(folds))
@@ -225,7 +228,7 @@ def _draw_difference(x: float, y: float, cell: float, found: Difference, strengt
         y=y + 1,
         width=cell - 2,
         height=_MATRIX_ROW - 2,
-        class_="good" if found.value > 0 else "bad",
+        class_=f"fill {GAIN if found.value > 0 else LOSS}",
         fill_opacity=f"{strength:.2g}" if found.is_significant else "0",
         data_tip=found.tip,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ranksieve.report.charts import svg
-from ranksieve.report.charts.svg import Scale
+from ranksieve.report.charts.colors import PLAIN
 from ranksieve.report.formats.html import element
 
 # Pixels: LEFT and TEXT are the room that texts at the left and at the right may take.
@@ -24,10 +24,13 @@ class Panel:
     values: Sequence[float | None]  # None if there is no bar
     form: str  # format of the numbers printed beside the bars
     ends: Sequence[tuple[float, float] | None] | None = None  # of intervals, drawn as whiskers
-    css: str = "s0"  # CSS class of the color; bars below zero have the color for bad values
+    css: str = PLAIN  # CSS class of the color
+    below: str = PLAIN  # CSS class of the color of bars below their start
+    start: float = 0.0  # where bars start
     width: float = 90.0  # width of the bars in pixels, without the numbers
     tips: Sequence[str] = ()  # text shown for each bar
-    most: float = 0.0  # minimum upper end of the scale: panels with the same can be compared
+    # Values that the scale reaches at least: panels with the same ones can be compared.
+    reach: Sequence[float] = ()
 
     @property
     def labels(self) -> list[str]:
@@ -75,14 +78,15 @@ def _panel_bars(panel: Panel, left: float, bottom: float) -> list[Markup]:
     ends = panel.ends or [None] * len(panel.values)
     reached = [value for value in panel.values if value is not None]
     reached += [end for pair in ends if pair is not None for end in pair]
-    low, high = min([0.0, *reached]), max([panel.most, *reached, 0.0])
-    across = Scale(low, high if high > low else low + 1.0, left, left + panel.width)
-    parts = [svg.line(across(0), _TOP, across(0), bottom, "grid")]
+    reached += [panel.start, *panel.reach]
+    across = svg.bar_scale(min(reached), max(reached), left, left + panel.width)
+    zero = across(panel.start)
+    parts = [svg.line(zero, _TOP, zero, bottom, "grid")]
     for row, (value, pair) in enumerate(zip(panel.values, ends, strict=True)):
         if value is None:
             continue
-        start, end = sorted((across(0), across(value)))
-        css = panel.css if value >= 0 else "s-"
+        start, end = sorted((zero, across(value)))
+        css = panel.css if value >= panel.start else panel.below
         tip = panel.tips[row] if panel.tips else None
         y = _middle(row)
         where = {

@@ -17,7 +17,6 @@ PAGE, COLUMN = 900.0, 420.0
 """Widths in pixels: of the page, and of one column of a paper."""
 SMALL = 12.0
 """Size of text in charts in pixels, as in the style sheet."""
-_N_COLORS, _N_DASHES = 8, 5  # in the style sheet, without a common divisor
 _NARROW, _WIDE = frozenset("fijlrtI.,:;'|!()[]{}/\\ -"), frozenset("mwMW@%")
 _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
 
@@ -72,14 +71,6 @@ def boxes(rectangles: Sequence[tuple[float, float, float, float]], class_: str) 
         for x, y, w, h in rectangles
     )
     return element("path", d=steps, class_=class_)
-
-
-def color_class(index: int) -> str:
-    """CSS classes of the color and dashes of the line with this number, from 0.
-
-    Lines next to each other differ in both, so that they can be told apart without color.
-    """
-    return f"s{index % _N_COLORS} d{index % _N_DASHES}"
 
 
 def width_of(label: str) -> float:
@@ -151,6 +142,11 @@ class Scale:
             if len(found) <= most:
                 break
         return found
+
+
+def bar_scale(low: float, high: float, start: float, stop: float) -> Scale:
+    """The scale of bars with these ends; if all bars are empty, they are at its start."""
+    return Scale(low, high if high > low else low + 1.0, start, stop)
 
 
 def decimals_of(ticks: Sequence[float]) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeGuard
 
 from markupsafe import Markup, escape
 
@@ -73,12 +74,46 @@ def to_html(sheet: Sheet) -> str:
     return element("section", table_of(sheet, sheet.caption), notes_of(sheet)) + "\n"
 
 
-def table_of(sheet: Sheet, caption: str, bars: Collection[str] = ()) -> Markup:
+class CellBars(NamedTuple):
+    """How the numbers of a column are shown as bars, too."""
+
+    css: str  # CSS class of the color
+    start: float = 0.0  # where bars start
+
+
+class _Bars(NamedTuple):
+    """The same, with the ends of the scale of a column."""
+
+    css: str
+    start: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, bars: CellBars, values: Sequence[object]) -> _Bars:
+        known = [bars.start, *(value for value in values if _is_number(value))]
+        return cls(*bars, min(known), max(known))
+
+    def draw(self, value: object) -> Markup:
+        """Draw a bar, hidden from screen readers because the value is beside it."""
+        number = value if _is_number(value) else self.start
+        ends = [self._share(end) * _BAR_WIDTH for end in sorted((self.start, number))]
+        where = {"x": ends[0], "width": ends[1] - ends[0], "height": _BAR_HEIGHT}
+        bar = element("rect", **where, class_=f"fill {self.css}") if where["width"] else ""
+        box = f"0 0 {_BAR_WIDTH} {_BAR_HEIGHT}"  # narrower on paper
+        size = {"width": _BAR_WIDTH, "height": _BAR_HEIGHT, "viewBox": box}
+        return element("svg", bar, **size, class_="bar", aria_hidden="true")
+
+    def _share(self, value: float) -> float:
+        return (value - self.low) / (self.high - self.low) if self.high > self.low else 0.0
+
+
+def table_of(sheet: Sheet, caption: str, bars: Mapping[str, CellBars] | None = None) -> Markup:
     """Return only the table; columns named in ``bars`` have a bar beside each number."""
     sheet = sheet.visible()
-    longest = [
-        max((_length(row[index].value) for row in sheet.rows), default=0.0)
-        if column.name in bars
+    drawn = [
+        _Bars.of(bars[column.name], [row[index].value for row in sheet.rows])
+        if bars and column.name in bars
         else None
         for index, column in enumerate(sheet.columns)
     ]
@@ -87,7 +122,7 @@ def table_of(sheet: Sheet, caption: str, bars: Collection[str] = ()) -> Markup:
     ]
 
     def line(row: Row) -> Markup:
-        return element("tr", *map(_cell, sheet.columns, row, longest)) + Markup("\n")
+        return element("tr", *map(_cell, sheet.columns, row, drawn)) + Markup("\n")
 
     return element(
         "table",
@@ -103,14 +138,14 @@ def notes_of(sheet: Sheet) -> Markup:
     return element("ul", *items, class_="notes") if items else Markup()
 
 
-def _cell(column: Column, entry: Entry, longest: float | None) -> Markup:
+def _cell(column: Column, entry: Entry, bars: _Bars | None) -> Markup:
     text = element("b", entry.text) if entry.is_best else escape(entry.text)
     mark = element("sup", entry.mark) if entry.mark else ""
     content: list[object] = [text, entry.rank_text, mark]
     if column.is_name:
         return element("th", *content, scope="row", class_=_class(column))
-    if longest is not None:  # numbers of equal width, so that bars are aligned
-        content = [_bar(entry.value, longest), element("span", *content)]
+    if bars is not None:  # numbers of equal width, so that bars are aligned
+        content = [bars.draw(entry.value), element("span", *content)]
     return element("td", *content, class_=_class(column))
 
 
@@ -119,14 +154,5 @@ def _class(column: Column) -> str | None:
     return "n" if column.align == "right" else "w" if column.wraps else None
 
 
-def _length(value: object) -> float:
-    return value if isinstance(value, (int, float)) and 0 < value < math.inf else 0.0
-
-
-def _bar(value: object, longest: float) -> Markup:
-    """Draw a bar, hidden from screen readers because the value is beside it."""
-    share = _length(value) / longest if longest > 0 else 0.0
-    bar = element("rect", width=_BAR_WIDTH * share, height=_BAR_HEIGHT) if share else ""
-    box = f"0 0 {_BAR_WIDTH} {_BAR_HEIGHT}"  # narrower on paper
-    size = {"width": _BAR_WIDTH, "height": _BAR_HEIGHT, "viewBox": box}
-    return element("svg", bar, **size, class_="bar", aria_hidden="true")
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and math.isfinite(value)

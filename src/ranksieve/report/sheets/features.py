@@ -21,11 +21,15 @@ def alone_sheet(
     names: Sequence[str],
     values: Sequence[float] | np.ndarray,
     measure: str,
+    chance: float,
     queries: str,
     directions: Sequence[int] | None = None,
     kept: Collection[int] | None = None,
 ) -> Sheet:
-    """How well each feature ranks alone, the best first; ``kept`` are the recommended ones."""
+    """How well each feature ranks alone, the best first; ``kept`` are the recommended ones.
+
+    ``chance`` is what documents in random order reach.
+    """
     fields: Fields[int] = {
         name_column("feature"): lambda feature: Entry(names[feature]),
         Column("alone", f"{measure} alone"): lambda feature: Entry(float(values[feature]), ".4f"),
@@ -38,7 +42,7 @@ def alone_sheet(
         fields[Column("recommended", align="left")] = lambda feature: Entry.yes(feature in kept)
     notes = [
         f"alone: mean {measure} if the feature alone ranks the documents of each query, in its "
-        f"better direction; {queries}."
+        f"better direction; {queries}. Documents in random order reach {chance:.4f}."
     ]
     order = np.argsort(-np.asarray(values), kind="stable").tolist()
     title = "How well each feature ranks alone"

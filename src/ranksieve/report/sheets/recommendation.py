@@ -188,7 +188,7 @@ def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
     if alone is not None:
         values = alone.values
         fields[Column("alone", importance=0)] = lambda kept: Entry(values[kept.feature], ".4f")
-        notes.append(f"alone: {answer.claim.measure} if the feature alone ranks.")
+        notes.append(_alone_note(answer, alone))
     if any(kept.substitutes for kept in answer.kept):
         fields[text_column("substitutes", importance=2)] = lambda kept: Entry(
             substitutes_text(kept, answer)
@@ -220,10 +220,17 @@ def dropped_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
     if alone is not None:
         values = alone.values
         fields[Column("alone")] = lambda one: Entry(values[one.feature], ".4f")
-        notes.append(f"alone: {answer.claim.measure} if the feature alone ranks.")
+        notes.append(_alone_note(answer, alone))
     fields[text_column("reason", importance=2)] = lambda one: Entry(one.reason)
     title = f"Features to drop: {len(answer.dropped)}"
     return Sheet.of_items("dropped", title, "", fields, [answer.dropped], notes)
+
+
+def _alone_note(answer: Recommendation, alone: Alone) -> str:
+    return (
+        f"alone: {answer.claim.measure} if the feature alone ranks; documents in random order "
+        f"reach {alone.chance:.4f}, where bars start."
+    )
 
 
 def heading_of_kept(answer: Recommendation) -> str:
