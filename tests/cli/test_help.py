@@ -48,7 +48,7 @@ def test_a_treatment_is_recorded_only_in_what_the_command_takes(help_of, name):
     told = told_of(text, "--missing")
     assert ("recorded in the --selection" in told) == ("--selection FILE" in text)
     assert ("training data of the model" in told) == (name == "predict")
-    assert ("selectors refuse them" in told) == (name in ("select", "compare", "recommend"))
+    assert ("Default: keep." in told) == (name not in ("train", "predict", "convert"))
 
 
 def test_who_chooses_and_who_tests_a_recommendation(help_of):

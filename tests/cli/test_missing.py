@@ -70,14 +70,13 @@ def test_inspect_counts_them(run, train):
     assert filled["n_missing"] == 0
 
 
-def test_select_needs_a_policy(run, train):
-    assert (
-        "query-min, query-median or zero fills them in" in run("select", train, "-k", 2, code=1).err
-    )
+def test_select_keeps_them_or_says_how_to_fill_them_in(run, train):
     for method in ("gas-e", "ig", "bt-influence"):
-        run("select", train, "--method", method, "-k", 2, "--missing", "keep")
-    error = run("select", train, "--method", "fs-ed", "-k", 2, "--missing", "keep", code=1).err
+        chosen = run("select", train, "--method", method, "-k", 2)
+        assert chosen == run("select", train, "--method", method, "-k", 2, "--missing", "keep")
+    error = run("select", train, "--method", "fs-ed", "-k", 2, code=1).err
     assert "FSED cannot use missing values" in error
+    assert "fill in missing values with --missing query-median, query-min or zero" in error
     run("select", train, "--method", "fs-ed", "-k", 2, "--missing", "query-median")
     assert "missing must be one of keep" in run("select", train, "--missing", "x", code=1).err
 

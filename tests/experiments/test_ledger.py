@@ -95,6 +95,19 @@ def test_results_of_other_settings_are_refused(ledger, path, name, value):
         Ledger(path, replace(HEAD, **{name: value}))
 
 
+def test_a_ledger_without_work_takes_other_settings(path):
+    first = Ledger(path, HEAD)
+    for name in ("trial", "describe"):
+        first.add(*CELLS[name])
+    other = replace(HEAD, missing="query-median")
+    assert len(Ledger(path, other)) == 0
+    assert Ledger(path).settings == other
+    Ledger(path, other).add(*CELLS["select"])
+    with pytest.raises(DataError, match="these are results with missing"):
+        Ledger(path, HEAD)
+    assert len(Ledger(path)) == 1
+
+
 def test_results_of_another_version_can_only_be_read(ledger, path):
     first, *others = records(path)
     rewrite(path, [first | {"ranksieve": "0.0.7"}, *others])

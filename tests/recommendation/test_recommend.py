@@ -442,6 +442,27 @@ def test_bad_input_costs_no_work(data, tmp_path, wrong, message):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_ranker_without_missing_values_is_refused_first(data, tmp_path):
+    gappy, how = with_gaps(data), ONE | {"out": tmp_path / "out"}
+    remedy = (
+        r"\(NaN\), which rankrls cannot use: fill in missing values with --missing query-median"
+    )
+    for wrong in (how, how | {"missing": "keep"}):
+        with pytest.raises(DataError, match=remedy):
+            recommend(gappy, **wrong)
+    with pytest.raises(DataError, match=remedy):
+        recommend(data.take_queries(range(30)), confirm=gappy.take_queries(range(30, 40)), **how)
+    assert not how["out"].exists()
+    assert recommend(gappy, missing="query-median", **how).settings["missing"] == "query-median"
+
+
+def test_missing_values_are_kept_for_trees(data):
+    trees = ONE | {"ranker": LambdaMART(n_estimators=3, min_child_samples=3)}
+    kept = recommend(with_gaps(data), **trees)
+    declared = recommend(with_gaps(data), missing="keep", **trees)
+    assert kept.curve == declared.curve
+
+
 def test_nothing_keeps_the_data_when_the_answer_is_there(monkeypatch):
     given, parts = planted(20), []
     open_trial = Trial.open

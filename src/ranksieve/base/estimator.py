@@ -45,8 +45,7 @@ class RankEstimator(BaseEstimator):
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True, "sample_weight": True}
 
     no_weights: ClassVar[str] = ""  # why it takes no weights of queries: a sentence, or empty
-    takes_missing: ClassVar[bool] = False  # whether it takes missing values that the data keeps
-    _allows_missing: ClassVar[bool] = False  # whether it takes NaN in arrays
+    takes_missing: ClassVar[bool] = False  # whether it takes missing values (NaN)
 
     # Whether it works in many short steps with Python between them. On few rows, several of them at
     # a time take longer than one after the other: only one thread can run Python.
@@ -103,6 +102,7 @@ class RankEstimator(BaseEstimator):
         source: Source
         if not isinstance(X, (RankingData, Shards)):
             source = self._validate_arrays(X, y, qid)
+            source = source if self.takes_missing else source.refusing_missing()
         elif y is not None or qid is not None:
             raise DataError("the data has its own labels and query ids: leave out y and qid")
         else:
@@ -164,11 +164,7 @@ class RankEstimator(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        # For a wrapper it is a property, which depends on the ranker.
-        kept = getattr(self, "missing_", None)
-        tags.input_tags.allow_nan = type(self)._allows_missing is True or (
-            kept is not None and kept.keeps
-        )
+        tags.input_tags.allow_nan = bool(self.takes_missing)
         tags.target_tags.required = True
         return tags
 
@@ -187,7 +183,7 @@ class Predictor(RankEstimator):
 
     def _rows(self, X: Any) -> Any:
         """Rows as an array or a CSR matrix, checked to have the features of the training data."""
-        return check_rows(self, X, allow_missing=self._allows_missing)
+        return check_rows(self, X, allow_missing=self.takes_missing)
 
     def predict(self, X: Any) -> np.ndarray:
         """Score documents, given all features; larger is better.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @command(
     top=option("N: Number of best features to list.", min=1),
     measure="M: Measure of how well each feature ranks on its own (see evaluate --help).",
-    missing=missing_help("they are counted, and not treated."),
+    missing=missing_help("keep."),
     html="FILE: Also write an HTML page with charts to this file. Default: no page.",
 )
 def inspect(

@@ -57,8 +57,8 @@ _MEASURES = ("map", "ndcg@10")
     n_features="N: Number of features in LETOR or SVMlight text. Default: that of the --selection, "
     "if there is one; otherwise the largest index in it.",
     missing=missing_help(
-        "as recorded in the --selection, if there is one; otherwise they are not treated: trees of "
-        "LightGBM, XGBoost and CatBoost accept them, and other rankers refuse them."
+        "as recorded in the --selection, if there is one; otherwise keep, for trees of LightGBM, "
+        "XGBoost and CatBoost."
     ),
     out="FILE: Write the model to this file as JSON, for predict and export. Default: only "
     "evaluate it.",

@@ -97,9 +97,10 @@ def _finite(value: float | None) -> float | None:
 def missing_help(default: str) -> str:
     """Help of ``--missing`` for a command with this default."""
     return (
-        "POLICY: How to treat missing values: query-min, query-median or zero fills them in, query "
-        "by query; keep leaves them to methods that accept them (filters rank documents without a "
-        "value last). With +indicators, such as zero+indicators, 0/1 features that mark missing "
+        "POLICY: How to treat missing values: keep leaves them to methods that accept them, such "
+        "as trees (filters rank documents without a value last); query-min, query-median or zero "
+        "fills them in, query by query, for methods that do not. With +indicators, such as "
+        "zero+indicators, 0/1 features that mark missing "
         f"values are added. Default: {default}"
     )
 
@@ -178,7 +179,7 @@ SHARED: dict[str, Any] = {
     "n_features": "N: Number of features in LETOR or SVMlight text. Default: the largest index in "
     "it.",
     "zero_based": "Feature indices in LETOR or SVMlight text start at 0. Default: they start at 1.",
-    "missing": missing_help("they are not treated, and selectors refuse them."),
+    "missing": missing_help("keep."),
     # Fields of Splitting.
     "vali": "FILE: Validation data, to tune on. Needs --test. May be repeated. Default: one in "
     "five training queries.",

@@ -10,12 +10,13 @@ from weakref import ref
 import numpy as np
 from scipy import sparse
 
-from ranksieve.data.errors import NonFiniteError
+from ranksieve.data.errors import MissingValueError, NonFiniteError
 
-_HOW_TO_DECLARE = (
-    "declare how to treat missing values (missing= of RankingData, QueryImputer, or --missing): "
-    "query-min, query-median or zero fills them in, keep passes them on to methods that take them"
+HOW_TO_FILL = (
+    "fill in missing values with --missing query-median, query-min or zero (in Python, "
+    "missing='query-median' of RankingData, Study or recommend, or QueryImputer)"
 )
+"""Remedy for methods that take no missing values."""
 
 
 @dataclass(frozen=True)
@@ -86,5 +87,5 @@ def check_finite(X: Any, place: Callable[[int, int], str], *, allow_missing: boo
             row, column = np.argwhere(is_bad(part))[0].tolist()
             where = place(start + row, column)
             if np.isnan(part[row, column]):
-                raise NonFiniteError(f"X has NaN in {where}; {_HOW_TO_DECLARE}")
+                raise MissingValueError(f"X has NaN in {where}; {HOW_TO_FILL}")
             raise NonFiniteError(f"X has infinity in {where}; replace or drop infinite values")

@@ -7,3 +7,7 @@ class DataError(ValueError):
 
 class NonFiniteError(DataError):
     """NaN or infinity where a method needs finite numbers."""
+
+
+class MissingValueError(NonFiniteError):
+    """A feature has a missing value (NaN), which the method does not take."""

@@ -1,4 +1,4 @@
-"""Treatment of missing values (NaN), which is declared with the data."""
+"""Treatment of missing values (NaN): kept, unless the data declares how to fill them in."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve._kernels.rows import QUERY_MEDIAN, QUERY_MIN, ZERO, fill_queries
+from ranksieve.data.block import HOW_TO_FILL
+from ranksieve.data.errors import DataError
 from ranksieve.data.inputs import query_runs
 from ranksieve.threads import over_queries
 
@@ -28,9 +30,11 @@ class Missing:
     Parameters
     ----------
     policy : {"keep", "query-min", "query-median", "zero"}
-        - ``"keep"``: they stay. Rankers and selectors that take NaN get it; filters rank a document
-          without a value last, whichever direction of the feature is good, and tied with all others
-          without one. Methods that can do neither refuse the data.
+        - ``"keep"``: they stay, as in data that declares nothing. Rankers and selectors that take
+          NaN get it: LightGBM, XGBoost, CatBoost and what is built on their trees. Filters rank a
+          document without a value last, whichever direction of the feature is good, and tied with
+          all others without one. Linear models, networks and other methods that can do neither
+          refuse the data before they start.
         - ``"query-min"``: the smallest value of the feature within the query.
         - ``"query-median"``: the median of the values of the feature within the query.
         - ``"zero"``: 0.
@@ -181,6 +185,15 @@ def count_missing(X: Any) -> np.ndarray:
     for part in _parts(X):
         counts += np.isnan(part).sum(axis=0)
     return counts
+
+
+def check_taken(unable: Sequence[str], place: str = "") -> None:
+    """Raise a DataError that names the methods that cannot use the missing values there are."""
+    if unable:
+        raise DataError(
+            f"{place}there are missing values (NaN), which {' and '.join(unable)} cannot use: "
+            f"{HOW_TO_FILL}, or choose other methods"
+        )
 
 
 def _parts(values: np.ndarray) -> list[np.ndarray]:

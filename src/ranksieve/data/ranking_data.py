@@ -65,8 +65,8 @@ class RankingData:
     positions : array of shape (rows,), optional
         Where each document was shown: whole numbers, for rankers that estimate the bias of clicks.
     missing : str or Missing, optional
-        How to treat missing values (NaN); see :class:`ranksieve.Missing`. Without it they may be
-        stored, but only rankers that accept NaN can use them.
+        How to treat missing values (NaN); see :class:`ranksieve.Missing`. By default they are
+        kept: methods that take them get them, and others refuse the data.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class RankingData:
     positions: np.ndarray | None
     query_weights: np.ndarray | None
     missing: Missing | None = None
-    keeps_missing: bool = False  # whether NaN in X is a missing value that was declared to be kept
+    keeps_missing: bool = True  # whether methods may get NaN in X, which is a missing value
     _names: np.ndarray | None  # None if they are the numbers of the features
 
     def __init__(

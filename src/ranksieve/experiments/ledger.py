@@ -134,6 +134,9 @@ class Ledger(RecordLog):
                 f"{self.path}: {trial.name} of these results has other data; {self.INSTEAD}"
             )
 
+    def _is_work(self, cell: Any) -> bool:
+        return not isinstance(cell, dict) or cell.get("kind") not in ("trial", "describe")
+
     def _differs(self, name: str, found: Any, wanted: Any) -> str:
         return (
             f"these are results with {name} {found!r:.200}, not {wanted!r:.200}; {self.INSTEAD}, "

@@ -47,7 +47,11 @@ class RecordLog(ABC):
         self._read_lines = 0
         self._lock = RLock()
         if head is None or path.exists():
-            self.refresh()  # raises an error before writing to a file of another kind
+            try:
+                self.refresh()  # raises an error before writing to a file of another kind
+            except _OtherHeadError:
+                if not self._clear_if_unused():
+                    raise
         if head is not None and not self.head:
             first = {"format": self.FORMAT, "version": self.VERSION, **head}
             with self._open_locked() as file:
@@ -84,6 +88,20 @@ class RecordLog(ABC):
         """Read lines that other processes have written."""
         with self._lock, explain_read_errors(self.path), open_regular(self.path) as file:
             self._read_new_lines(file)
+
+    def _clear_if_unused(self) -> bool:
+        """Empty a file without the results of any work, such as that of a run that failed first."""
+        with self._open_locked() as file:
+            file.seek(0)
+            records = [_parse_line(line) for line in file.read().split(b"\n")[1:-1]]
+            if any(not isinstance(one, dict) or self._is_work(one.get("cell")) for one in records):
+                return False
+            file.truncate(0)
+        return True
+
+    def _is_work(self, cell: Any) -> bool:
+        """Whether the result of a cell takes long to compute again."""
+        return True
 
     def _differs(self, name: str, found: Any, wanted: Any) -> str:
         """Message for a file whose head differs."""
@@ -130,7 +148,8 @@ class RecordLog(ABC):
             head = self._read_head(line, where)
             for name, value in self._wanted.items():
                 if head.get(name) != value:
-                    raise DataError(f"{where}: {self._differs(name, head.get(name), value)}")
+                    differs = self._differs(name, head.get(name), value)
+                    raise _OtherHeadError(f"{where}: {differs}")
             self.head = head
         else:
             try:
@@ -192,6 +211,10 @@ class RecordLog(ABC):
             raise DataError(
                 f"{self.path}: cannot be written: {error.strerror}; earlier results are kept"
             ) from error
+
+
+class _OtherHeadError(DataError):
+    """The first line of a file has other settings than the ones wanted."""
 
 
 def key_of(cell: Any) -> str:

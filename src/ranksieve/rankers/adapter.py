@@ -169,13 +169,9 @@ class RankerAdapter(Adapter, Ranker):
         return self._library.translate(parameters)
 
     @property
-    def _allows_missing(self) -> bool:  # type: ignore[override]
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        """Whether the estimator takes missing values."""
         return bool(self._library.takes_missing(self.estimator))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._allows_missing
-        return tags
 
     @property
     def coef_(self) -> np.ndarray:
@@ -211,7 +207,7 @@ class RankerAdapter(Adapter, Ranker):
         """Raise a DataError for labels or values of features that the library cannot use."""
         library = self._library
         library.check_labels(self._own_parameters(), data)
-        if not self._allows_missing:
+        if not self.takes_missing:
             data.check_finite()
         if library.rounding is not None:
             check_distinct_values(library.name, data, library.rounding)

@@ -40,11 +40,6 @@ class Ranker(Predictor):
 
     selection_: Selection  # how features were selected; only if it was saved with a selection
 
-    @property
-    def takes_missing(self) -> bool:  # type: ignore[override]
-        """Whether the ranker takes missing values."""
-        return self._allows_missing
-
     @abstractmethod
     def _train(self, source: Source, vali: Source | None) -> None:
         """Train on a source, whose queries count by their weights."""

@@ -124,7 +124,7 @@ class LambdaMART(Ranker):
         ),
     )
 
-    _allows_missing = True
+    takes_missing = True
 
     n_estimators: Count = 100
     _: KW_ONLY

@@ -18,6 +18,7 @@ from ranksieve._version import __version__, installed_versions
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns
 from ranksieve.data.joining import with_features_of
+from ranksieve.data.missing import check_taken, has_missing
 from ranksieve.data.ranking_data import fingerprint
 from ranksieve.datasets.opening import SplitRule, open_for_study, options_for, read_whole
 from ranksieve.experiments import (
@@ -197,6 +198,7 @@ def recommend(
     queries = divide(source, folds, seed, plan.missing, plan.scale, **options)
     task = Task(plan, queries, margin, budget, level, costs, uses_default=uses_default)
     others = None if confirm is None else _read_others(task, confirm, options)
+    _check_missing(task, others)
     with ExitStack() as stack:
         if out is None:  # nothing is kept
             temporary = TemporaryDirectory(prefix="ranksieve-", ignore_cleanup_errors=True)
@@ -389,6 +391,13 @@ def _read_others(task: Task, source: Any, read_options: Mapping[str, Any]) -> Ra
     other = scaled_within_queries(other, task.plan.scale)
     check_distinct("the data to confirm by", {"choose by": whole, "confirm by": other})
     return other
+
+
+def _check_missing(task: Task, others: RankingData | None) -> None:
+    """Raise a DataError if there are missing values, which the ranker cannot use."""
+    if not task.plan.method(task.ranker).takes_missing:
+        parts = [task.queries.whole, *([] if others is None else [others])]
+        check_taken([task.ranker] if any(has_missing(part.X) for part in parts) else [])
 
 
 def _write(

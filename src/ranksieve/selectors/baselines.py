@@ -63,7 +63,6 @@ class _Blind(RankSelector):
 
     with_groups = "A group takes the position of its first feature."
     takes_missing = True
-    _allows_missing = True
     _uses_labels = False
     _is_nested = True
 

@@ -187,7 +187,8 @@ class Plan(PlanSettings):
         How to treat missing values (NaN), before features are scaled: ``"keep"``,
         ``"query-min"``, ``"query-median"`` or ``"zero"``, each also with ``"+indicators"``; see
         :class:`ranksieve.Missing`. Indicators are the same in all folds: of the features with
-        missing values in any of them. ``"none"``: nothing is declared, and methods refuse NaN.
+        missing values in any of them. ``"none"``: nothing is declared. Missing values are kept,
+        and a method that takes none is an error before anything runs.
     seeds : int
         Number of runs of methods that draw random numbers.
     seed : int

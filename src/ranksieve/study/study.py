@@ -12,6 +12,7 @@ from typing import Any
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns
+from ranksieve.data.missing import check_taken, has_missing
 from ranksieve.datasets import Collection
 from ranksieve.datasets.opening import (
     SplitRule,
@@ -146,6 +147,9 @@ class Study:
         client : distributed.Client, optional
             Run cells on a Dask cluster instead of the threads of this process.
         """
+        unable = _without_missing(self.plan)
+        if unable and any(has_missing(part.X) for part in self.trials[0].source.parts):
+            check_taken(unable)  # before anything is written
         make_directory(self.directory)
         plan = self.plan.as_dict()
         head = Head(
@@ -164,7 +168,8 @@ class Study:
         describe = Describe(plan.measures, plan.convention)
         described = await gather(*(runner(describe, trial) for trial in self.trials))
         for trial, facts in zip(self.trials, described, strict=True):
-            _check_missing(trial.name, facts, plan)
+            if facts.has_missing:
+                check_taken(_without_missing(plan), f"{trial.name}: ")
         procedures = [Procedure(plan, facts.features) for facts in described]
         each = zip(procedures, self.trials, strict=True)
         # The plan of an earlier study stays until all results of this one are there.
@@ -181,18 +186,12 @@ class Study:
         write_plan(self.directory, self.plan, self._facts | others)
 
 
-def _check_missing(trial: str, facts: Facts, plan: Plan) -> None:
-    """Raise a DataError with the methods that cannot use the missing values of a trial."""
-    unable = [
+def _without_missing(plan: Plan) -> list[str]:
+    """Methods of a plan that cannot use missing values."""
+    return [
         *(name for name in plan.selectors if not plan.make_selector(name).takes_missing),
         *(name for name in plan.rankers if not plan.method(name).takes_missing),
     ]
-    if facts.has_missing and unable:
-        raise DataError(
-            f"{trial}: there are missing values, which these methods cannot use: "
-            f"{', '.join(unable)}; fill them in with missing query-min, query-median or zero, or "
-            "leave these methods out"
-        )
 
 
 def load_study(directory: str | os.PathLike[str]) -> StudyResult:

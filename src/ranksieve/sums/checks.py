@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.data import Block, DataError, NonFiniteError
+from ranksieve.data import Block, DataError
+from ranksieve.data.errors import MissingValueError
 from ranksieve.data.fitted import SCALE_FIRST
 from ranksieve.engine import Source, engine_of
 from ranksieve.sums.chunks import weights_of
@@ -92,18 +93,17 @@ def check_magnitudes(source: Source, what: str) -> None:
 def explain_failures(estimator: Any, source: Source, X: Any) -> Iterator[None]:
     """Context manager that explains failures of training on ``source``, which was given as ``X``.
 
-    Values that are missing are refused with the method's name if they were declared to be kept: the
-    advice to declare them would be confusing. Errors of arithmetic may come from features of
-    extreme size; any other is an error of a parameter or of a program. Checking all values takes a
-    pass over the data, so it is done only after a failure.
+    Values that are missing are refused with the method's name. Errors of arithmetic may come from
+    features of extreme size; any other is an error of a parameter or of a program. Checking all
+    values takes a pass over the data, so it is done only after a failure.
     """
     try:
         yield
-    except NonFiniteError as error:
+    except MissingValueError as error:
         if estimator.takes_missing or not getattr(X, "keeps_missing", False):
             raise
         name = getattr(estimator, "_name_in_errors", type(estimator).__name__)
-        raise NonFiniteError(f"{name} cannot use missing values: {error}") from error
+        raise MissingValueError(f"{name} cannot use missing values: {error}") from error
     except (ArithmeticError, np.linalg.LinAlgError) as error:
         check_magnitudes(source, f"the computation failed ({error})")
         raise

@@ -217,8 +217,6 @@ def inspect(
     (['2'], '1', 1.0)
     """
     convention = get_convention(convention)
-    if source.missing is None:
-        source = source.with_missing("keep")
     facts = overview(source, convention.relevance)
     comparable = facts.n_infinite == 0
     few = source.n_features <= MOST_FEATURES_TO_PAIR

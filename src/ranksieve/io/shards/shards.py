@@ -39,7 +39,7 @@ class Shards:
         self.client = client  # of a Dask cluster, or None
         self.columns: np.ndarray | None = None  # features kept by take_features; None for all
         self.missing: Missing | None = None  # how to treat missing values
-        self.keeps_missing = False  # whether NaN is accepted as a missing value
+        self.keeps_missing = True  # whether methods may get NaN, which is a missing value
         self.checks = checks  # of the files, that were already done
         # Weights of queries set by with_weights, or no weights; None for those in the files.
         self.new_weights: tuple[np.ndarray | None] | None = None

@@ -33,7 +33,7 @@ class ListsSelector(HeldOutSelector):
     """Base of selectors that combine the lists of several others.
 
     It works on shards in place if all of these selectors do. Selectors that take no missing values
-    get the median of the query in their place; shards with missing values must have declared it.
+    get the median of the query in their place; in shards, missing values must be filled in first.
 
     Parameters
     ----------

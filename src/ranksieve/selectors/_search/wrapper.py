@@ -85,10 +85,6 @@ class WrapperSelector(Predictor, HeldOutSelector):
         """Whether the ranker takes missing values."""
         return self._ranker().takes_missing
 
-    @property
-    def _allows_missing(self) -> bool:  # type: ignore[override]
-        return self.ranker_._allows_missing
-
     def _scores(self, X: Any) -> np.ndarray:
         return self.ranker_._scores(X[:, np.flatnonzero(self.support_)])
 

@@ -185,11 +185,6 @@ class GreedyBins(LeaveQueryOutSelector):
         return self.teacher is None or make_teacher(self.teacher).takes_missing
 
     @property
-    def _allows_missing(self) -> bool:  # type: ignore[override]
-        kept = getattr(self, "missing_", None)
-        return kept is not None and kept.keeps
-
-    @property
     def _name_in_errors(self) -> str:
         return f"{type(self).__name__} with the teacher {type(make_teacher(self.teacher)).__name__}"
 
