@@ -167,23 +167,26 @@ def test_it_does_not_change_with_what_it_was_made_of():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name,cost\na,1\n", ":1: the columns should be feature and cost, and group if there"),
-        ("feature,cost,price\na,1,2\n", ":1: the columns should be feature and cost"),
-        ("feature,cost,cost\na,1,2\n", ":1: the columns should be feature and cost"),
-        ("", ":1: the columns should be feature and cost"),
+        ("label,cost\na,1\n", ":1: no column is named feature or feature_name or name among"),
+        ("name,feature_name,cost\na,a,1\n", ":1: the feature may be column 'name' or 'featu"),
+        ("feature,owner\na,me\n", ":1: no column has costs among owner: name one 'cost', or"),
+        ("feature,ms,price\na,1,2\n", ":1: the cost may be column 'ms' or 'price': rename the"),
+        ("feature,cost_ms,cost_usd\na,1,2\n", ":1: the cost may be column 'cost_ms' or 'cost_u"),
+        ("feature,cost,cost\na,1,2\n", ":1: 2 columns are named 'cost'; rename them"),
+        ("", ":1: no column is named feature or feature_name or name: rename one to 'feature'"),
+        ("feature,ms\na,1\nb,2\nz,x\n", ":4: the cost of feature 'z' is not a number: 'x'"),
         ("feature,cost\na,1\nb\n", ":3: expected 2 fields, found 1"),
         ("feature,cost\na,1\na,1\n", ":3: feature 'a' appears twice, first at"),
         ("feature,cost\na,1\n,1\n", ":3: the feature has no name"),
-        ("feature,cost\na,\n", ":2: the cost of feature 'a' is missing"),
+        ("feature,cost\na,\n", ":1: 2 features of the data have no cost: a, b: add them, with"),
         ("feature,cost\na,-0.5\n", ":2: the cost of feature 'a' is -0.5, but must be finite"),
         ("feature,cost\na,inf\n", ":2: the cost of feature 'a' is inf, but must be finite"),
         ("feature,cost\na,nan\n", ":2: the cost of feature 'a' is not a number: 'nan'"),
         ("feature,cost\na,dear\n", ":2: the cost of feature 'a' is not a number: 'dear'"),
         ("feature,cost\na,1_0\n", ":2: the cost of feature 'a' is not a number: '1_0'"),
-        ("feature,cost,group\na,1,g\n", ":2: group 'g' of feature 'a' has no cost: list it"),
+        ("feature,cost,group\na,1,g\nb,1,\n", ":2: group 'g' of feature 'a' has no cost: list"),
         (b"feature,cost\n\xff,1\n", ": not UTF-8 text"),
-        ("feature,cost\na,1\nz,1\n", ":3: the data has no feature named 'z'"),
-        ("feature,cost\na,1\n", "costs: feature 'b' has no cost"),
+        ("feature,cost\na,1\n", ":1: 1 feature of the data has no cost: b: add it, with 0 for"),
     ],
 )
 def test_files_that_are_wrong(tmp_path, text, message):
@@ -191,22 +194,22 @@ def test_files_that_are_wrong(tmp_path, text, message):
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     with pytest.raises(DataError) as error:
         FeatureCosts.make(path, ["a", "b"])
-    expected = message if message.startswith("costs") else str(path) + message
-    assert str(error.value).startswith(expected)
+    assert str(error.value).startswith(str(path) + message)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("group,cost\ng,1\nh,1\n", ":3: no feature is in group 'h'"),
+        ("group,ms\ng,\n", ":1: no column has costs among ms: name one 'cost'"),
         ("group,cost\ng,1\ng,1\n", ":3: group 'g' appears twice, first at"),
         ("group,cost\ng,-1\n", ":2: the cost of group 'g' is -1, but must be finite"),
-        ("feature,cost\ng,-1\n", ":1: the columns should be group and cost"),
+        ("feature,cost\ng,-1\n", ":1: no column is named group or group_name or name among"),
+        ("group,cost_us\ng,1\n", ":1: these costs are in us, but those of "),
     ],
 )
 def test_files_of_groups_that_are_wrong(tmp_path, text, message):
     costs, groups = tmp_path / "costs.csv", tmp_path / "groups.csv"
-    costs.write_text("feature,cost,group\na,1,g\n")
+    costs.write_text("feature,cost_ms,group\na,1,g\n")
     groups.write_text(text)
     with pytest.raises(DataError) as error:
         FeatureCosts.read(costs, groups)
@@ -246,9 +249,11 @@ def test_tables_that_are_wrong(tmp_path):
         (lambda: FeatureCosts({"a": 1e-320}), r"must be 0 or at least 1e-100: use a smaller unit"),
         (lambda: FeatureCosts({"a": True}), "the cost of feature 'a' is not a number: 'True'"),
         (lambda: FeatureCosts({"a": None}), "the cost of feature 'a' is missing"),
-        (lambda: FeatureCosts({"a": 1}, {"a": "g"}), "group 'g' of feature 'a' has no cost"),
+        (
+            lambda: FeatureCosts({"a": 1}, {"a": "g"}).total(["a"]),
+            "costs: group 'g' of feature 'a' has no cost",
+        ),
         (lambda: FeatureCosts({"a": 1}, {"b": "g"}), "feature 'b' has a group but no cost"),
-        (lambda: FeatureCosts({"a": 1}, {}, {"g": 1}), "no feature is in group 'g'"),
         (lambda: FeatureCosts.make([1, 2], ["a"]), "one number for each of 1 features"),
         (lambda: FeatureCosts.make([[1]], ["a"]), "one number for each of 1 features"),
         (
@@ -261,8 +266,11 @@ def test_tables_that_are_wrong(tmp_path):
             "costs: group_costs must be a mapping by name",
         ),
         (lambda: FeatureCosts.make([np.nan], ["a"]), "the cost of feature 'a' is not a number"),
-        (lambda: FeatureCosts.make({"b": 1}, ["a"]), "the data has no feature named 'b'"),
-        (lambda: FeatureCosts.make({}, ["a"]), "feature 'a' has no cost"),
+        (lambda: FeatureCosts.make({}, ["a"]), "costs: 1 feature of the data has no cost: a: add"),
+        (
+            lambda: FeatureCosts.make({"f1": 1}, [f"f{n}" for n in range(1, 1203)]),
+            "1,201 features of the data have no cost: f2, f3, f4, f5, f6 and 1,196 more: add them",
+        ),
         (lambda: EXPECTED.total(["nope"]), "no feature is named 'nope'"),
         (lambda: FeatureCosts.from_frame([1]), "expected a frame"),
         (
@@ -274,6 +282,83 @@ def test_tables_that_are_wrong(tmp_path):
 def test_values_that_are_wrong(make, message):
     with pytest.raises(DataError, match=message):
         make()
+
+
+class TestCatalogue:
+    """What lists more than the data has, in columns of any name."""
+
+    TEXT = (
+        "Owner,Feature_Name,Cost_ms,Group,budget\n"
+        "search,bm25,1,,7\n"
+        "ranking,cosine,0.5,model,8\n"
+        "ranking,dot,0.25,model,9\n"
+        "data,age,,,4\n"  # nobody knows yet
+        "data,taste,0.125,profile,4\n"
+    )
+
+    def read(self, tmp_path, calls="name,ms,note\nmodel,20,x\nunused,3,\n"):
+        (tmp_path / "costs.csv").write_text(self.TEXT)
+        (tmp_path / "calls.csv").write_text(calls)
+        return FeatureCosts.read(tmp_path / "costs.csv", tmp_path / "calls.csv")
+
+    def test_of_features_and_calls(self, tmp_path):
+        costs = self.read(tmp_path)
+        assert costs.unit == "ms"
+        assert costs.total(["bm25", "dot"]) == 21.25
+        own = FeatureCosts.make(costs, ["dot", "bm25"])
+        assert own == FeatureCosts({"bm25": 1, "dot": 0.25}, {"dot": "model"}, {"model": 20}, "ms")
+        assert costs.describe_others(["dot", "bm25"]) == (
+            "The costs also list 2 features (cosine, taste) and 1 group (unused) without use in "
+            "this data."
+        )
+        assert own.describe_others(["dot", "bm25"]) == ""
+
+    def test_is_the_same_in_every_form(self, tmp_path):
+        costs = self.read(tmp_path)
+        frames = pl.read_csv(tmp_path / "costs.csv"), pl.read_csv(tmp_path / "calls.csv")
+        assert FeatureCosts.from_frame(*frames) == costs
+        assert FeatureCosts.make(dict(costs.features), ["bm25"]).to_record() == {
+            "features": {"bm25": 1.0}, "groups": {}, "group_costs": {},
+        }  # fmt: skip
+        arrays = costs.aligned(["dot", "bm25"])
+        assert (arrays.features.tolist(), arrays.group_of.tolist()) == ([0.25, 1.0], [0, -1])
+        assert arrays.groups.tolist() == [20.0]
+
+    def test_has_costs_of_groups_in_rows_without_a_feature(self, tmp_path):
+        path = tmp_path / "costs.csv"
+        path.write_text("feature,cost_ms,lower,upper,group\n,20,19,21,model\na,1,0,2,model\n")
+        assert FeatureCosts.read(path) == FeatureCosts(
+            {"a": 1}, {"a": "model"}, {"model": 20}, "ms"
+        )
+        (tmp_path / "calls.csv").write_text("group,cost\nmodel,3\n")
+        with pytest.raises(DataError, match=r"calls.csv:2: group 'model' appears twice, first at"):
+            FeatureCosts.read(path, tmp_path / "calls.csv")
+
+    def test_names_what_was_meant(self, tmp_path):
+        costs = self.read(tmp_path)
+        with pytest.raises(DataError) as error:
+            FeatureCosts.make(costs, ["bm25", "cosin", "age"])
+        assert str(error.value) == (
+            f"{tmp_path}/costs.csv:1: 2 features of the data have no cost: cosin, age: add them, "
+            "with 0 for what is free, or leave them out of the data (--ignore). Did you mean "
+            "cosine?"
+        )
+        with pytest.raises(DataError, match="group 'model' of feature 'dot' has no cost.* modle?"):
+            FeatureCosts.make(self.read(tmp_path, "group,cost\nmodle,1\n"), ["bm25", "dot"])
+
+    @pytest.mark.parametrize(
+        ("header", "unit"),
+        [("cost", ""), ("latency_us", "us"), ("ms", "ms"), ("Price_USD", "USD"), ("price", "")],
+    )
+    def test_says_its_unit_in_the_column_of_costs(self, tmp_path, header, unit):
+        (tmp_path / "costs.csv").write_text(f"feature,team,{header}\na,x,2\nb,y,\n")
+        found = FeatureCosts.read(tmp_path / "costs.csv")
+        assert (found.features, found.unit) == ({"a": 2.0}, unit)
+
+    @pytest.mark.parametrize("unit", ["\n", " ms", "m\u202es", 3, "x" * 21])
+    def test_has_a_unit_that_can_be_printed(self, unit):
+        with pytest.raises(ValueError, match="the unit of costs must be a short text such as 'ms'"):
+            FeatureCosts({"a": 1}, unit=unit)
 
 
 def test_costs_of_the_demo_fit_the_demo():

@@ -8,7 +8,7 @@ further characters that are special in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -85,6 +85,22 @@ def quantity(number: int, what: str, several: str = "") -> str:
     ('1 query', '1,200 queries', '0 rows')
     """
     return f"{number:,} {what if number == 1 else several or what + 's'}"
+
+
+def list_names(names: Sequence[str], most: int = 8) -> str:
+    """The first of some names, and the number of the others.
+
+    Examples
+    --------
+    >>> list_names(["bm25", "two words"]), list_names(["a", "b", "c", "d"], 2)
+    ('bm25, two words', 'a, b and 2 more')
+    """
+    shown = ", ".join(
+        name if name == on_one_line(name) else repr(name)  # white space would be invisible
+        for name in names[:most]
+    )
+    more = len(names) - most
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def every(number: int, what: str) -> str:

@@ -1,6 +1,7 @@
 """The commands recommend and check."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -120,6 +121,27 @@ def test_the_exit_status_tells_that_the_margin_is_broken(runs, run, files, data,
 
 
 @pytest.mark.slow
+def test_a_catalogue_with_a_unit(runs, files, tmp_path):
+    """It lists more than the data has; every text and table says the unit."""
+    catalogue = (files / "costs.csv").read_text().replace("cost", "cost_ms", 1)
+    (tmp_path / "costs.csv").write_text(f"{catalogue}maxsim,6.5,model\n")
+    (tmp_path / "calls.csv").write_text("group,cost_ms\ncall,5\nmodel,7\n")
+    costs = ("--costs", tmp_path / "costs.csv", "--group-costs", tmp_path / "calls.csv")
+    command = ["recommend", files / "data.txt", *QUICK, *costs, "--margin", "20%"]
+    out = ["--out", tmp_path / "out"]
+    text = " ".join(runs(*command, *out).split())
+    record = json.loads((tmp_path / "out" / "recommendation.json").read_text())
+    assert f"which cost {record['cost']:.4g} ms instead of 26 ms." in text
+    assert text.count("(ms)") == 3  # in the headings of all tables
+    assert "The costs also list 1 feature (maxsim) and 1 group (model) without use in this" in text
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "call 5 ms" in page
+    assert len(re.findall(r"[0-9] ms|cost \(ms\)", page)) > 20
+    assert record["settings"]["cost_unit"] == "ms"
+    record = json.loads(runs(*command, *out, "--cost-unit", "us", "--format", "json"))
+    assert record["settings"]["cost_unit"] == "us"
+
+
 def test_costs_budget_and_json(runs, files, tmp_path):
     costs = ("--costs", files / "costs.csv", "--group-costs", files / "groups.csv")
     text = runs(

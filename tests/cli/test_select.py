@@ -298,6 +298,20 @@ def test_features_for_what_they_cost(run, succeed, small_demo, demo_cost_files):
 
 
 @pytest.mark.slow
+def test_a_catalogue_with_a_unit(succeed, small_demo, demo_cost_files, tmp_path):
+    """What the data does not have is noted, and not stored."""
+    costs, groups = demo_cost_files
+    catalogue = tmp_path / "catalogue.csv"
+    catalogue.write_text(costs.read_text().replace("cost", "cost_us", 1) + "maxsim,6.5,\n")
+    command = ["select", small_demo[1], "-k", 2, "--costs", catalogue, "--group-costs", groups]
+    text = " ".join(succeed(*command).split())
+    assert "(us)" in text
+    assert "us of 115.9 us for all features. The costs also list 1 feature (maxsim)" in text
+    found = json.loads(succeed(*command, "--cost-unit", "ns", "--format", "json"))
+    assert "maxsim" not in found["parameters"]["costs"]["features"]
+    assert "ns of 115.9 ns for all features" in succeed(*command, "--cost-unit", "ns")
+
+
 def test_without_a_method_one_that_knows_of_costs_selects(succeed, small_demo, demo_cost_files):
     costs, groups = demo_cost_files
     both = ["--costs", costs, "--group-costs", groups]

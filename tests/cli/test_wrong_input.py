@@ -232,7 +232,7 @@ WRONG = [
     (f"{COSTS} --costs costs.csv", "has no cost: list it in the costs of groups (--group-costs)"),
     (f"{COSTS} --costs none.csv", "none.csv: no such file"),
     (f"{COSTS} --costs minus.csv", "minus.csv:3: the cost of feature 'bm25'"),
-    (f"{COSTS} --costs short.csv --group-costs groups.csv", "feature 'index_tier' has no cost"),
+    (f"{COSTS} --costs short.csv --group-costs groups.csv", "data has no cost: index_tier: add"),
     (f"{BOTH} --budget 0.01", "within the budget of 0.01"),
     (f"{BOTH} --budget -1", "Invalid value for '--budget'"),
     (f"{BOTH} --budget nan", "Invalid value for '--budget'"),

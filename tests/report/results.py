@@ -77,6 +77,7 @@ def made(names=NAMES, n_kept=4, n_queries=30, **change):
             "groups": {name: name for name in names[:3]},
             "group_costs": dict.fromkeys(names[:3], 2.0),
         },
+        "cost_unit": "",
     }  # fmt: skip
     parts = dict(
         title="My data",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from ranksieve.cli.options import N_FEATURES_OF_MODEL, ReadingRows, argument, command
+from ranksieve.cli.options import COSTS, N_FEATURES_OF_MODEL, ReadingRows, argument, command
 from ranksieve.cli.parameters import read_costs
 from ranksieve.cli.sources import open_for
 from ranksieve.report.formats import FormatName
@@ -33,8 +33,7 @@ from ranksieve.report.formats import FormatName
     "repeated. Default: do not verify.",
     tolerate="Write the files even if the order of documents changes. Default: stop with an error.",
     name="NAME: Name of the model in the engine. Default: the name of the model file.",
-    costs="FILE: Costs of features, for the list of those to switch off: CSV, TSV or Parquet with "
-    "the columns feature and cost, and group for features that share a cost. Default: none.",
+    costs=f"{COSTS} They are shown beside the features to switch off. Default: none.",
     group_costs="FILE: Costs of the groups of --costs, paid once: a file with the columns group "
     "and cost. Default: none.",
     n_features=N_FEATURES_OF_MODEL,

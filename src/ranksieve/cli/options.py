@@ -116,6 +116,12 @@ PARAM_FILE = (
     "one that train wrote). Other options take precedence. Default: none."
 )
 
+COSTS = (
+    "FILE: Costs of features: CSV, TSV or Parquet with the columns feature and cost (or such as "
+    "cost_ms, or the only column of numbers), and group for features that share a cost. It may "
+    "list more features than the data has."
+)
+
 SHARED: dict[str, Any] = {
     "data": argument(
         "DATA: Ranking data: files of LETOR / SVMlight text (also .gz, .zst), Parquet, CSV or TSV, "
@@ -142,10 +148,11 @@ SHARED: dict[str, Any] = {
     "selected as if these were not in the data. May be repeated. Default: none.",
     "groups": "FILE: Groups of features that are selected or left out together: CSV with the "
     "columns feature and group, or JSON with lists of features. Default: none.",
-    "costs": "FILE: Costs of features, in any unit: CSV, TSV or Parquet with the columns feature "
-    "and cost, and group for features that share a cost. Default: every feature costs 1.",
+    "costs": f"{COSTS} Default: every feature costs 1.",
     "group_costs": "FILE: Costs of the groups of --costs, paid once if any feature of a group is "
     "used: CSV, TSV or Parquet with the columns group and cost. Default: none.",
+    "cost_unit": "UNIT: Unit of the costs, such as ms, for tables and texts. Default: that in the "
+    "name of their column, such as cost_ms.",
     "budget": option(
         "COST: Largest total cost of the selected features, in the unit of --costs. Default: no "
         "limit.",

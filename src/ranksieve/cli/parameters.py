@@ -52,13 +52,15 @@ def constraint_parameters(
     return {name: value for name, value in constraints.items() if value}
 
 
-def read_costs(costs: Path | None, group_costs: Path | None) -> FeatureCosts | None:
+def read_costs(
+    costs: Path | None, group_costs: Path | None, unit: str | None = None
+) -> FeatureCosts | None:
     """Read costs of features from the files of --costs and --group-costs."""
     from ranksieve.costs import FeatureCosts
 
     if costs is None and group_costs is not None:
         raise typer.BadParameter("--group-costs needs --costs, which defines the groups")
-    return None if costs is None else FeatureCosts.read(costs, group_costs)
+    return None if costs is None else FeatureCosts.read(costs, group_costs).with_unit(unit)
 
 
 def _names(lists: list[str] | None) -> list[str]:

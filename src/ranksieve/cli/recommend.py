@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from ranksieve.cli.options import (
+    COSTS,
     Cluster,
     Reading,
     ReadingRows,
@@ -55,9 +56,7 @@ from ranksieve.report.formats import FormatName
     test="FILE: Test data, whose queries have no part in anything but a test of the recommended "
     "features; DATA is then the training data. May be repeated. Default: the split that DATA comes "
     "with, or none: all queries choose and judge, part by part (see --folds).",
-    costs="FILE: Costs of features, in any unit: CSV, TSV or Parquet with the columns feature and "
-    "cost, and group for features that share a cost. Default: every feature costs 1, but those of "
-    "the demo have costs.",
+    costs=f"{COSTS} Default: every feature costs 1, but those of the demo have costs.",
     seed=option("N: Random seed of the division and of all methods.", min=0),
     time="TIME: Give the best answer within about this time, such as 90s, 10m or 2h, and say what "
     "was left out. Default: no limit.",
@@ -73,6 +72,7 @@ def recommend(
     margin: str = "1%",
     costs: Path | None = None,
     group_costs: Path | None = None,
+    cost_unit: str | None = None,
     budget: float | None = None,
     include: list[str] | None = None,
     exclude: list[str] | None = None,
@@ -126,6 +126,7 @@ def recommend(
         "folds": folds,
         "missing": reading.missing,
         "budget": budget,
+        "cost_unit": cost_unit,
         "costs": read_costs(costs, group_costs) or (demo_costs() if source is None else None),
         "confirm": confirm,
         "selectors": selectors and [name.strip() for name in selectors.split(",")],

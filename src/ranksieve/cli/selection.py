@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -61,6 +62,7 @@ def select(
     count: Literal["features", "groups"] | None = None,
     costs: Path | None = None,
     group_costs: Path | None = None,
+    cost_unit: str | None = None,
     budget: float | None = None,
     vali: Path | None = None,
     param: list[str] | None = None,
@@ -96,7 +98,8 @@ def select(
         _default_method(costs or group_costs, budget) if method is None else method
     )
     from_settings = method_parameters(SELECTORS, chosen, param or [], seed)
-    paid = {"costs": read_costs(costs, group_costs), "budget": budget}
+    priced = read_costs(costs, group_costs, cost_unit)
+    paid = {"costs": priced, "budget": budget}
     from_options = constraint_parameters(include, exclude, groups, count)
     from_options |= {name: value for name, value in paid.items() if value is not None}
     selector = _make_selector(chosen, k, from_settings, from_options)
@@ -121,6 +124,10 @@ def select(
         if vali is not None:
             validation = open_validation_data(vali, source, verify, **reading.read_options)
             held_out["eval_set"] = stack.enter_context(validation)
+        if priced is not None:  # without the rest of a catalogue, which nobody needs to store
+            others = priced.describe_others(source.feature_names)
+            priced = priced.only(source.feature_names)
+            selector.set_params(costs=priced)
         with explain_errors(chosen):
             selector.fit(source, **held_out)
         files = [str(path) for path in data] if data else [title_of(data)]
@@ -129,8 +136,9 @@ def select(
         write_selection(selection, out)
     changed = _changed_parameters(chosen, selector)
     groups_chosen = getattr(selector, "n_groups_", None), selector.count == "groups"
-    costs_of = from_options.get("costs")
-    sheet = selection_sheet(title_of(data), selection, changed, costs_of, *groups_chosen)
+    sheet = selection_sheet(title_of(data), selection, changed, priced, *groups_chosen)
+    if priced is not None and others:
+        sheet = replace(sheet, notes=[*sheet.notes, others])
     show_result([sheet], form, selection.to_json())
 
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from ranksieve.data.errors import DataError
 from ranksieve.data.missing import Missing
-from ranksieve.text import on_one_line, quantity
+from ranksieve.text import list_names, on_one_line, quantity
 
 # Names by which columns are recognized, in lower case. A name of an earlier list goes before those
 # of later lists; two names of one list are ambiguous.
@@ -247,8 +247,8 @@ class ColumnRoles:
     def __str__(self) -> str:
         roles = ((_WORDS[role], getattr(self, role)) for role in _WORDS)
         assigned = ", ".join(f"{word} = {on_one_line(name)}" for word, name in roles if name)
-        features = f"{quantity(len(self.features), 'feature')}: {_list_names(self.features)}"
-        left_out = f"; left out: {_list_names(self.left_out)}" if self.left_out else ""
+        features = f"{quantity(len(self.features), 'feature')}: {list_names(self.features)}"
+        left_out = f"; left out: {list_names(self.left_out)}" if self.left_out else ""
         return f"Columns: {assigned}; {features}{left_out}"
 
     @property
@@ -302,7 +302,7 @@ class _Resolution:
         if len(unfit) == len(features):
             problems = "; ".join([*self.problems, *unfit.values()][:_SHOWN])
             self._fail(
-                f"no column is left to be a feature; columns are {_list_names([*self.table])}"
+                f"no column is left to be a feature; columns are {list_names([*self.table])}"
                 + (f" ({problems})" if problems else "")
             )
         complete = self._complete(found, unfit)
@@ -361,7 +361,7 @@ class _Resolution:
             known = ", ".join(name for names in _GUESSES[role] for name in names)
             self.problems.append(
                 f"no column is named like the {_WORDS[role]} ({known}) among "
-                f"{_list_names(list(self.table))}"
+                f"{list_names(list(self.table))}"
             )
             self.hints.append((f"put in the name of the {_WORDS[role]}:", role, role.upper()))
         return names[0] if names else None
@@ -424,14 +424,14 @@ class _Resolution:
             if not found:
                 self._fail(
                     f"no column matches {pattern!r} of {what}; columns are "
-                    f"{_list_names(list(self.table))}"
+                    f"{list_names(list(self.table))}"
                 )
             matching |= found
         return [name for name in self.table if name in matching]
 
     def _check_exists(self, name: str) -> None:
         if name not in self.table:
-            self._fail(f"there is no column {name!r}; columns are {_list_names(list(self.table))}")
+            self._fail(f"there is no column {name!r}; columns are {list_names(list(self.table))}")
 
     def _fail(self, message: str) -> NoReturn:
         raise DataError(f"{self.place}: {message}")
@@ -449,12 +449,3 @@ def _why_unfit(name: str, held: str, *, is_open: bool) -> str | None:
 def _first(texts: list[str]) -> list[str]:
     more = len(texts) - _SHOWN
     return [*texts[:_SHOWN], f"and {more:,} more such columns"] if more > 0 else texts
-
-
-def _list_names(names: Sequence[str]) -> str:
-    shown = ", ".join(
-        name if name == on_one_line(name) else repr(name)  # white space would be invisible
-        for name in names[:_SHOWN]
-    )
-    more = len(names) - _SHOWN
-    return f"{shown} and {more:,} more" if more > 0 else shown

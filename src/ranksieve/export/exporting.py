@@ -50,9 +50,12 @@ class Export:
         Value that the target gets for a missing value.
     switched_off : dict of str to float or None
         Features that are no longer needed -> cost of each alone, None if unknown. They are features
-        of the feature set if there is one, otherwise of the training data and the costs.
+        of the feature set if there is one, otherwise of the training data or, if the model uses
+        all of these, of the costs.
     saved : float or None
         Total cost of these features, including groups that are no longer needed.
+    cost_unit : str
+        Unit of these costs; empty if it is not known.
     notes : list of str
     verification : Verification or None
     """
@@ -63,6 +66,7 @@ class Export:
     missing: MissingRule
     switched_off: dict[str, float | None]
     saved: float | None = None
+    cost_unit: str = ""
     notes: list[str] = field(default_factory=list)
     verification: Verification | None = None
 
@@ -167,7 +171,8 @@ def export_model(
     rule = _missing_rule(missing, target, trained, rows)
     job = _make_job(trained, target, rule, name or default_name, definitions, rows)
     artifact = target.write(job)
-    switched_off, saved = _find_switched_off(job, target, _as_costs(costs))
+    priced = _as_costs(costs)
+    switched_off, saved = _find_switched_off(job, target, priced)
     verification = None
     if rows is not None:
         with TemporaryDirectory() as directory:
@@ -180,7 +185,17 @@ def export_model(
     files = write_files(make_directory(Path(out)), artifact.files)
     write_manifest(Path(out), artifact.files)
     notes = [*_notes(job, target), *artifact.notes]
-    return Export(target.name, files, job.names, rule, switched_off, saved, notes, verification)
+    return Export(
+        target.name,
+        files,
+        job.names,
+        rule,
+        switched_off,
+        saved,
+        priced.unit,
+        notes,
+        verification,
+    )
 
 
 def _make_job(
@@ -297,9 +312,12 @@ def _find_switched_off(
         known = list(job.feature_set.entries)
     else:
         kept = set(job.names)
-        known = [*job.trained.names, *(n for n in costs.features if n not in job.trained.names)]
+        known = list(job.trained.names)
+        if kept.issuperset(known):  # others may be known by their costs alone
+            known += [name for name in costs.features if name not in kept]
     switched_off = {name: costs.features.get(name) for name in known if name not in kept}
     priced = [name for name in known if name in costs.features]
     still_paid = [name for name in priced if name in kept]
-    saved = costs.total(priced) - costs.total(still_paid) if priced else None
+    paid = costs.only(priced)
+    saved = paid.total(priced) - paid.total(still_paid) if priced else None
     return switched_off, saved

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, TypedDict
 import msgspec
 import numpy as np
 
+from ranksieve.costs import format_cost
+from ranksieve.costs.units import check_unit
 from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
 from ranksieve.io.model import TrainedOn
@@ -220,6 +222,7 @@ class Settings(TypedDict):
     exclude: list[str]
     treated: Missing | None
     costs: dict[str, dict[str, Any]]
+    cost_unit: str  # empty if it is not known
 
 
 @dataclass(frozen=True)
@@ -353,19 +356,24 @@ class Recommendation:
             return f"Keep {every}."
         if not self.features:
             if budget is not None:
-                return f"Keep no feature: nothing helps within the budget of {budget:.4g}."
+                return f"Keep no feature: nothing helps within the budget of {self.price(budget)}."
             return "No feature helps: with none of them, documents rank as well as with all."
         advice = f"Keep {len(self.features)} of {quantity(self.n_all, 'feature')}"
         if self.has_costs:
-            advice += f", which cost {self.cost:.4g} instead of {self.cost_of_all:.4g}"
+            advice += f", which cost {self.price(self.cost)} instead of "
+            advice += self.price(self.cost_of_all)
         if budget is not None:
-            advice += f", the best within the budget of {budget:.4g}"
+            advice += f", the best within the budget of {self.price(budget)}"
         return f"{advice}."
+
+    def price(self, cost: float) -> str:
+        """A cost with its unit, for readers."""
+        return format_cost(cost, self.settings["cost_unit"])
 
     def in_words(self, point: CurvePoint) -> str:
         """Say what a set of the curve costs, loses on average, and may lose."""
         ending = "s" if point.size == 1 else ""
-        costs = f"cost{ending} {point.cost:.4g}, " if self.has_costs else ""
+        costs = f"cost{ending} {self.price(point.cost)}, " if self.has_costs else ""
         return (
             f"{quantity(point.size, 'feature')}, which {costs}lose{ending} "
             f"{percent(max(0.0, -point.change))} on average, and may lose "
@@ -388,7 +396,7 @@ class Recommendation:
         used = self.settings
         values = ", ".join(f"{n}={v}" for n, v in used["ranker_parameters"].items())
         ranker = used["ranker"] + (f" ({values})" if values else "")
-        budget = "" if used["budget"] is None else f", budget {used['budget']:.4g}"
+        budget = "" if used["budget"] is None else f", budget {self.price(used['budget'])}"
         models = (
             "" if self.trained_on is None else f"; models trained on {self.trained_on.in_words}"
         )
@@ -435,6 +443,7 @@ class Recommendation:
             raise DataError("'trained_on' should say which queries trained the models")
         try:
             check_margin(answer.settings["margin"], answer.settings["level"])
+            check_unit(answer.settings["cost_unit"])
             assert answer.sentence  # texts can be made, also of the costs
             assert answer.protocol
         except (ValueError, TypeError, KeyError, AttributeError) as error:

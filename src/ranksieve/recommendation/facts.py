@@ -116,7 +116,7 @@ def describe_features(
         elif copy is not None:
             reason = f"near-copy of {task.names[copy.feature]} (similarity {copy.similarity:.2f})"
         elif budget is not None and spent + added[feature] > budget:
-            reason = f"too expensive: it adds {added[feature]:.4g} to the cost"
+            reason = f"too expensive: it adds {task.price(added[feature])} to the cost"
         dropped.append(DroppedFeature(feature, float(task.costs.features[feature]), reason))
     return kept, dropped
 

@@ -76,6 +76,7 @@ def recommend(
     measure: str = "ndcg@10",
     margin: float = 0.01,
     costs: Any = None,
+    cost_unit: str | None = None,
     budget: float | None = None,
     include: Sequence[int | str] = (),
     exclude: Sequence[int | str] = (),
@@ -119,7 +120,11 @@ def recommend(
     margin : float
         Largest acceptable loss, relative to the mean with all features.
     costs : FeatureCosts, mapping, array, frame or path, optional
-        Costs of the features; by default each costs 1.
+        Costs of the features; by default each costs 1. They may be those of a catalogue, which
+        has more features than the data; see :meth:`ranksieve.FeatureCosts.read`.
+    cost_unit : str, optional
+        Unit of the costs and of the budget, such as ``"ms"``, for tables and texts; by default
+        that of ``columns``, or of the costs.
     budget : float, optional
         Largest total cost. If given, the best features within the budget are recommended.
     include, exclude : sequences of int or str
@@ -196,7 +201,11 @@ def recommend(
     options = {"columns": columns, **(read_options or {})}
     source = open_for_study(data, split=split, pool=pool, **options)
     queries = divide(source, folds, seed, plan.missing, plan.scale, **options)
-    task = Task(plan, queries, margin, budget, level, costs, uses_default=uses_default)
+    where = plan, queries, margin, budget, level, costs
+    roles = options["columns"]
+    if cost_unit is None and roles is not None:
+        cost_unit = roles.cost_unit
+    task = Task(*where, cost_unit=cost_unit, uses_default=uses_default)
     others = None if confirm is None else _read_others(task, confirm, options)
     _check_missing(task, others)
     with ExitStack() as stack:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ranksieve._version import __version__
 from ranksieve.base.choices import listed_features
-from ranksieve.costs import FeatureCosts
+from ranksieve.costs import FeatureCosts, format_cost
 from ranksieve.data import DataError
 from ranksieve.data.ranking_data import fingerprint
 from ranksieve.experiments import Head, Runner, Select, Train, Trial
@@ -50,7 +50,8 @@ class Effort(NamedTuple):
 class Task:
     """What is asked. ``costs`` are those that the user gave, in any form; None if there are none.
 
-    ``uses_default`` says that the user has named no selectors.
+    ``uses_default`` says that the user has named no selectors. Without a ``cost_unit``, it is that
+    of the costs.
     """
 
     def __init__(
@@ -63,13 +64,15 @@ class Task:
         costs: Any,
         *,
         uses_default: bool,
+        cost_unit: str | None = None,
     ) -> None:
         check_request(margin, budget, level)
         self.plan, self.queries, self.level = plan, queries, float(level)
         # Numbers of numpy cannot all be written as JSON.
         self.margin, self.budget = float(margin), None if budget is None else float(budget)
         self.names = [str(name) for name in queries.whole.feature_names]
-        self.named_costs = FeatureCosts.make(costs, self.names)
+        given = FeatureCosts.convert(costs, self.names)
+        self.named_costs = given.only(self.names).with_unit(cost_unit)
         self.has_costs = costs is not None and self.named_costs.total(self.names) > 0
         if not self.has_costs:
             self.named_costs = FeatureCosts.make(None, self.names)
@@ -87,16 +90,22 @@ class Task:
         self.uses_default = uses_default
         # Whether an empty set of features is a candidate.
         self.allows_none = get_convention(plan.convention).averages_ties and not self.include
+        if others := given.describe_others(self.names):
+            self.notes.append(others)
         if costs is not None and not self.has_costs:
             self.warnings.append("No feature costs anything: the fewest features are recommended.")
         least = self.costs.total(self.include)
         if self.budget is not None and least > self.budget:
             raise DataError(
-                f"the features to include cost {least:.4g}, which is more than the budget of "
-                f"{self.budget:.4g}"
+                f"the features to include cost {self.price(least)}, which is more than the budget "
+                f"of {self.price(self.budget)}"
             )
         for name in plan.selectors:  # fail early
             make_selector(plan.method(name), 1, plan.settings(name), plan.inside)
+
+    def price(self, cost: float) -> str:
+        """A cost with its unit, for readers."""
+        return format_cost(cost, self.named_costs.unit)
 
     @property
     def is_for_trees(self) -> bool:
@@ -197,6 +206,7 @@ class Task:
             exclude=[name for f, name in enumerate(self.names) if f not in self.allowed],
             treated=queries.whole.missing,
             costs=self.named_costs.to_record(),
+            cost_unit=self.named_costs.unit,
         )
 
     def training(self, features: Sequence[int], repeat: int = 0) -> Train:

@@ -10,6 +10,7 @@ from math import inf, isfinite
 
 import numpy as np
 
+from ranksieve.costs import cost_heading
 from ranksieve.recommendation.answer import (
     OFFERED_MARGINS,
     CurvePoint,
@@ -86,7 +87,7 @@ def _facts(answer: Recommendation, claim: Claim) -> Iterator[tuple[str, ...]]:
     """The most important numbers."""
     yield sheets.heading_of_kept(answer), f"{len(answer.kept):,}", f"of {answer.n_all:,}"
     if answer.has_costs:
-        yield "Cost", f"{answer.cost:.4g}", f"of {answer.cost_of_all:.4g}"
+        yield "Cost", answer.price(answer.cost), f"of {answer.price(answer.cost_of_all)}"
     loss = f"Loss, with {confidence(claim.level)} confidence"
     if claim.about == "none":
         loss = "Loss of the nearest smaller set"
@@ -110,7 +111,7 @@ def _what_is_shown(answer: Recommendation) -> list[str]:
         return [f"No smaller set is shown to lose less than {percent(most)} either."]
     shown = [
         f"{quantity(one.point.size, 'feature')}"
-        + (f" at a cost of {one.point.cost:.4g}" if answer.has_costs else "")
+        + (f" at a cost of {answer.price(one.point.cost)}" if answer.has_costs else "")
         + f", a loss of less than {percent(one.margin)}"
         for one in answer.offers
     ]
@@ -136,7 +137,7 @@ def _offers_section(answer: Recommendation) -> Section | None:
 
 def _curve(answer: Recommendation) -> Chart:
     """Change and bound of the sets against their cost, from the first that loses not too much."""
-    margin, kind = answer.claim.margin, "cost" if answer.has_costs else "number of features"
+    margin, kind = answer.claim.margin, _kind_of_cost(answer)
     least, most = (-number * margin for number in _MARGINS)
     named = [one.bound for one in (answer.recommended, answer.risk) if one is not None]
     offered = [max(one.point.bound, most) for one in answer.offers]
@@ -187,10 +188,16 @@ def _curve(answer: Recommendation) -> Chart:
     return Chart("curve", caption, draw)
 
 
+def _kind_of_cost(answer: Recommendation) -> str:
+    """What sets of features cost, with the unit."""
+    unit = answer.settings["cost_unit"]
+    return cost_heading(unit) if answer.has_costs else "number of features"
+
+
 def _tip(answer: Recommendation, point: CurvePoint) -> str:
     lines = [quantity(point.size, "feature")]
     if answer.has_costs:
-        lines.append(f"cost {point.cost:.4g}")
+        lines.append(f"cost {answer.price(point.cost)}")
     lines.append(f"{100 * point.change:+.2f}% on average")
     if isfinite(point.bound):
         lines.append(f"shown to lose less than {percent(max(0.0, -point.bound))}")
@@ -218,7 +225,7 @@ def _provenance(answer: Recommendation) -> Iterator[tuple[str, str]]:
         yield "Features left out", ", ".join(settings["exclude"])
     groups = settings["costs"]["group_costs"]
     if groups:
-        costs = (f"{name} {cost:.4g}" for name, cost in groups.items())
+        costs = (f"{name} {answer.price(cost)}" for name, cost in groups.items())
         yield "Costs of groups, paid once", ", ".join(costs)
     if evidence is not None:
         versions = evidence.versions.items()
@@ -273,7 +280,8 @@ def _panels(answer: Recommendation, shown: list[KeptFeature]) -> list[Panel]:
     if any(kept.loss is not None for kept in shown):
         panels.append(_losses(shown))
     if answer.has_costs:
-        panels.append(Panel("cost", [kept.cost for kept in shown], ".4g", css=COST, width=60))
+        costs = [kept.cost for kept in shown]
+        panels.append(Panel(_kind_of_cost(answer), costs, ".4g", css=COST, width=60))
     if any(kept.stability is not None for kept in shown):
         shares = [kept.stability for kept in shown]
         panels.append(Panel("stability", shares, ".2f", css=KEPT, width=60))
@@ -365,7 +373,8 @@ def _shares_section(answer: Recommendation, evidence: Evidence) -> Section | Non
     }
     names = [answer.feature_names[feature] for feature in shown]
     draw = partial(draw_selections, taken, names, [""], "Features in each set", "share of paths")
-    kind = "their cost, with the number of features" if answer.has_costs else "number of features"
+    kind = _kind_of_cost(answer)
+    kind = f"their {kind}, with the number of features" if answer.has_costs else kind
     caption = (
         f"A row is a feature, with similar features side by side; a column is a set of the curve, "
         f"by {kind}. The stronger the color, the more paths have the feature in their set; each "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ranksieve.costs import cost_heading, format_cost
 from ranksieve.export.exporting import Export
 from ranksieve.export.targets.target import Target
 from ranksieve.export.verifying import MEASURE, Verification
@@ -76,8 +77,8 @@ def _switched_off(export: Export) -> Sheet:
     costs = export.switched_off
     setting = "Nothing that the model uses refers to them."
     if export.saved is not None:
-        setting += f" Together they cost {export.saved:g}."
-    columns = [name_column("feature"), Column("cost")]
+        setting += f" Together they cost {format_cost(export.saved, export.cost_unit)}."
+    columns = [name_column("feature"), Column("cost", cost_heading(export.cost_unit))]
     costly_first = sorted(costs.items(), key=lambda item: -(item[1] or 0.0))
     rows = [[Entry(name), Entry(cost, "g")] for name, cost in costly_first]
     title = f"{quantity(len(costs), 'feature')} to switch off"

@@ -7,6 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ranksieve.base import RankSelector
+from ranksieve.costs import cost_heading, format_cost
 from ranksieve.report.sheets.sheet import (
     Column,
     Entry,
@@ -137,9 +138,11 @@ def selection_sheet(
             feature.index: costs.marginal(feature.name, names[:position])
             for position, feature in enumerate(features)
         }
-        fields[Column("cost", "added cost")] = lambda feature: Entry(added[feature.index], ".4g")
-        all_cost = costs.total(costs.features)
-        notes = [f"Together they cost {costs.total(names):.4g} of {all_cost:.4g} for all features."]
+        heading = cost_heading(costs.unit, "added cost")
+        fields[Column("cost", heading)] = lambda feature: Entry(added[feature.index], ".4g")
+        sets = names, costs.features
+        total, of_all = (format_cost(costs.total(own), costs.unit) for own in sets)
+        notes = [f"Together they cost {total} of {of_all} for all features."]
     if any(feature.reason for feature in features):
         fields[text_column("reason")] = lambda feature: Entry(feature.reason)
     title = f"{describe(selection.method, changed)}: {number} of {title}"

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf, isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from ranksieve.costs import cost_heading
 from ranksieve.recommendation.answer import (
     OFFERED_MARGINS,
     Alone,
@@ -63,7 +64,7 @@ def offers_sheet(answer: Recommendation) -> Sheet:
         Column("features", importance=4): show(lambda point: Entry(point.size, ",")),
     }
     if answer.has_costs:
-        fields[Column("cost", importance=4)] = show(lambda point: Entry(point.cost, ".4g"))
+        fields[_cost_column(answer, importance=4)] = show(lambda point: Entry(point.cost, ".4g"))
     fields |= {
         Column("bound", "loses less than", importance=4): show(_bound),
         Column("change", "mean change", importance=3): show(_change),
@@ -85,7 +86,7 @@ def _offers(answer: Recommendation) -> list[list[_Offered]]:
     enough = cheapest_within(answer.curve, asked)
     first = [_Offered(f"{percent(asked)}, as asked", enough)]
     if budget is not None and chosen not in (None, enough):
-        first.insert(0, _Offered(f"budget {budget:.4g}", chosen))
+        first.insert(0, _Offered(f"budget {answer.price(budget)}", chosen))
     if answer.risk not in (None, enough):
         first.append(_Offered("at a risk", answer.risk))
     known = [row.point for row in first]
@@ -126,7 +127,7 @@ def curve_sheet(answer: Recommendation) -> Sheet:
         )
     }
     if answer.has_costs:
-        fields[Column("cost", importance=3)] = lambda point: Entry(point.cost, ".4g")
+        fields[_cost_column(answer, importance=3)] = lambda point: Entry(point.cost, ".4g")
     fields |= {
         Column("change", "mean change", importance=3): _change,
         Column("error", "standard error"): lambda point: _percent(point.error),
@@ -167,7 +168,7 @@ def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
     }
     notes = []
     if answer.has_costs:
-        fields[Column("cost", importance=3)] = lambda kept: Entry(kept.cost, ".4g")
+        fields[_cost_column(answer, importance=3)] = lambda kept: Entry(kept.cost, ".4g")
     if any(kept.loss is not None for kept in answer.kept):
         fields[Column("loss without it", importance=3)] = lambda kept: _percent(kept.loss)
         fields[Column("interval", align="left")] = _interval
@@ -216,7 +217,7 @@ def dropped_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
     }
     notes = []
     if answer.has_costs:
-        fields[Column("cost")] = lambda one: Entry(one.cost, ".4g")
+        fields[_cost_column(answer)] = lambda one: Entry(one.cost, ".4g")
     if alone is not None:
         values = alone.values
         fields[Column("alone")] = lambda one: Entry(values[one.feature], ".4f")
@@ -238,6 +239,11 @@ def heading_of_kept(answer: Recommendation) -> str:
     return "Features to keep" if answer.risk is None or not answer.dropped else "Features at a risk"
 
 
+def _cost_column(answer: Recommendation, **more: Any) -> Column:
+    """Column of costs in their unit."""
+    return Column("cost", cost_heading(answer.settings["cost_unit"]), **more)
+
+
 def _percent(share: float | None, form: str = ".2%") -> Entry:
     return Entry(share, form)
 
@@ -252,7 +258,7 @@ def substitutes_text(kept: KeptFeature, answer: Recommendation) -> str:
     """Near-copies of a feature, with similarity and cost; only the first few."""
     shown = []
     for one in kept.substitutes[:_SUBSTITUTES]:
-        cost = f", cost {one.cost:.4g}" if answer.has_costs else ""
+        cost = f", cost {answer.price(one.cost)}" if answer.has_costs else ""
         shown.append(f"{answer.feature_names[one.feature]} ({one.similarity:.2f}{cost})")
     more = len(kept.substitutes) - _SUBSTITUTES
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
@@ -269,7 +275,9 @@ def shares_sheet(answer: Recommendation, evidence: Evidence, features: Sequence[
     }
     for name, shares in zip(names_of_sets(answer), evidence.shares, strict=False):
         fields[Column(name)] = _share_of(shares)
-    kind = "cost (number of features)" if answer.has_costs else "number of features"
+    kind = "number of features"
+    if answer.has_costs:
+        kind = f"{cost_heading(answer.settings['cost_unit'])}, with the number of features"
     notes = [
         f"columns: {kind} of the sets of the curve; values: share of the paths, each built on "
         "other queries, that have the feature in their set."

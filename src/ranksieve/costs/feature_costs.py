@@ -5,21 +5,27 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from decimal import Decimal
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ranksieve.costs.catalogue import (
+    Catalogue,
+    catalogue_of_features,
+    catalogue_of_groups,
+    is_empty,
+    number_of,
+)
+from ranksieve.costs.units import check_unit
 from ranksieve.data import DataError
 from ranksieve.data.inputs import is_frame
 from ranksieve.io.records import PathLike
-from ranksieve.io.small_tables import TableRow, read_table_rows, rows_of_frame
-from ranksieve.text import parse_number, quantity
+from ranksieve.io.small_tables import TableRow, read_small_table, table_of_frame
+from ranksieve.text import list_names, nearest_name, quantity
 
-_FEATURES, _GROUPS = ("feature", "cost"), ("group", "cost")
+_NAMED = 5  # features and groups that a message names
 _PARTS = ("features", "groups", "group_costs")
 # Of a cost, and of the sum of all: what is computed from such numbers is exact and finite, too.
 _SMALLEST, _LARGEST = 1e-100, 1e100
@@ -71,6 +77,7 @@ class FeatureCosts:
 
     each feature has its own cost, and features that share a call, an index or a model share the
     cost of their group, which is paid once. The unit is the user's: milliseconds, money, bytes.
+    Costs may be a catalogue, which has more features and groups than any one data set.
 
     Parameters
     ----------
@@ -80,7 +87,9 @@ class FeatureCosts:
     groups : mapping of str to str
         Group of each feature that has one.
     group_costs : mapping of str to float
-        Cost of each group, at least 0.
+        Cost of each group, at least 0. The group of every feature that is used needs one.
+    unit : str
+        Unit of all costs, such as ``"ms"``, for tables and texts; empty if it is not known.
 
     Examples
     --------
@@ -101,12 +110,16 @@ class FeatureCosts:
     features: Mapping[str, float]
     groups: Mapping[str, str] = field(default_factory=dict)
     group_costs: Mapping[str, float] = field(default_factory=dict)
+    unit: str = ""
+    # Where each feature and group comes from, for messages: (what, name) -> place. Without a name,
+    # where all of them do.
     _places: Mapping[tuple[str, str], str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         for part in _PARTS:
             if not isinstance(part_value := getattr(self, part), Mapping):
                 raise DataError(f"costs: {part} must be a mapping by name, got {part_value!r:.60}")
+        check_unit(self.unit)
         groups = {str(name): str(group) for name, group in self.groups.items()}
         object.__setattr__(self, "groups", groups)
         for part, what in (("features", "feature"), ("group_costs", "group")):
@@ -114,42 +127,56 @@ class FeatureCosts:
             costs = {str(n): _cost(c, what, n, self._place(what, n)) for n, c in part_value.items()}
             object.__setattr__(self, part, costs)
         self._check_sum()
-        self._check_groups()
+        for name in self.groups.keys() - self.features.keys():
+            raise DataError(
+                f"{self._place('feature', name)}: feature {name!r} has a group but no cost"
+            )
 
     @classmethod
     def read(cls, path: PathLike, groups: PathLike | None = None) -> FeatureCosts:
         r"""Read costs from files: CSV, TSV (``.tsv``) or Parquet (``.parquet``).
 
-        The first has the columns ``feature`` and ``cost``, and ``group`` if there are groups, which
-        is empty for features in no group; the second has the columns ``group`` and ``cost``.
+        The first has a column ``feature`` (or ``feature_name``, ``name``), a column of costs and,
+        if there are groups, ``group``, which is empty for features in no group. The costs are in
+        ``cost``, in the column whose name begins with it, such as ``cost_ms``, or in the only
+        column of numbers. The name may say the unit. A row without a feature has the cost of its
+        group; the second file, with the columns ``group`` and ``cost``, has more of them. Other
+        columns, and rows without a cost, are ignored.
 
         Examples
         --------
         >>> import tempfile, pathlib
         >>> from ranksieve import FeatureCosts
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "costs.csv"
-        >>> _ = path.write_text("feature,cost\nbm25,1.5\nclicks,0.25\n")
-        >>> FeatureCosts.read(path).total(["bm25", "clicks"])
-        1.75
+        >>> _ = path.write_text("feature,cost_ms,owner\nbm25,1.5,search\nclicks,0.25,data\n")
+        >>> costs = FeatureCosts.read(path)
+        >>> costs.total(["bm25", "clicks"]), costs.unit
+        (1.75, 'ms')
         """
-        entries = read_table_rows(path, _FEATURES, ("group",))
-        return cls._of_rows(entries, [] if groups is None else read_table_rows(groups, _GROUPS))
+        more = None if groups is None else catalogue_of_groups(read_small_table(groups))
+        return cls._of_catalogues(catalogue_of_features(read_small_table(path)), more)
 
     @classmethod
     def from_frame(cls, frame: Any, groups: Any = None) -> FeatureCosts:
         """Make costs from frames (pandas, polars, pyarrow) with the columns of :meth:`read`."""
-        entries = rows_of_frame(frame, "costs", _FEATURES, ("group",))
-        of_groups = [] if groups is None else rows_of_frame(groups, "costs of groups", _GROUPS)
-        return cls._of_rows(entries, of_groups)
+        more = None
+        if groups is not None:
+            more = catalogue_of_groups(table_of_frame(groups, "costs of groups"))
+        return cls._of_catalogues(catalogue_of_features(table_of_frame(frame, "costs")), more)
 
     @classmethod
     def make(cls, costs: Any, names: Sequence[str] | np.ndarray) -> FeatureCosts:
-        """Make costs of all features with these names from any accepted form.
+        """Make costs of the features with these names alone from any accepted form.
 
         A mapping has the cost of each feature by name, or the fields of :meth:`to_record`; an array
         one cost for each feature, in order. Frames and paths are read; None is 1 for every feature.
-        Raises a DataError if a feature has no cost, or a cost belongs to an unknown feature.
+        Raises a DataError if a feature has no cost.
         """
+        return cls.convert(costs, names).only(names)
+
+    @classmethod
+    def convert(cls, costs: Any, names: Sequence[str] | np.ndarray) -> FeatureCosts:
+        """Make costs from what :meth:`make` takes, also those of features without these names."""
         if costs is None:
             return cls(dict.fromkeys(map(str, names), 1.0))
         if isinstance(costs, (str, os.PathLike)):
@@ -160,12 +187,47 @@ class FeatureCosts:
             costs = cls(**costs) if _is_record(costs) else cls(costs)
         elif not isinstance(costs, FeatureCosts):
             costs = cls(dict(zip(map(str, names), _as_column(costs, len(names)), strict=True)))
-        costs._check_names(names)
         return costs
+
+    def only(self, names: Sequence[str] | np.ndarray) -> FeatureCosts:
+        """Costs of the features with these names alone, and of their groups.
+
+        Raises a DataError if one of them has no cost.
+        """
+        wanted = dict.fromkeys(map(str, names))
+        self._check_features(list(wanted))
+        groups = {name: group for name, group in self.groups.items() if name in wanted}
+        self._check_groups(groups)
+        paid = set(groups.values())
+        return replace(
+            self,
+            features={name: cost for name, cost in self.features.items() if name in wanted},
+            groups=groups,
+            group_costs={name: cost for name, cost in self.group_costs.items() if name in paid},
+        )
+
+    def with_unit(self, unit: str | None) -> FeatureCosts:
+        """The same costs in a unit of another name; None is the one that they have."""
+        return self if unit is None else replace(self, unit=unit)
+
+    def describe_others(self, names: Sequence[str] | np.ndarray) -> str:
+        """Say which features and groups are not those of some data; empty if there are none."""
+        known = set(map(str, names))
+        others = [name for name in self.features if name not in known]
+        used = {group for name, group in self.groups.items() if name in known}
+        groups = [group for group in self.group_costs if group not in used]
+        parts = [
+            f"{quantity(len(own), what)} ({list_names(own, _NAMED)})"
+            for own, what in ((others, "feature"), (groups, "group"))
+            if own
+        ]
+        return f"The costs also list {' and '.join(parts)} without use in this data." * bool(parts)
 
     def aligned(self, names: Sequence[str] | np.ndarray) -> AlignedCosts:
         """Costs as arrays in the order of the features of some data, checked as in :meth:`make`."""
-        self._check_names(names)
+        return self.only(names)._align(names)
+
+    def _align(self, names: Iterable[Any]) -> AlignedCosts:
         numbers = {group: number for number, group in enumerate(self.group_costs)}
         group_of = [numbers.get(self.groups.get(str(name), ""), -1) for name in names]
         return AlignedCosts(
@@ -183,7 +245,7 @@ class FeatureCosts:
         return float(self._arrays.marginal(map(self._index, chosen))[self._index(feature)])
 
     def to_record(self) -> dict[str, dict[str, Any]]:
-        """Fields as JSON values, which :meth:`make` accepts."""
+        """Costs as JSON values, which :meth:`make` accepts, without their unit."""
         return {part: dict(getattr(self, part)) for part in _PARTS}
 
     def __repr__(self) -> str:
@@ -193,16 +255,29 @@ class FeatureCosts:
         return f"{type(self).__name__}({counts})"
 
     @classmethod
-    def _of_rows(cls, features: Sequence[TableRow], groups: Sequence[TableRow]) -> FeatureCosts:
-        places: dict[tuple[str, str], str] = {}
-        parts = [_by_name(features, "feature", places), _by_name(groups, "group", places)]
+    def _of_catalogues(cls, features: Catalogue, more: Catalogue | None) -> FeatureCosts:
+        of_features: list[TableRow] = []
+        of_groups: list[TableRow] = []
+        for row in features.rows:
+            is_group = row.text("group") and not row.text("feature")
+            (of_groups if is_group else of_features).append(row)
+        if more is not None:
+            of_groups += more.rows
+            if features.unit and more.unit and features.unit != more.unit:
+                raise DataError(
+                    f"{more.place}: these costs are in {more.unit}, but those of {features.place} "
+                    f"in {features.unit}: convert one of them"
+                )
+        places = {("feature", ""): features.place}
+        parts = _by_name(of_features, "feature", places), _by_name(of_groups, "group", places)
         costs, group_costs = ({n: row.values["cost"] for n, row in part.items()} for part in parts)
         group_of = {name: row.text("group") for name, row in parts[0].items()}
-        return cls(costs, {n: g for n, g in group_of.items() if g}, group_costs, places)
+        unit = features.unit or (more.unit if more is not None else "")
+        return cls(costs, {n: g for n, g in group_of.items() if g}, group_costs, unit, places)
 
     @cached_property
     def _arrays(self) -> AlignedCosts:
-        return self.aligned(list(self.features))
+        return self._align(self.features)
 
     @cached_property
     def _indices(self) -> dict[str, int]:
@@ -211,6 +286,8 @@ class FeatureCosts:
     def _index(self, name: str) -> int:
         if name not in self._indices:
             raise DataError(f"costs: no feature is named {name!r}")
+        if name in self.groups:
+            self._check_groups({name: self.groups[name]})
         return self._indices[name]
 
     def _place(self, what: str, name: Any) -> str:
@@ -226,36 +303,38 @@ class FeatureCosts:
                 f"largest being {cost:.4g} of {what} {name!r}: use a larger unit"
             )
 
-    def _check_groups(self) -> None:
-        for name, group in self.groups.items():
-            place = self._place("feature", name)
-            if name not in self.features:
-                raise DataError(f"{place}: feature {name!r} has a group but no cost")
+    def _check_groups(self, groups: Mapping[str, str]) -> None:
+        """Raise a DataError unless the group of each of some features has a cost."""
+        for name, group in groups.items():
             if group not in self.group_costs:
+                unused = self.group_costs.keys() - self.groups.values()
                 raise DataError(
-                    f"{place}: group {group!r} of feature {name!r} has no cost: list it "
-                    "in the costs of groups (--group-costs), with 0 if it costs nothing"
+                    f"{self._place('feature', name)}: group {group!r} of feature {name!r} has no "
+                    "cost: list it in the costs of groups (--group-costs), with 0 if it costs "
+                    f"nothing{nearest_name(group, sorted(unused))}"
                 )
-        for group in sorted(self.group_costs.keys() - set(self.groups.values()))[:1]:
-            raise DataError(f"{self._place('group', group)}: no feature is in group {group!r}")
 
-    def _check_names(self, names: Sequence[str] | np.ndarray) -> None:
-        known = {str(name) for name in names}
-        for name in self.features:
-            if name not in known:
-                place = self._place("feature", name)
-                raise DataError(f"{place}: the data has no feature named {name!r}")
-        for name in names:
-            if str(name) not in self.features:
-                raise DataError(
-                    f"costs: feature {str(name)!r} has no cost: every feature needs one"
-                )
+    def _check_features(self, names: Sequence[str]) -> None:
+        """Raise a DataError that names the features without a cost, if there are any."""
+        missing = [name for name in names if name not in self.features]
+        if not missing:
+            return
+        verb = "has" if len(missing) == 1 else "have"
+        known = set(names)
+        others = [name for name in self.features if name not in known]
+        questions = (nearest_name(name, others).removeprefix(".") for name in missing[:_NAMED])
+        raise DataError(
+            f"{self._place('feature', '')}: {quantity(len(missing), 'feature')} of the data {verb} "
+            f"no cost: {list_names(missing, _NAMED)}: add {'it' if verb == 'has' else 'them'}, "
+            f"with 0 for what is free, or leave {'it' if verb == 'has' else 'them'} out of the "
+            f"data (--ignore).{''.join(dict.fromkeys(questions))}"
+        )
 
 
 def _by_name(
     rows: Iterable[TableRow], what: str, places: dict[tuple[str, str], str]
 ) -> dict[str, TableRow]:
-    """Rows by name, which must be unique; records their places in ``places``."""
+    """Rows with a cost by name, which must be unique; records their places in ``places``."""
     found: dict[str, TableRow] = {}
     for row in rows:
         name = row.text(what)
@@ -267,15 +346,15 @@ def _by_name(
             )
         found[name] = row
         places[what, name] = row.place
-    return found
+    return {name: row for name, row in found.items() if not is_empty(row.values["cost"])}
 
 
 def _cost(value: Any, what: str, name: Any, place: str) -> float:
     """Cost as a number, from a number or text."""
     subject = f"{place}: the cost of {what} {str(name)!r}"
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if is_empty(value):
         raise DataError(f"{subject} is missing")
-    cost = _number(value)
+    cost = number_of(value)
     if cost is None or math.isnan(cost):
         raise DataError(f"{subject} is not a number: {str(value)!r:.60}")
     if not 0 <= cost < math.inf:
@@ -286,16 +365,6 @@ def _cost(value: Any, what: str, name: Any, place: str) -> float:
             "unit"
         )
     return cost
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, str):
-        return parse_number(value)
-    is_number = isinstance(value, (Real, Decimal)) and not isinstance(value, bool)
-    try:
-        return float(value) if is_number else None
-    except OverflowError:  # an integer beyond the range of floats
-        return math.inf
 
 
 def _is_record(costs: Mapping[Any, Any]) -> bool:
