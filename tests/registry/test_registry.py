@@ -306,7 +306,10 @@ def test_traits_are_listed():
     assert list(rows) == list(SELECTORS)
     assert rows["gas-e"] == ["nested, missing", "c", 8]
     assert rows["sequential"] == ["held-out, nested, in memory", "", 1]
-    assert rows["bt-randomized"][0] == "related, held-out, seeded, missing, no groups"
+    assert (
+        rows["bt-randomized"][0]
+        == "related, held-out, seeded, missing, row weights, positions, no groups"
+    )
     legend, *reasons = sheet.notes
     assert "no groups: cannot select groups of features" in legend
     assert "no include" not in legend  # every method can

@@ -31,6 +31,12 @@ from ranksieve.metrics import evaluate
 from ranksieve.parameters import Constraints
 from ranksieve.registry.foreign import copy_with, fit_parameters
 
+_OF_ROWS = {
+    "row_weights": ("weights of rows", "--row-weight"),
+    "positions": ("positions", "--position"),
+}
+"""Attribute of data -> what it is, and the option of the command line that gives it."""
+
 
 class RankEstimator(BaseEstimator):
     """Base of selectors and rankers: accepts data with query ids in any form.
@@ -45,6 +51,9 @@ class RankEstimator(BaseEstimator):
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True, "sample_weight": True}
 
     no_weights: ClassVar[str] = ""  # why it takes no weights of queries: a sentence, or empty
+    # Why it takes no weights of rows, and no positions of documents; empty if it does.
+    no_row_weights: ClassVar[str] = "its definition has none."
+    no_positions: ClassVar[str] = "it has no model of the bias of positions."
     takes_missing: ClassVar[bool] = False  # whether it takes missing values (NaN)
 
     # Whether it works in many short steps with Python between them. On few rows, several of them at
@@ -65,6 +74,10 @@ class RankEstimator(BaseEstimator):
     def _adapted(self) -> Any:
         """The estimator that has the parameters."""
         return self
+
+    @property
+    def _name_in_errors(self) -> str:
+        return type(self).__name__
 
     @property
     def _uses_held_out_data(self) -> bool:
@@ -124,7 +137,22 @@ class RankEstimator(BaseEstimator):
                 f"{type(self).__name__} takes no weights of queries: {self.no_weights} Remove "
                 "them with data.with_weights(None)"
             )
+        self.check_of_rows(source)
         return source
+
+    def not_taken(self, source: Source) -> dict[str, str]:
+        """What the rows of the data have but the estimator cannot use, and why, by attribute."""
+        reasons = {"row_weights": self.no_row_weights, "positions": self.no_positions}
+        return {name: why for name, why in reasons.items() if why and name in source.of_rows}
+
+    def check_of_rows(self, source: Source) -> None:
+        """Raise a DataError for weights of rows, or positions, that the estimator cannot use."""
+        for name, why in self.not_taken(source).items():
+            what, option = _OF_ROWS[name]
+            raise DataError(
+                f"{self._name_in_errors} takes no {what}: {why} Leave out {option}, or remove "
+                f"them with data.with_{name}(None)"
+            )
 
     def _validate_arrays(self, X: Any, y: Any, qid: Any) -> RankingData:
         """Data from what scikit-learn's estimators take, and query ids."""

@@ -221,6 +221,8 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         inside, further = choices.cut(source), []
         if held_out:
             vali = as_source(training=source, **held_out)
+            if vali is not None:
+                self.check_of_rows(vali)
             further = [None if vali is None else choices.cut(vali)]
         with progress_bar(bool(self.verbose)), explain_failures(self, inside, X):
             if self._uses_labels:

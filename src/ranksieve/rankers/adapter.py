@@ -174,6 +174,20 @@ class RankerAdapter(Adapter, Ranker):
         return bool(self._library.takes_missing(self.estimator))
 
     @property
+    def no_row_weights(self) -> str:  # type: ignore[override]
+        """Why the estimator takes no weights of rows; empty if it does."""
+        return str(self._library.no_row_weights(self.estimator))
+
+    @property
+    def no_positions(self) -> str:  # type: ignore[override]
+        """Why the estimator takes no positions; empty if it does."""
+        return str(self._library.no_positions(self.estimator))
+
+    @property
+    def _name_in_errors(self) -> str:
+        return str(self._library.name)
+
+    @property
     def coef_(self) -> np.ndarray:
         """Weights of a linear regressor."""
         library = library_of(self.estimator_)

@@ -100,6 +100,8 @@ class Ranker(Predictor):
         self._validate_params()
         source = self._source(X, y, qid, sample_weight)
         vali = as_source(eval_set, source, eval_qid, eval_group)
+        if vali is not None:
+            self.check_of_rows(vali)
         for attribute in ("selection_", "trained_on_"):  # from an earlier fit
             if hasattr(self, attribute):
                 delattr(self, attribute)

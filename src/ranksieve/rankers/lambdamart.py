@@ -27,6 +27,7 @@ from ranksieve.rankers.libraries.lightgbm import (
     lightgbm_errors,
     predict,
     train,
+    why_no_positions,
     write_text,
 )
 from ranksieve.rankers.libraries.lightgbm_refits import share_bins
@@ -92,7 +93,10 @@ class LambdaMART(Ranker):
     queries changes only the order of sums, but the order of the documents of a query may change
     trees: LightGBM ranks documents of equal score in that order, and before the first tree all
     scores are equal. Weights of queries multiply gradients and their curvatures; bins and
-    ``min_child_samples`` count each document once, whatever its weight, even 0.
+    ``min_child_samples`` count each document once, whatever its weight, even 0. Weights of rows
+    multiply those of their queries; early stopping counts a query by the mean weight of its rows.
+    If the data has positions, LightGBM estimates the bias of each (unbiased LambdaMART), which
+    takes one thread; ``params={"lambdarank_position_bias_regularization": ...}`` shrinks them.
 
     Shards are binned as they are read: most values take one byte of memory, unless they are sparse.
     On shards that were opened with a Dask client, the workers that hold them train together. Each
@@ -142,6 +146,13 @@ class LambdaMART(Ranker):
         """Total gain of the splits on each feature."""
         return self.booster_.feature_importance("gain", iteration=self.best_iteration_)
 
+    no_row_weights = ""
+
+    @property
+    def no_positions(self) -> str:  # type: ignore[override]
+        """Why the objective takes no positions; empty if it does."""
+        return why_no_positions((self.params or {}).get("objective", "lambdarank"))
+
     def _train(self, source: Source, vali: Source | None) -> None:
         self._check_training(source)
         if vali is not None:
@@ -150,6 +161,11 @@ class LambdaMART(Ranker):
             with lightgbm_errors():
                 self._train_on(lambda parameters: dataset_of(blocks_of(source)), vali)
             return
+        if "positions" in source.of_rows:
+            raise DataError(
+                "workers of a cluster cannot estimate the bias of positions together: train "
+                "without a client, or without positions"
+            )
         self.booster_ = train_on_workers(source, self._dataset_parameters(), self.n_estimators)
         self.best_iteration_ = self.booster_.num_trees()
         if vali is not None:

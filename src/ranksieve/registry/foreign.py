@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from ranksieve.data import DataError, RankingData
+from ranksieve.data import Block, DataError, RankingData
 from ranksieve.parameters import ParameterValue, plain_value
 from ranksieve.registry.own_code import class_path, function_version, import_object, version_of
 
@@ -228,10 +228,12 @@ def rows_for(estimator: Any, X: Any) -> Any:
     return sparse.csr_matrix((X.data, *indices), shape=X.shape)
 
 
-def row_weights(data: RankingData) -> np.ndarray | None:
-    """Weight of each row, which is that of its query; None if the data has no weights."""
-    weights = data.query_weights
-    return None if weights is None else np.repeat(weights, data.group_counts)
+def row_weights(data: RankingData | Block) -> np.ndarray | None:
+    """Weight of each row: its own, times that of its query; None if the data has no weights."""
+    if data.query_weights is None:
+        return data.row_weights
+    of_queries = np.repeat(data.query_weights, np.diff(data.query_ptr))
+    return of_queries if data.row_weights is None else of_queries * data.row_weights
 
 
 def fit_foreign(estimator: Any, data: RankingData, vali: RankingData | None = None) -> Any:
@@ -248,18 +250,30 @@ def fit_foreign(estimator: Any, data: RankingData, vali: RankingData | None = No
         if vali is not None and "eval_set" in parameters:
             arguments["eval_set"] = vali
         return estimator.fit(data, **arguments)
-    if data.query_weights is not None:
+    weights = row_weights(data)
+    if weights is not None:
         if "sample_weight" not in parameters:
             raise DataError(
                 f"{type(estimator).__name__} takes no weights, because its fit has no parameter "
                 "sample_weight: use data without weights"
             )
-        arguments["sample_weight"] = row_weights(data)
+        arguments["sample_weight"] = weights
     queries = {"qid": data.qid, "group": data.group_counts, "groups": data.query_codes}
     arguments |= {name: value for name, value in queries.items() if name in parameters}
     if vali is not None:
         arguments |= _held_out(estimator, parameters, vali)
     return estimator.fit(rows_for(estimator, data.X), data.y, **arguments)
+
+
+def why_no_row_weights(estimator: Any) -> str:
+    """Why an estimator takes no weights of rows; empty if it does, or gets all of the data."""
+    lacking = {"y", "sample_weight"} - fit_parameters(estimator).keys()
+    return "its fit has no parameter sample_weight." if lacking == {"sample_weight"} else ""
+
+
+def why_no_positions(estimator: Any) -> str:
+    """Why an estimator takes no positions; empty if it gets all of the data."""
+    return "its fit has no parameter for them." if "y" in fit_parameters(estimator) else ""
 
 
 def fit_parameters(estimator: Any) -> Mapping[str, Any]:

@@ -173,6 +173,16 @@ class Method:
         return str(self.prototype.no_weights)
 
     @property
+    def takes_row_weights(self) -> bool:
+        """Whether the method takes weights of rows, with default parameters."""
+        return not self.prototype.no_row_weights
+
+    @property
+    def takes_positions(self) -> bool:
+        """Whether the method takes positions of documents, with default parameters."""
+        return not self.prototype.no_positions
+
+    @property
     def takes_costs(self) -> bool:
         """Whether a selector takes costs of features."""
         return "costs" in self.defaults

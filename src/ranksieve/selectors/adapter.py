@@ -21,6 +21,8 @@ from ranksieve.registry.foreign import (
     parameters_of,
     tags_of,
     takes_missing,
+    why_no_positions,
+    why_no_row_weights,
 )
 from ranksieve.selectors._search.held_out import HeldOutSelector
 from ranksieve.text import quantity
@@ -143,6 +145,16 @@ class SelectorAdapter(Adapter, HeldOutSelector):
     def takes_missing(self) -> bool:  # type: ignore[override]
         """Whether the estimator may get missing values."""
         return takes_missing(self.estimator)
+
+    @property
+    def no_row_weights(self) -> str:  # type: ignore[override]
+        """Why the estimator takes no weights of rows; empty if it does."""
+        return why_no_row_weights(self.estimator)
+
+    @property
+    def no_positions(self) -> str:  # type: ignore[override]
+        """Why the estimator takes no positions; empty if it does."""
+        return why_no_positions(self.estimator)
 
     @property
     def is_nested(self) -> bool:

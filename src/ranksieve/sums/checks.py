@@ -102,7 +102,7 @@ def explain_failures(estimator: Any, source: Source, X: Any) -> Iterator[None]:
     except MissingValueError as error:
         if estimator.takes_missing or not getattr(X, "keeps_missing", False):
             raise
-        name = getattr(estimator, "_name_in_errors", type(estimator).__name__)
+        name = estimator._name_in_errors
         raise MissingValueError(f"{name} cannot use missing values: {error}") from error
     except (ArithmeticError, np.linalg.LinAlgError) as error:
         check_magnitudes(source, f"the computation failed ({error})")

@@ -26,8 +26,11 @@ from ranksieve.rankers.libraries.per_feature import (
 )
 from ranksieve.rankers.libraries.rounding import FLOAT32_ROUNDING
 from ranksieve.rankers.libraries.trial import trust_model, try_model
-from ranksieve.registry.foreign import row_weights
+from ranksieve.registry.foreign import parameters_of, row_weights
 from ranksieve.threads import openmp_thread_count
+
+_DEFAULT_LOSS = "YetiRank"
+_LOSSES_OF_ROWS = ("QueryRMSE", "QuerySoftMax")  # the other ranking losses are of pairs or lists
 
 
 class CatBoost(TreeLibrary):
@@ -62,6 +65,15 @@ class CatBoost(TreeLibrary):
         names = estimator.feature_names_
         return None if names == [str(n) for n in range(len(names))] else names
 
+    def no_row_weights(self, estimator: Any) -> str:
+        loss = parameters_of(estimator).get("loss_function") or _DEFAULT_LOSS
+        if str(loss).partition(":")[0] in _LOSSES_OF_ROWS:
+            return ""
+        return f"CatBoost's {loss} weighs queries; QueryRMSE and QuerySoftMax weigh rows."
+
+    def no_positions(self, estimator: Any) -> str:
+        return "CatBoost takes none; LightGBM (lambdamart, lightgbm) does."
+
     def fit_arguments(self, data: RankingData) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return (self._pool(data),), {}
 
@@ -71,8 +83,9 @@ class CatBoost(TreeLibrary):
     def _pool(self, data: RankingData) -> Any:
         from catboost import Pool
 
-        weights = row_weights(data)
-        return Pool(_narrow(data.X), data.y, group_id=data.query_codes, group_weight=weights)
+        kind = "group_weight" if data.row_weights is None else "weight"
+        weights = {kind: row_weights(data)}
+        return Pool(_narrow(data.X), data.y, group_id=data.query_codes, **weights)
 
     def scores(self, estimator: Any, X: Any) -> Any:
         return estimator.predict(_narrow(X))

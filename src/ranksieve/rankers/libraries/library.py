@@ -21,7 +21,14 @@ from ranksieve.data import Block, DataError, RankingData
 from ranksieve.engine import Source, engine_of
 from ranksieve.rankers.libraries.per_feature import Cut
 from ranksieve.rankers.libraries.rounding import Rounding
-from ranksieve.registry.foreign import fit_foreign, rows_for, tags_of, takes_missing
+from ranksieve.registry.foreign import (
+    fit_foreign,
+    rows_for,
+    tags_of,
+    takes_missing,
+    why_no_positions,
+    why_no_row_weights,
+)
 
 _ACCEPTED = (
     "a ranker of ranksieve, an object of lightgbm.LGBMRanker, xgboost.XGBRanker or "
@@ -85,6 +92,14 @@ class Library:
     def takes_missing(self, estimator: Any) -> bool:
         """Whether an estimator accepts missing values."""
         return takes_missing(estimator)
+
+    def no_row_weights(self, estimator: Any) -> str:
+        """Why an estimator takes no weights of rows; empty if it does."""
+        return why_no_row_weights(estimator)
+
+    def no_positions(self, estimator: Any) -> str:
+        """Why an estimator takes no positions; empty if it does."""
+        return why_no_positions(estimator)
 
     def check_labels(self, parameters: dict[str, Any], data: RankingData) -> None:
         """Raise a DataError for labels that an estimator of these parameters cannot use."""

@@ -77,9 +77,14 @@ def dataset_of(blocks: Iterable[Block], reference: Any = None) -> Any:
         X = sparse.vstack(X, format="csr")
     y = np.concatenate([block.y for block in blocks])
     counts = np.concatenate([np.diff(block.query_ptr) for block in blocks])
-    weights: Any = [block.query_weights for block in blocks]
-    of_rows = None if weights[0] is None else np.repeat(np.concatenate(weights), counts)
-    return lightgbm.Dataset(X, y, reference=reference, weight=of_rows, group=counts)
+    weights: Any = [row_weights(block) for block in blocks]
+    positions: Any = [block.positions for block in blocks]
+    parts = {
+        "weight": None if weights[0] is None else np.concatenate(weights),
+        # No metric takes positions, so held-out queries need none.
+        "position": None if positions[0] is None or reference else np.concatenate(positions),
+    }
+    return lightgbm.Dataset(X, y, reference=reference, group=counts, **parts)
 
 
 def train(
@@ -87,15 +92,29 @@ def train(
     data: Any,
     n_trees: int,
     vali: Any = None,
-    early_stopping_rounds: int = 0,
+    early_stopping_rounds: int | None = None,
 ) -> Any:
-    """Train on a Dataset, and stop early on another if it is given; return a Booster."""
+    """Train on a Dataset, and stop early on another if it is given; return a Booster.
+
+    Without ``early_stopping_rounds``, the parameters say whether to stop early.
+    """
     import lightgbm
 
+    if data.position is not None:  # threads would add up the biases of positions in any order
+        parameters = parameters | {"num_threads": 1}
     if vali is None:
         return lightgbm.train(parameters, data, n_trees)
-    stopping = lightgbm.early_stopping(early_stopping_rounds, verbose=False)
-    return lightgbm.train(parameters, data, n_trees, valid_sets=[vali], callbacks=[stopping])
+    callbacks = []
+    if early_stopping_rounds is not None:
+        callbacks.append(lightgbm.early_stopping(early_stopping_rounds, verbose=False))
+    return lightgbm.train(parameters, data, n_trees, valid_sets=[vali], callbacks=callbacks)
+
+
+def why_no_positions(objective: Any) -> str:
+    """Why trees of an objective take no positions; empty if they do."""
+    if objective == "lambdarank":
+        return ""
+    return "of LightGBM's objectives, lambdarank alone takes them."
 
 
 def predict(booster: Any, rows: Any, n_trees: int | None = None, **how: Any) -> Any:
@@ -151,6 +170,16 @@ class LightGBM(TreeLibrary):
         names = estimator.booster_.feature_name()
         return None if names == [f"Column_{n}" for n in range(len(names))] else names
 
+    def no_row_weights(self, estimator: Any) -> str:
+        return ""
+
+    def no_positions(self, estimator: Any) -> str:
+        if not self.trains_on_datasets(estimator):
+            return "LightGBM takes them from its own LGBMRanker alone, with its own objective."
+        return why_no_positions(
+            self.translate(parameters_of(estimator))["objective"] or "lambdarank"
+        )
+
     def check_labels(self, parameters: dict[str, Any], data: RankingData) -> None:
         if parameters.get("objective") in (None, "lambdarank", "rank_xendcg"):
             gains = parameters.get("label_gain")
@@ -168,8 +197,9 @@ class LightGBM(TreeLibrary):
         takes_parts = "eval_X" in signature(estimator.fit).parameters  # eval_set is deprecated
         rows = {"eval_X": (X,), "eval_y": (y,)} if takes_parts else {"eval_set": [(X, y)]}
         queries: dict[str, Any] = {"eval_group": [vali.group_counts]}
-        if vali.query_weights is not None:
-            queries["eval_sample_weight"] = [row_weights(vali)]
+        weights = row_weights(vali)
+        if weights is not None:
+            queries["eval_sample_weight"] = [weights]
         return rows | queries
 
     def trains_on_datasets(self, estimator: Any) -> bool:
@@ -183,9 +213,23 @@ class LightGBM(TreeLibrary):
         estimator._eval_at = (1, 2, 3, 4, 5)  # the default of fit
         return estimator._process_params(stage="fit")
 
-    def fit_dataset(self, estimator: Any, dataset: Callable[[dict[str, Any]], Any]) -> None:
+    def fit(self, estimator: Any, data: RankingData, vali: RankingData | None = None) -> None:
+        if data.positions is None:
+            super().fit(estimator, data, vali)
+        else:  # which fit of LightGBM's estimators does not take
+            self.fit_dataset(estimator, lambda _: dataset_of(blocks_of(data)), vali)
+
+    def fit_dataset(
+        self,
+        estimator: Any,
+        dataset: Callable[[dict[str, Any]], Any],
+        vali: RankingData | None = None,
+    ) -> None:
         settings = self.dataset_parameters(estimator)
-        self._set_booster(estimator, train(settings, dataset(settings), estimator.n_estimators))
+        data, held_out = dataset(settings), None
+        if vali is not None:
+            held_out = dataset_of(blocks_of(vali), reference=data)
+        self._set_booster(estimator, train(settings, data, estimator.n_estimators, held_out))
 
     def scores(self, estimator: Any, X: Any) -> Any:
         return predict(estimator.booster_, native_rows(X))

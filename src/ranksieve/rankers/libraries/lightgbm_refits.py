@@ -82,7 +82,7 @@ class LightGBMRefits(Refits):
             _safe_call(_LIB.LGBM_DatasetAddFeaturesFrom(dataset._handle, column._handle))
         dataset.params = dict(parameters)
         dataset.set_feature_name([f"Column_{position}" for position in range(len(features))])
-        dataset.set_label(data.y).set_group(data.group_counts)
+        dataset.set_label(data.y).set_group(data.group_counts).set_position(data.positions)
         return dataset.set_weight(row_weights(data))
 
 

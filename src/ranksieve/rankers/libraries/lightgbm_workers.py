@@ -10,6 +10,7 @@ import re
 import socket
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from time import sleep
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,6 +25,7 @@ from ranksieve.io.shards import Shards
 from ranksieve.metrics import NDCG
 from ranksieve.rankers.libraries.library import native_rows
 from ranksieve.rankers.libraries.lightgbm import dataset_of, train
+from ranksieve.registry.foreign import row_weights
 from ranksieve.sums.held_out import Measured
 
 _POLL = 1.0  # seconds between checks that all workers are alive
@@ -158,7 +160,7 @@ def measure_trees(block: Block, text: str, cutoff: int) -> np.ndarray:
     """Weighted sum over held-out queries of NDCG, for each number of trees."""
     import lightgbm
 
-    measured = Measured(block, NDCG(cutoff), "lightgbm")
+    measured = Measured(_weigh_queries(block), NDCG(cutoff), "lightgbm")
     booster = lightgbm.Booster(model_str=text)
     X, scores = native_rows(block.X), np.zeros(len(block.y))
     sums = np.empty(booster.num_trees())
@@ -168,6 +170,15 @@ def measure_trees(block: Block, text: str, cutoff: int) -> np.ndarray:
         )
         _, sums[tree] = measured.total(scores)
     return sums
+
+
+def _weigh_queries(block: Block) -> Block:
+    """Queries of a block by the mean weight of their rows, as LightGBM's measures count them."""
+    weights = row_weights(block)
+    if block.row_weights is None or weights is None:
+        return block
+    sums = np.add.reduceat(weights, block.query_ptr[:-1])
+    return replace(block, row_weights=None, query_weights=sums / np.diff(block.query_ptr))
 
 
 def best_number_of_trees(

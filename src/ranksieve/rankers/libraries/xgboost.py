@@ -49,6 +49,15 @@ class XGBoost(TreeLibrary):
     def feature_names(self, estimator: Any) -> Any:
         return estimator.get_booster().feature_names
 
+    def no_row_weights(self, estimator: Any) -> str:
+        return (
+            "XGBoost weighs the queries of its ranking objectives, not their rows; LightGBM "
+            "(lambdamart, lightgbm) does."
+        )
+
+    def no_positions(self, estimator: Any) -> str:
+        return "XGBoost takes none; LightGBM (lambdamart, lightgbm) does."
+
     def check_labels(self, parameters: dict[str, Any], data: RankingData) -> None:
         if parameters.get("objective") == "rank:map":
             check_whole_labels("XGBRanker with rank:map", data, 1)

@@ -37,6 +37,8 @@ _TRAITS: dict[str, tuple[Callable[[Method], object], str]] = {
         lambda m: m.takes_missing,
         "takes missing values (--missing keep); methods that train a ranker do if the ranker does",
     ),
+    "row weights": (lambda m: m.takes_row_weights, "takes weights of rows (--row-weight)"),
+    "positions": (lambda m: m.takes_positions, "takes positions of documents (--position)"),
     "costs": (lambda m: m.takes_costs, "weighs what features cost (--costs)"),
     "no include": (lambda m: m.no_include, "cannot start with given features (--include)"),
     "no groups": (lambda m: m.no_groups, "cannot select groups of features (--groups)"),

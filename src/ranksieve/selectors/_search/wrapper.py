@@ -85,6 +85,16 @@ class WrapperSelector(Predictor, HeldOutSelector):
         """Whether the ranker takes missing values."""
         return self._ranker().takes_missing
 
+    @property
+    def no_row_weights(self) -> str:  # type: ignore[override]
+        """Why the ranker takes no weights of rows; empty if it does."""
+        return self._ranker().no_row_weights
+
+    @property
+    def no_positions(self) -> str:  # type: ignore[override]
+        """Why the ranker takes no positions; empty if it does."""
+        return self._ranker().no_positions
+
     def _scores(self, X: Any) -> np.ndarray:
         return self.ranker_._scores(X[:, np.flatnonzero(self.support_)])
 
@@ -109,11 +119,9 @@ class WrapperSelector(Predictor, HeldOutSelector):
         chosen = self._search(data, fold, ranker, choices)
         kept = data.take_features(np.sort(chosen))
         ranker = ranker._for_features(np.sort(chosen).tolist(), data.n_features)
-        if hasattr(self, "feature_names_in_"):
-            self.ranker_ = ranker.fit(kept)
-        else:
-            rows = kept.X, kept.y, kept.qid
-            self.ranker_ = ranker.fit(*rows, sample_weight=kept.query_weights)
+        if not hasattr(self, "feature_names_in_"):
+            kept = kept._replace(feature_names=None)
+        self.ranker_ = ranker.fit(kept)
         return chosen
 
     @abstractmethod

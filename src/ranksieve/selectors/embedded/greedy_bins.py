@@ -186,7 +186,10 @@ class GreedyBins(LeaveQueryOutSelector):
 
     @property
     def _name_in_errors(self) -> str:
-        return f"{type(self).__name__} with the teacher {type(make_teacher(self.teacher)).__name__}"
+        name = type(self).__name__
+        if self.teacher is None:
+            return name
+        return f"{name} with the teacher {type(make_teacher(self.teacher)).__name__}"
 
     @property
     def works_on_shards(self) -> bool:  # type: ignore[override]

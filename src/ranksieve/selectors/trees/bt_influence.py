@@ -65,6 +65,13 @@ class TreeSelector(RankSelector):
     random_state: Seed = 0
     verbose: bool = False
 
+    no_row_weights = ""
+
+    @property
+    def no_positions(self) -> str:  # type: ignore[override]
+        """Why the objective of the trees takes no positions; empty if it does."""
+        return LambdaMART(params=self.params).no_positions
+
     def _ranker(self, choices: Choices, seed: Any) -> LambdaMART:
         """Untrained trees for the features that are not excluded."""
         own = ("n_estimators", "learning_rate", "num_leaves", "min_child_samples", "params")

@@ -104,6 +104,18 @@ class ShapSelector(TreeSelector):
         return self.ranker is None or untrained_ranker(self.ranker).takes_missing
 
     @property
+    def no_row_weights(self) -> str:  # type: ignore[override]
+        """Why the ranker takes no weights of rows; empty if it does."""
+        return "" if self.ranker is None else untrained_ranker(self.ranker).no_row_weights
+
+    @property
+    def no_positions(self) -> str:  # type: ignore[override]
+        """Why the ranker takes no positions; empty if it does."""
+        if self.ranker is None:
+            return super().no_positions
+        return untrained_ranker(self.ranker).no_positions
+
+    @property
     def works_on_shards(self) -> bool:  # type: ignore[override]
         """False for rankers of other libraries, which read shards into memory."""
         return self.ranker is None or not isinstance(untrained_ranker(self.ranker), RankerAdapter)

@@ -158,6 +158,16 @@ class StabilitySelector(RankSelector):
         return bool(self._inner().takes_missing)
 
     @property
+    def no_row_weights(self) -> str:  # type: ignore[override]
+        """Why the selector takes no weights of rows; empty if it does."""
+        return str(self._inner().no_row_weights)
+
+    @property
+    def no_positions(self) -> str:  # type: ignore[override]
+        """Why the selector takes no positions; empty if it does."""
+        return str(self._inner().no_positions)
+
+    @property
     def _name_in_errors(self) -> str:
         return f"{type(self).__name__} around {type(self._inner()).__name__}"
 
