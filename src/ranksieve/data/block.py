@@ -10,13 +10,7 @@ from weakref import ref
 import numpy as np
 from scipy import sparse
 
-from ranksieve.data.errors import MissingValueError, NonFiniteError
-
-HOW_TO_FILL = (
-    "fill in missing values with --missing query-median, query-min or zero (in Python, "
-    "missing='query-median' of RankingData, Study or recommend, or QueryImputer)"
-)
-"""Remedy for methods that take no missing values."""
+from ranksieve.data.errors import HOW_TO_FILL, MissingValueError, NonFiniteError
 
 
 @dataclass(frozen=True)

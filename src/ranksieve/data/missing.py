@@ -10,8 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve._kernels.rows import QUERY_MEDIAN, QUERY_MIN, ZERO, fill_queries
-from ranksieve.data.block import HOW_TO_FILL
-from ranksieve.data.errors import DataError
+from ranksieve.data.errors import HOW_TO_FILL, DataError
 from ranksieve.data.inputs import query_runs
 from ranksieve.threads import over_queries
 
