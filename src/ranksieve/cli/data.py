@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
     measure="M: Measure of how well each feature ranks on its own (see evaluate --help).",
     missing=missing_help("keep."),
     html="FILE: Also write an HTML page with charts to this file. Default: no page.",
+    write_columns="FILE: Write to this file what the columns of DATA are, for --columns of every "
+    "command, to edit and to keep. It must not exist. Default: no file.",
 )
 def inspect(
     context: typer.Context,
@@ -45,9 +50,14 @@ def inspect(
     cluster: Cluster = Cluster(),
     verify: bool | None = None,
     html: Path | None = None,
+    write_columns: Path | None = None,
     form: FormatName = "terminal",
 ) -> None:
-    """Describe data: size, labels, useless and best features."""
+    """Describe data: size, labels, useless and best features.
+
+    What the names of the columns of a table do not say is guessed, and columns that cannot be
+    features are left out. The same command without any guess is printed.
+    """
     import json
 
     from ranksieve.datasets.opening import title_of
@@ -56,11 +66,15 @@ def inspect(
     from ranksieve.sums.inspection import inspect as inspect_source
 
     check_output(html, data)
-    read_options = reading.read_options | {"missing": reading.missing}
+    if write_columns is not None:
+        check_output(write_columns, data)
+        if write_columns.exists():
+            raise typer.BadParameter(f"{write_columns} exists; name another file")
     with (
         progress_bar(),
-        open_training_data(data, demo, cluster, verify, **read_options) as source,
+        _open_to_inspect(data, demo, cluster, verify, reading) as (source, held),
     ):
+        _tell_columns(source, context.obj[1:], reading, write_columns, held)
         inspection = inspect_source(source, measure, convention)
     report = inspection_report(title_of(data), inspection, context.obj, top)
     if html is not None:
@@ -71,6 +85,54 @@ def inspect(
     show_result(sheets, form, json.dumps(inspection.to_record(), indent=2))
     if html is not None and form == "terminal":
         typer.echo(f"\nThe page is in {on_one_line(str(html))}")
+
+
+@contextmanager
+def _open_to_inspect(
+    data: list[Path] | None, demo: bool, cluster: Cluster, verify: bool | None, reading: Reading
+) -> Iterator[tuple[Source, Mapping[str, str]]]:
+    """Open data without the columns that cannot be features, and say what these hold."""
+    from ranksieve.data.columns import ColumnsError
+
+    options = reading.read_options | {"missing": reading.policy}
+    with ExitStack() as stack:
+        held: Mapping[str, str] = {}
+        try:
+            opened = open_training_data(data, demo, cluster, verify, **options)
+            source = stack.enter_context(opened)
+        except ColumnsError as error:
+            if error.is_guess:
+                raise
+            options["columns"], held = error.complete, error.unfit
+            opened = open_training_data(data, demo, cluster, verify, **options)
+            source = stack.enter_context(opened)
+        yield source, held
+
+
+def _tell_columns(
+    source: Source,
+    words: list[str],
+    reading: Reading,
+    file: Path | None,
+    held: Mapping[str, str],
+) -> None:
+    """Print the command that says what all columns are, and write them to a file."""
+    from ranksieve.cli.columns import complete_command
+    from ranksieve.data import DataError
+    from ranksieve.io.columns_file import write_columns as write_file
+
+    columns = getattr(source, "columns", None)
+    if file is not None:
+        if columns is None:
+            raise DataError(f"{file}: not written: only tables have columns that need a file")
+        indicated = source.missing.indicated if source.missing else ()
+        names = source.feature_names[: source.n_features - len(indicated)].tolist()
+        write_file(replace(columns, features=names, missing=reading.policy), file, held)
+        typer.echo(f"What the columns are is in {on_one_line(str(file))}", err=True)
+    elif columns is not None and columns != reading.roles:
+        typer.echo("The same without a guess:", err=True)
+        typer.echo(f"  {complete_command(words, reading.roles, columns)}", err=True)
+        typer.echo("or, for all commands: --write-columns FILE, then --columns FILE", err=True)
 
 
 @command(
@@ -133,7 +195,7 @@ def convert(
             "--scale writes only text or Parquet: scale first, then convert that to shards"
         )
     kept = None if selected is None else read_selection(selected)
-    policy = missing_policy(reading.missing, kept)
+    policy = missing_policy(reading.policy, kept)
     stored: dict[str, Any] = {"sparse": sparse} | ({} if dtype is None else {"dtype": dtype})
     with progress_bar():
         data = None  # streamed to shards, unless it is a feature log
@@ -168,7 +230,7 @@ def _write_shards(
         kept = _keep(log, stored["features"], sources)
         shards.write_shards(kept, destination, overwrite=stored["overwrite"])
     elif are_shards(sources):
-        check_no_options(sources[0], "shards", reading.columns, reading.read_options)
+        check_no_options(sources[0], "shards", reading.roles, reading.read_options)
         _rewrite_shards(sources, destination, missing, **stored)
     else:
         read_options = reading.read_options | stored | {"missing": missing}
@@ -198,12 +260,10 @@ def _read_log(
     sources: list[Path], judgments: Path, reading: Reading, unjudged: str, **stored: Any
 ) -> RankingData:
     """Read a feature log, and print what was guessed and left out."""
-    from dataclasses import replace
-
     from ranksieve.io.feature_logs import read_feature_log
     from ranksieve.io.formats import check_no_options
 
-    others = replace(reading.columns, qid=None, doc_id=None)
+    others = replace(reading.roles, qid=None, doc_id=None)
     check_no_options(sources[0], "feature logs", others, reading.read_options)
     where: dict[str, Any] = {"unjudged": unjudged, "qid": reading.qid, "doc_id": reading.doc_id}
     data, summary = read_feature_log(sources, judgments, **where, **stored)

@@ -173,7 +173,7 @@ def _options_to_read(
     """Options to read training data, of which text may lack the last features selected from."""
     from ranksieve.datasets.opening import are_text_files, paths_of
 
-    options = reading.read_options | {"missing": missing_policy(reading.missing, selection)}
+    options = reading.read_options | {"missing": missing_policy(reading.policy, selection)}
     is_text = are_text_files(paths_of(data or []))
     if selection is not None and reading.n_features is None and is_text:
         options["n_features"] = selection.n_features_without_indicators

@@ -10,8 +10,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
-from functools import wraps
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property, wraps
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -168,6 +168,8 @@ SHARED: dict[str, Any] = {
         "N: Random seed, for methods that draw random numbers. Default: that of the method.", min=0
     ),
     # Fields of ReadingRows and Reading.
+    "columns": "FILE: What the columns of Parquet and CSV files are, in TOML, as inspect "
+    "--write-columns writes it; other options take precedence. Default: no file.",
     "label": "NAME: Column with the label, in Parquet and CSV files. Default: found by its name, "
     "such as label or relevance.",
     "qid": "NAME: Column with the query id. Default: found by its name, such as qid or query_id.",
@@ -207,6 +209,7 @@ SHARED: dict[str, Any] = {
 class ReadingRows:
     """How to read data: the columns of tables, and the features of text."""
 
+    columns: Path | None = None
     label: str | None = None
     qid: str | None = None
     doc_id: str | None = None
@@ -218,21 +221,27 @@ class ReadingRows:
     n_features: int | None = None
     zero_based: bool = False
 
-    @property
-    def columns(self) -> Columns:
-        """Roles of columns given by the options."""
+    @cached_property
+    def given(self) -> Columns:
+        """What the options say about columns, and what the file says beside them."""
         from ranksieve.cli.columns import split_names
         from ranksieve.data.columns import Columns
 
         ignore, features = split_names(self.ignore), split_names(self.features)
         roles = self.label, self.qid, self.doc_id, self.weight
-        return Columns(*roles, ignore, features, self.row_weight, self.position)
+        own = Columns(*roles, ignore, features, self.row_weight, self.position)
+        return own if self.columns is None else own.over(Columns.load(self.columns))
+
+    @property
+    def roles(self) -> Columns:
+        """The same without the treatment of missing values."""
+        return replace(self.given, missing=None)
 
     @property
     def read_options(self) -> dict[str, Any]:
         """Arguments of the functions that open data."""
         return {
-            "columns": self.columns,
+            "columns": self.roles,
             "n_features": self.n_features,
             "zero_based": self.zero_based,
         }
@@ -243,6 +252,11 @@ class Reading(ReadingRows):
     """How to read data, and how to treat its missing values."""
 
     missing: str | None = None
+
+    @property
+    def policy(self) -> str | None:
+        """How to treat missing values, by the option or the file of columns."""
+        return self.missing or self.given.missing
 
 
 @dataclass(frozen=True)

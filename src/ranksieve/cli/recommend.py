@@ -124,7 +124,7 @@ def recommend(
     settings = {
         "scale": scale,
         "folds": folds,
-        "missing": reading.missing,
+        "missing": reading.policy,
         "budget": budget,
         "cost_unit": cost_unit,
         "costs": read_costs(costs, group_costs) or (demo_costs() if source is None else None),

@@ -30,8 +30,6 @@ def take_source(
     Options take precedence over the plan file. Returns data for a study: None, paths, or
     a tuple of training, validation and test data.
     """
-    from ranksieve.data.columns import Columns
-
     named = {name: wanted.pop(name, None) for name in ("data", "vali", "test")}
     data = data or named["data"]
     vali, test = splitting.vali or named["vali"], splitting.test or named["test"]
@@ -42,11 +40,10 @@ def take_source(
     settings = {
         "split": splitting.rule,
         "pool": splitting.pool or None,
-        "columns": reading.columns or None,
+        "columns": reading.roles or None,
     }
-    if reading.columns and "columns" in wanted:
-        columns_given = wanted["columns"].as_dict() | reading.columns.as_dict()
-        settings["columns"] = Columns.from_dict(columns_given)
+    if reading.roles and "columns" in wanted:
+        settings["columns"] = reading.roles.over(wanted["columns"])
     wanted |= {name: value for name, value in settings.items() if value is not None}
     wanted["read_options"] = {"n_features": reading.n_features, "zero_based": reading.zero_based}
     return (data, vali, test) if test else data

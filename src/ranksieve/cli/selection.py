@@ -117,7 +117,7 @@ def select(
         _check_able(chosen, lambda m: m.uses_held_out_data, lacks, "vali", "use it")
     check_output(out, data, vali, groups, costs, group_costs, ranker_param_file)
     with progress_bar(), ExitStack() as stack:
-        read_options = reading.read_options | {"missing": reading.missing}
+        read_options = reading.read_options | {"missing": reading.policy}
         opened = open_training_data(data, demo, cluster, verify, **read_options)
         source = stack.enter_context(opened)
         held_out: dict[str, Any] = {}

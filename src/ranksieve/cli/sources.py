@@ -98,7 +98,7 @@ def open_for(ranker: Ranker, data: list[Path], reading: ReadingRows) -> Iterator
     trained = getattr(ranker, "missing_", None)
     indicated = trained.indicated if trained else ()  # files have no indicators
     columns, is_text = None, are_text_files(paths)
-    if not are_table_files(paths) or reading.columns.features or indicated:
+    if not are_table_files(paths) or reading.roles.features or indicated:
         columns = _numbers(names)
         names = None
         selection = getattr(ranker, "selection_", None)
@@ -107,7 +107,7 @@ def open_for(ranker: Ranker, data: list[Path], reading: ReadingRows) -> Iterator
             # If features are named by numbers, their total number is unknown.
             read_options["n_features"] = n_features - len(indicated) if columns is None else None
     elif names is not None:
-        read_options["columns"] = replace(reading.columns, features=names.tolist())
+        read_options["columns"] = replace(reading.roles, features=names.tolist())
     with ExitStack() as stack:
         source = stack.enter_context(open_source(paths, **read_options))
         if columns is not None and source.n_features <= max(columns):

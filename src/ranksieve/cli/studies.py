@@ -121,8 +121,8 @@ def compare(
 
     wanted = read_settings(plan) if plan is not None else {}
     wanted |= comparing.to_settings()
-    if reading.missing is not None:
-        wanted["missing"] = reading.missing
+    if reading.policy is not None:
+        wanted["missing"] = reading.policy
     wanted |= constraint_parameters(comparing.include, comparing.exclude, comparing.groups)
     allow_own_code(comparing.selectors, comparing.rankers, "plan:" if plan else None)
     _leave_out_others(wanted)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from fnmatch import fnmatchcase
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Union
 
 from ranksieve.data.errors import DataError
 from ranksieve.data.missing import Missing
@@ -37,6 +38,9 @@ _WORDS = {
 _REQUIRED = ("label", "qid")
 ROLES_OF_NUMBERS = ("label", "weight", "row_weight", "position")  # the others are of ids
 _SHOWN = 8  # names in a message
+
+ColumnsLike = Union["Columns", str, os.PathLike[str], None]
+"""What stands for columns: a value, the path of a file, or None if all is guessed."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,7 +123,7 @@ class Columns:
         for role in list_fields():
             names = getattr(self, role)
             names = (names,) if isinstance(names, str) else names
-            if not isinstance(names, Iterable):
+            if not isinstance(names, Iterable) or isinstance(names, (bytes, Mapping)):
                 raise ValueError(f"{role} must name columns, got {names!r:.60}")
             object.__setattr__(self, role, tuple(names))
             for name in getattr(self, role):
@@ -144,6 +148,41 @@ class Columns:
         """Return the settings that are given, as values for TOML and JSON."""
         settings = {name: value for name, value in asdict(self).items() if value}
         return {n: list(v) if isinstance(v, tuple) else v for n, v in settings.items()}
+
+    @classmethod
+    def make(cls, value: ColumnsLike) -> Columns:
+        """Make a value from the path of a file, or from nothing; columns stay what they are."""
+        if value is None or isinstance(value, Columns):
+            return Columns() if value is None else value
+        if isinstance(value, (str, os.PathLike)):
+            return Columns.load(value)
+        raise ValueError(f"columns must be Columns or the path of a file, got {value!r:.60}")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Columns:
+        """Read a file that :meth:`save`, ``ranksieve inspect`` or a person wrote, in TOML.
+
+        Raises a DataError that names the file and the setting if there is something wrong.
+        """
+        from ranksieve.io.columns_file import read_columns
+
+        return read_columns(path)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file in TOML, with comments for those who edit it.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from ranksieve import Columns
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "columns.toml"
+        >>> Columns(label="grade", ignore=["url", "debug_*"]).save(path)
+        >>> Columns.load(path)
+        Columns(label='grade', ignore=['url', 'debug_*'])
+        """
+        from ranksieve.io.columns_file import write_columns
+
+        write_columns(self, path)
 
     def __bool__(self) -> bool:
         """Whether anything is specified."""
@@ -211,22 +250,27 @@ class ColumnsError(DataError):
     given, complete : Columns
         What was said, and what would read the table. A column that cannot be guessed is called
         ``LABEL`` or ``QID``.
+    is_guess : bool
+        Whether roles are unclear; otherwise some columns cannot be features, and no more.
+    unfit : dict
+        Columns that cannot be features, and what they hold.
     """
 
     problems: str
     hints: list[tuple[str, str, str]]
     given: Columns
     complete: Columns
+    is_guess: bool
+    unfit: dict[str, str]
 
     @classmethod
     def of(
-        cls, problems: str, hints: list[tuple[str, str, str]], given: Columns, complete: Columns
+        cls, problems: str, hints: list[tuple[str, str, str]], complete: Columns, **others: Any
     ) -> ColumnsError:
-        """Make the error, with a message for Python."""
-        others = "".join(f"; {text} {name}={value!r}" for text, name, value in hints)
-        error = cls(f"{problems}; to read it, use columns={complete!r}{others}")
-        error.problems, error.hints = problems, hints
-        error.given, error.complete = given, complete
+        """Make the error, with a message for Python and these attributes."""
+        hinted = "".join(f"; {text} {name}={value!r}" for text, name, value in hints)
+        error = cls(f"{problems}; to read it, use columns={complete!r}{hinted}")
+        error.__dict__.update(others, problems=problems, hints=hints, complete=complete)
         return error
 
 
@@ -242,7 +286,8 @@ class ColumnRoles:
     left_out: tuple[str, ...] = ()
     row_weight: str | None = None
     position: str | None = None
-    columns: Columns = Columns()  # which say all of this, so that nothing need be guessed
+    columns: Columns = Columns()
+    """Columns that say all of this without any guess, for other tables of the same kind."""
 
     def __str__(self) -> str:
         roles = ((_WORDS[role], getattr(self, role)) for role in _WORDS)
@@ -307,15 +352,21 @@ class _Resolution:
             )
         complete = self._complete(found, unfit)
         if self.problems or unfit:
-            told = "; ".join([*self.problems, *_first(list(unfit.values()))])
-            raise ColumnsError.of(f"{self.place}: {told}", self.hints, self.columns, complete)
+            raise ColumnsError.of(
+                f"{self.place}: " + "; ".join([*self.problems, *_first(list(unfit.values()))]),
+                self.hints,
+                complete,
+                given=self.columns,
+                is_guess=bool(self.problems),
+                unfit={name: self.table[name] or "an id, by its name" for name in unfit},
+            )
         used = {*found.values(), *features, *self.aside}
         left_out = tuple(name for name in self.table if name not in used)
         return ColumnRoles(
             **found,  # type: ignore[arg-type]
             features=features,
             left_out=left_out,
-            columns=complete,
+            columns=replace(complete, missing=None, ignore=[*complete.ignore, *self.aside]),
         )
 
     def _given_roles(self) -> dict[str, str]:

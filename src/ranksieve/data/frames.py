@@ -9,18 +9,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ranksieve.data.columns import ColumnRoles, Columns, check_named
+from ranksieve.data.columns import ColumnRoles, Columns, ColumnsLike, check_named
 from ranksieve.data.errors import DataError
 from ranksieve.data.inputs import is_frame, whole_numbers
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Any)
 
 _FRAME = "the frame"
 _log = logging.getLogger("ranksieve")
 
 
 def read_frame(
-    make: Callable[..., T], frame: Any, columns: Columns | None = None, aside: Sequence[str] = ()
+    make: Callable[..., T], frame: Any, columns: ColumnsLike = None, aside: Sequence[str] = ()
 ) -> tuple[T, dict[str, np.ndarray]]:
     """Make data of a frame by ``make`` (RankingData); also return the columns ``aside``."""
     if hasattr(frame, "collect"):
@@ -33,7 +33,8 @@ def read_frame(
     held = {
         n: "mixed values" if values is None else kind_of(values.type) for n, values in table.items()
     }
-    roles = (columns or Columns()).resolve(held, _FRAME, aside=aside)
+    wanted = Columns.make(columns)
+    roles = wanted.resolve(held, _FRAME, aside=aside)
     _log.info("%s", roles)
     for name in (*roles.special.values(), *aside):
         if table[name] is None:
@@ -45,7 +46,8 @@ def read_frame(
     X = np.empty((len(special["y"]), len(roles.features)), dtype=kind)
     fill_features(X, table, roles.features, f"{_FRAME}: row", 0)
     with explain_weight_errors(_FRAME, roles.weight):
-        data = make(X, **special, feature_names=roles.features)
+        data = make(X, **special, feature_names=roles.features, missing=wanted.missing)
+    data.columns = roles.columns
     return data, {name: ids_of(table[name]) for name in aside}
 
 

@@ -50,7 +50,8 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
     # If all parts were treated alike, so is the whole; otherwise NaN must be declared again.
     same = all(part.missing == first.missing for part in parts)
     keeps = all(part.keeps_missing for part in parts)
-    return joined._replace(missing=first.missing if same else None, keeps_missing=keeps)
+    treated = {"missing": first.missing if same else None, "keeps_missing": keeps}
+    return joined._replace(columns=first.columns, **treated)
 
 
 def _join_weights(parts: list[RankingData]) -> np.ndarray | None:

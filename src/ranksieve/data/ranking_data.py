@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data.block import check_finite
-from ranksieve.data.columns import Columns
+from ranksieve.data.columns import Columns, ColumnsLike
 from ranksieve.data.errors import DataError
 from ranksieve.data.frames import read_frame
 from ranksieve.data.inputs import (
@@ -78,6 +78,9 @@ class RankingData:
         ``row_order[i]`` is the input row that became row ``i``.
     query_weights : float64 array of shape (queries,) or None
         Weight of each query; None if each has weight 1.
+    columns : Columns or None
+        What the columns of the table were that the data was read from, without any guess; None if
+        it was not read from a table that leaves something to say about them.
 
     Examples
     --------
@@ -101,6 +104,7 @@ class RankingData:
     query_weights: np.ndarray | None
     missing: Missing | None = None
     keeps_missing: bool = True  # whether methods may get NaN in X, which is a missing value
+    columns: Columns | None = None
     _names: np.ndarray | None  # None if they are the numbers of the features
 
     def __init__(
@@ -152,11 +156,11 @@ class RankingData:
         return cls(X, y, np.repeat(np.arange(len(counts)), counts), **options)
 
     @classmethod
-    def from_frame(cls, frame: Any, columns: Columns | None = None) -> RankingData:
+    def from_frame(cls, frame: Any, columns: ColumnsLike = None) -> RankingData:
         """Build from a frame of pandas or polars, or a table of pyarrow, with all columns in it.
 
-        ``columns`` sets which columns are label, query, document, weight and features; by default
-        they are recognized by name. See :class:`~ranksieve.data.columns.Columns`.
+        ``columns`` sets which columns are label, query, document, weight and features, also as the
+        path of a file; by default they are recognized by name. See :class:`ranksieve.Columns`.
 
         Examples
         --------

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.columns import Columns
+from ranksieve.data.columns import ColumnsLike
 from ranksieve.data.inputs import widen
 from ranksieve.data.joining import concatenate
 from ranksieve.io.files import total_size
@@ -54,7 +54,7 @@ def fold_reader(fold: FoldFiles, **read_options: Any) -> Callable[[], Fold]:
 
 
 def parts_reader(
-    parts: Iterable[Sequence[Path]], columns: Columns | None = None, **read_options: Any
+    parts: Iterable[Sequence[Path]], columns: ColumnsLike = None, **read_options: Any
 ) -> Callable[[], list[RankingData]]:
     """Make a function that reads parts of one or more files, with the same features in all."""
     parts = list(parts)
@@ -68,7 +68,15 @@ def _read_tables(
     tables: Tables, parts: list[Sequence[Path]], options: dict[str, Any]
 ) -> list[RankingData]:
     files = [[file for file in tables.files if file.path in part] for part in parts]
-    return [tables.read(of_part, **options)[0] for of_part in files]
+    missing: Any = tables.missing
+    read = []
+    for of_part in files:
+        part = tables.read(of_part, treat=False, **options)[0]
+        if missing is not None:
+            part = part.with_missing(missing)
+            missing = part.missing  # the first part determines which features get indicators
+        read.append(part)
+    return read
 
 
 def _read_texts(parts: list[Sequence[Path]], read_options: dict[str, Any]) -> list[RankingData]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.columns import Columns
+from ranksieve.data.columns import ColumnsLike
 from ranksieve.data.frames import read_frame
 from ranksieve.data.inputs import is_frame
 from ranksieve.data.joining import with_features_of
@@ -40,7 +40,7 @@ DEMO = "embedded demo"
 def open_data(
     source: Any = None,
     *,
-    columns: Columns | None = None,
+    columns: ColumnsLike = None,
     client: Any = None,
     verify: Verify = "first-read",
     **read_options: Any,
@@ -52,7 +52,7 @@ def open_data(
     source : RankingData, Shards, Collection, frame, path, or several paths of files
         A path names a file, files by a pattern such as ``"part-*.parquet"``, the directory of a
         collection, or one of shards. Several files are one data set. By default the embedded demo.
-    columns : Columns, optional
+    columns : Columns or path, optional
         Roles of the columns of Parquet and CSV files and of frames.
     client : distributed.Client, optional
         Client of a Dask cluster, to work on shards there.
@@ -128,7 +128,7 @@ def open_for_study(
     *,
     split: SplitRule | None = None,
     pool: bool = False,
-    columns: Columns | None = None,
+    columns: ColumnsLike = None,
     **read_options: Any,
 ) -> RankingData | Collection | DividedData:
     """Open data in memory, with its given division or one by a rule.
@@ -206,7 +206,7 @@ def _like_training(data: RankingData, train: RankingData, place: str) -> Ranking
 
 
 def _read_with_column(
-    source: Any, column: str, columns: Columns | None, read_options: dict[str, Any]
+    source: Any, column: str, columns: ColumnsLike, read_options: dict[str, Any]
 ) -> tuple[RankingData, Any]:
     if is_frame(source):
         check_no_options(title_of(source), "frames", text_options=read_options)

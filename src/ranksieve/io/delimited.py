@@ -10,7 +10,7 @@ from threading import Event
 from typing import IO, Any
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.columns import Columns, check_named
+from ranksieve.data.columns import ColumnsLike, check_named
 from ranksieve.data.frames import kind_of
 from ranksieve.io.files import (
     PathLike,
@@ -33,7 +33,7 @@ _CONVERTING = re.compile(
 
 def read_csv(
     path: PathLike | Sequence[PathLike],
-    columns: Columns | None = None,
+    columns: ColumnsLike = None,
     *,
     dtype: str = "float64",
     sparse: bool = False,
@@ -50,7 +50,7 @@ def read_csv(
     path : path or list of paths
         File, or files with the same columns, which are one data set. Names that end in ``.gz`` or
         ``.zst`` are decompressed.
-    columns : Columns, optional
+    columns : Columns or path, optional
         Roles of the columns; by default they are recognized by name.
     dtype, sparse
         As in :func:`read_letor`.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ranksieve.data.columns import Columns
 from ranksieve.data.errors import DataError
 
 if TYPE_CHECKING:
     from ranksieve.data import RankingData
-    from ranksieve.data.columns import Columns
+    from ranksieve.data.columns import ColumnsLike
     from ranksieve.io.tables import Tables
 
 TEXT_OPTIONS = ("n_features", "zero_based")
@@ -52,7 +54,7 @@ def are_tables(paths: Sequence[Path]) -> bool:
 
 def open_if_tables(
     paths: Sequence[Path],
-    columns: Columns | None,
+    columns: ColumnsLike,
     options: Mapping[str, Any],
     aside: Sequence[str] = (),
 ) -> Tables | None:
@@ -73,7 +75,7 @@ def open_if_tables(
 
 
 def read_data(
-    paths: Sequence[Path], columns: Columns | None = None, *, judgments: Any = None, **options: Any
+    paths: Sequence[Path], columns: ColumnsLike = None, *, judgments: Any = None, **options: Any
 ) -> RankingData:
     """Read files of one format, recognized by their names: Parquet, CSV, TSV, or else LETOR text.
 
@@ -105,7 +107,7 @@ def stored_options(options: Mapping[str, Any]) -> dict[str, Any]:
 def check_no_options(
     place: Any,
     what: str,
-    columns: Columns | None = None,
+    columns: ColumnsLike = None,
     text_options: Mapping[str, Any] | None = None,
 ) -> None:
     """Raise a DataError if options are given that do not apply to some kind of data.
@@ -113,6 +115,7 @@ def check_no_options(
     ``columns`` do not apply to data without columns, and those of ``text_options`` that number
     features do not apply to data other than LETOR text.
     """
+    columns = replace(Columns.make(columns), cost_unit=None)
     if columns:
         other = "; --selection applies a selection" if columns.features else ""
         raise DataError(

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.columns import Columns, check_distinct, check_named
+from ranksieve.data.columns import ColumnsLike, check_distinct, check_named
 from ranksieve.data.frames import fill_features, kind_of
 from ranksieve.io.files import (
     PathLike,
@@ -128,7 +128,7 @@ def _columns(data: RankingData, rows: slice) -> dict[str, Any]:
 
 def read_parquet(
     path: PathLike | Sequence[PathLike],
-    columns: Columns | None = None,
+    columns: ColumnsLike = None,
     *,
     sparse: bool | None = None,
 ) -> RankingData:
@@ -138,7 +138,7 @@ def read_parquet(
     ----------
     path : path or list of paths
         File, or files with the same columns, which are one data set.
-    columns : Columns, optional
+    columns : Columns or path, optional
         Roles of the columns; by default by name. Files of :func:`write_parquet` have them.
     sparse : bool, optional
         Whether to build a CSR matrix; by default if the data was sparse when it was written.

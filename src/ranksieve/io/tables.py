@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.columns import ROLES_OF_NUMBERS, ColumnRoles, Columns
+from ranksieve.data.columns import ROLES_OF_NUMBERS, ColumnRoles, Columns, ColumnsLike
 from ranksieve.data.frames import (
     explain_weight_errors,
     fill_features,
@@ -73,19 +73,24 @@ class Tables:
     """
 
     def __init__(
-        self, files: Sequence[TableFile], columns: Columns | None = None, aside: Sequence[str] = ()
+        self, files: Sequence[TableFile], columns: ColumnsLike = None, aside: Sequence[str] = ()
     ) -> None:
         if not files:
             raise DataError("no file to read")
         self.files, self.aside = files, tuple(aside)
-        wanted = columns or Columns()
+        wanted = Columns.make(columns)
         found = [wanted.resolve(f.held, f.path, known=f.known, aside=aside) for f in files]
         self.roles = found[0]
         for file, roles in zip(files[1:], found[1:], strict=True):
             _check_agreement(file, roles, files[0], self.roles)
         kinds = [file.schema[name] for file in files for name in self.roles.features]
         self.dtype = float_type(kinds)
-        if any(file.known is None for file in files):
+        self.missing = wanted.missing
+        self.columns = None  # what they are, if not all files say it
+        is_guess = any(file.known is None for file in files)
+        if wanted or is_guess:
+            self.columns = self.roles.columns
+        if is_guess:
             _log.info("%s", self.roles)
 
     @property
@@ -99,8 +104,12 @@ class Tables:
         *,
         sparse: bool | None = None,
         dtype: str | None = None,
+        treat: bool = True,
     ) -> tuple[RankingData, dict[str, np.ndarray]]:
-        """Read the rows of all files, or of some, and the columns aside in the order of files."""
+        """Read the rows of all files, or of some, and the columns aside in the order of files.
+
+        ``treat`` says whether missing values are treated as the columns say.
+        """
         chosen = self.files if files is None else files
         as_csr = self.is_sparse if sparse is None else sparse
         kind = np.dtype(dtype or self.dtype)
@@ -130,6 +139,9 @@ class Tables:
                 **ids,
                 **numbers,
             )
+        data.columns = self.columns
+        if treat and self.missing is not None:
+            data = data.with_missing(self.missing)
         return data, {n: join_ids([b.aside[n] for b in kept]) for n in self.aside}
 
     def _read_columns(self, files: Sequence[Any], dtype: np.dtype[Any]) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ranksieve._version import __version__, installed_versions
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.columns import Columns
+from ranksieve.data.columns import Columns, ColumnsLike
 from ranksieve.data.joining import with_features_of
 from ranksieve.data.missing import check_taken, has_missing
 from ranksieve.data.ranking_data import fingerprint
@@ -92,7 +92,7 @@ def recommend(
     time: float | None = None,
     details: bool = True,
     out: str | os.PathLike[str] | None = None,
-    columns: Columns | None = None,
+    columns: ColumnsLike = None,
     split: SplitRule | None = None,
     pool: bool = False,
     title: str | None = None,
@@ -181,6 +181,8 @@ def recommend(
     """
     check_request(margin, budget, level)
     started, limit = perf_counter(), TimeLimit(time)
+    columns = Columns.make(columns)
+    missing = missing or columns.missing
     uses_default = selectors is None
     if selectors is None:
         selectors = default_selectors(find_method(ranker, RANKERS, {}))
@@ -198,7 +200,7 @@ def recommend(
         exclude=list(exclude),
         parameters={name: values for name, values in dict(parameters or {}).items() if values},
     )
-    options = {"columns": columns, **(read_options or {})}
+    options = {"columns": replace(columns, missing=None), **(read_options or {})}
     source = open_for_study(data, split=split, pool=pool, **options)
     queries = divide(source, folds, seed, plan.missing, plan.scale, **options)
     where = plan, queries, margin, budget, level, costs

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,11 +12,11 @@ from ranksieve.data import DataError
 from ranksieve.data.columns import Columns
 from ranksieve.datasets.opening import paths_of
 from ranksieve.datasets.split_rules import SplitRule
-from ranksieve.io.files import read_file
 from ranksieve.io.record_log import checksum
 from ranksieve.io.records import write_text
+from ranksieve.io.toml import parse_toml, read_text, to_toml
 from ranksieve.study.plan import PLAN_SETTINGS, Plan, RecordedPlan
-from ranksieve.study.settings import NULL, check_settings
+from ranksieve.study.settings import check_settings
 
 PLAN = "study.toml"
 _OTHER_KEYS = (
@@ -32,7 +30,7 @@ def read_settings(path: Path) -> dict[str, Any]:
 
     Raises a DataError with the file and the reason.
     """
-    return _settings(_text_of(path), path)
+    return _settings(read_text(path), path)
 
 
 def data_facts(
@@ -62,14 +60,14 @@ def data_facts(
 
 def write_plan(directory: Path, plan: Plan, others: Mapping[str, Any]) -> None:
     """Write the plan of a study, with its data, title and protocol."""
-    text = _toml(dict(others) | plan.as_dict())
+    text = to_toml(dict(others) | plan.as_dict())
     write_text(text + _MARK + checksum(text.encode()) + "\n", directory / PLAN)
 
 
 def read_plan(directory: Path) -> tuple[RecordedPlan, str]:
     """Read the plan and title of a study that :func:`write_plan` wrote; nothing is imported."""
     path = directory / PLAN
-    whole = _text_of(path)
+    whole = read_text(path)
     text, _, expected = whole.rpartition(_MARK)
     if expected != checksum(text.encode()) + "\n":
         raise DataError(
@@ -84,18 +82,8 @@ def read_plan(directory: Path) -> tuple[RecordedPlan, str]:
         raise DataError(f"{path}: {error}") from None
 
 
-def _text_of(path: Path) -> str:
-    try:
-        return read_file(path).decode()
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: not UTF-8 text") from None
-
-
 def _settings(text: str, path: Path) -> dict[str, Any]:
-    try:
-        settings = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: not TOML: {error}") from None
+    settings = parse_toml(text, path)
     for name in settings:
         if name not in (*PLAN_SETTINGS, *_OTHER_KEYS):
             known = ", ".join((*_OTHER_KEYS, *PLAN_SETTINGS))
@@ -104,38 +92,3 @@ def _settings(text: str, path: Path) -> dict[str, Any]:
         return check_settings(settings)
     except ValueError as error:
         raise DataError(f"{path}: {error}") from None
-
-
-def _toml(settings: Mapping[str, Any], prefix: str = "") -> str:
-    """Format as TOML: plain values first, then a table for each nonempty mapping."""
-    tables = {k: v for k, v in settings.items() if isinstance(v, Mapping) and v}
-    plain = [f"{_key(k)} = {_value(v)}" for k, v in settings.items() if k not in tables]
-    lines = [f"[{prefix}]", *plain] if prefix and plain else plain
-    text = "\n".join(lines) + "\n" if lines else ""
-    for name, value in tables.items():
-        path = f"{prefix}.{_key(name)}" if prefix else _key(name)
-        text += ("\n" if text else "") + _toml(value, path)
-    return text
-
-
-def _key(name: str) -> str:
-    bare = name.replace("-", "").replace("_", "").isalnum() and name.isascii()
-    return name if bare else _quote(name)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, list):
-        return "[" + ", ".join(_value(item) for item in value) + "]"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + "}"
-    if value is None:  # TOML has no null
-        return _quote(NULL)
-    return _quote(value) if isinstance(value, str) else json.dumps(value)
-
-
-def _quote(text: str) -> str:
-    """Quote a string, as JSON does except for two kinds of characters."""
-    readable = text.encode("utf-8", "backslashreplace").decode(
-        "utf-8"
-    )  # names of files can be any bytes
-    return json.dumps(readable, ensure_ascii=False).replace("\x7f", "\\u007f")

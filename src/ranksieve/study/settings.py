@@ -11,11 +11,10 @@ import numpy as np
 from ranksieve.data.columns import Columns
 from ranksieve.data.missing import Missing
 from ranksieve.datasets.split_rules import SplitByColumn, SplitByTime, SplitRule
+from ranksieve.io.toml import NULL
 from ranksieve.metrics import Measure
 from ranksieve.parameters import plain_value
 
-NULL = "null"
-"""Text that stands for None in parameters, as on the command line."""
 _MOST_SEEDS = 10_000
 _MOST_RESAMPLES = 1_000
 _LARGEST_SEED = 2**31 - 1 - _MOST_SEEDS  # LightGBM refuses larger seeds
@@ -224,7 +223,9 @@ _KINDS: dict[str, Kind] = {
     "vali": _paths,
     "test": _paths,
     "pool": _truth,
-    "columns": lambda name, value: Columns.from_dict(_table(name, value)),
+    "columns": lambda name, value: (
+        Columns.load(value) if isinstance(value, str) else Columns.from_dict(_table(name, value))
+    ),
     "split": _split,
     "resamples": _whole(0, _MOST_RESAMPLES),
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.columns import Columns
+from ranksieve.data.columns import Columns, ColumnsLike
 from ranksieve.data.missing import check_taken, has_missing
 from ranksieve.datasets import Collection
 from ranksieve.datasets.opening import (
@@ -65,7 +65,7 @@ class Study:
         ``"letor"``, ``"split"``, ``"kfold"``, ``"kfold:N"`` or ``"six-trials"``; ``"auto"`` takes
         the folds of a collection if it has folds, the split of data that has one, else five folds
         over queries. See :class:`Protocol`.
-    columns : Columns, optional
+    columns : Columns or path, optional
         Roles of the columns of Parquet and CSV files and of frames; by default by name.
     split : SplitByColumn or SplitByTime, optional
         Rule that divides a table by one of its columns.
@@ -114,7 +114,7 @@ class Study:
         *,
         out: str | os.PathLike[str] | None = None,
         protocol: str | Protocol = "auto",
-        columns: Columns | None = None,
+        columns: ColumnsLike = None,
         split: SplitRule | None = None,
         pool: bool = False,
         resamples: int = 0,
@@ -123,8 +123,12 @@ class Study:
         **settings: Any,
     ) -> None:
         train = data[0] if isinstance(data, tuple) and data else data
+        columns = Columns.make(columns)
         if isinstance(train, (RankingData, Shards)) and train.missing is not None:
             settings.setdefault("missing", train.missing.name)
+        elif columns.missing is not None:
+            settings.setdefault("missing", columns.missing)
+        columns = replace(columns, missing=None)  # trials are treated, not files
         self.plan = Plan(**settings)
         options = {"columns": columns, **(read_options or {})}
         source = open_for_study(data, split=split, pool=pool, **options)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.columns import Columns
+from ranksieve.data.columns import ColumnsLike
 from ranksieve.data.frames import explain_weight_errors
 from ranksieve.data.inputs import query_runs, weights_by_query
 from ranksieve.data.joining import check_same_features
@@ -138,7 +138,7 @@ def convert_to_shards(
     dtype: str | None = None,
     sparse: bool = False,
     zero_based: bool = False,
-    columns: Columns | None = None,
+    columns: ColumnsLike = None,
     features: Selection | None = None,
     missing: str | Missing | None = None,
     shard_bytes: int = SHARD_BYTES,
@@ -159,7 +159,7 @@ def convert_to_shards(
         As in :func:`write_shards`.
     n_features, dtype, sparse, zero_based
         As in :func:`read_letor`; values of Parquet files keep their type by default.
-    columns : Columns, optional
+    columns : Columns or path, optional
         Roles of the columns of Parquet and CSV files; by default they are recognized by name.
     features : Selection, optional
         Features to keep, from :func:`ranksieve.io.selection.read_selection`; they keep their names
@@ -190,7 +190,7 @@ def convert_to_shards(
     files = as_paths(paths)
     grammar = Grammar.make(n_features, dtype or "float64", sparse, zero_based)
     tables = open_if_tables(files, columns, {"zero_based": zero_based})
-    how = Missing.make(missing)
+    how = Missing.make(missing or (None if tables is None else tables.missing))
     if how is not None and how.indicators:
         raise DataError(
             f"{files[0]}: which features need indicators of missing values is known only at the "
