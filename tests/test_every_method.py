@@ -265,8 +265,8 @@ def test_what_tells_nothing_is_refused(name):
     for message, make in OF_CALLS if name in ("random", "all") else OF_CALLS + OF_LABELS:
         with pytest.raises(DataError, match=message):
             make_quick(name).fit(**make(planted()))
-    with pytest.raises(ValueError, match="verbose"):
-        make_quick(name).set_params(verbose="loud").fit(planted())
+    with pytest.raises(ValueError, match="progress"):
+        make_quick(name).set_params(progress="loud").fit(planted())
 
 
 # Held-out data
@@ -343,7 +343,8 @@ def test_scikit_learn_checks(name):
 def test_pipelines_and_grid_searches(name):
     X, y, qid = planted().X, planted().y, planted().qid
     steps = [("own", make_quick(name, 3)), ("other", Ridge())]
-    grid = {"own__verbose": [False]}
+    is_adapter = "estimator" in make_quick(name).get_params(deep=False)
+    grid = {"own__verbose" if is_adapter else "own__progress": [False]}
     if name in RANKERS:
         steps = [("other", StandardScaler()), steps[0]]
     elif name != "all":

@@ -30,7 +30,7 @@ class Example(RankSelector):
     options: dict[str, Any] | None = None
     order: Annotated[Any, StrOptions({"up"}), list] = "up"
     random_state: Seed = 0
-    verbose: bool = False
+    progress: bool = True
 
     def _choose(self, source, choices):
         return np.arange(choices.k)
@@ -63,7 +63,7 @@ def test_every_default_is_allowed(kind):
         ({"options": []}, "an instance of 'dict' or None"),
         ({"order": "down"}, "a str among {'up'} or an instance of 'list'"),
         ({"random_state": "x"}, "an instance of 'numpy.random.mtrand.RandomState' or None"),
-        ({"verbose": "yes"}, "an instance of 'bool'"),
+        ({"progress": "yes"}, "an instance of 'bool'"),
     ],
 )
 def test_types_say_what_is_wrong(wrong, told):
@@ -90,7 +90,7 @@ def test_other_classes_may_add_to_the_constraints_of_all_selectors():
         True,
         False,
     ]
-    assert RankSelector._parameter_constraints["verbose"] == ["boolean"]
+    assert RankSelector._parameter_constraints["progress"] == ["boolean"]
 
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)

@@ -37,10 +37,10 @@ class Variance(RankSelector):
     _parameter_constraints = {**RankSelector._parameter_constraints, "power": [int]}
     _is_nested = True
 
-    def __init__(self, n_features_to_select=10, *, power=1, verbose=False):
+    def __init__(self, n_features_to_select=10, *, power=1, progress=True):
         self.n_features_to_select = n_features_to_select
         self.power = power
-        self.verbose = verbose
+        self.progress = progress
 
     def _choose(self, source, choices):
         order = np.argsort(-source.X.var(axis=0) ** self.power, kind="stable")
@@ -50,8 +50,8 @@ class Variance(RankSelector):
 class Total(Ranker):
     """Sum of the features."""
 
-    def __init__(self, verbose=False):
-        self.verbose = verbose
+    def __init__(self, progress=True):
+        self.progress = progress
 
     def _train(self, source, validation):
         self.coef_ = np.ones(source.n_features)
@@ -175,9 +175,9 @@ def test_a_package_that_cannot_be_used_is_named_and_harms_nobody(tmp_path):
 class First(RankSelector):
     """The first features."""
 
-    def __init__(self, n_features_to_select=10, *, verbose=False):
+    def __init__(self, n_features_to_select=10, *, progress=True):
         self.n_features_to_select = n_features_to_select
-        self.verbose = verbose
+        self.progress = progress
 
     def _choose(self, source, choices):
         return choices.in_order(range(source.n_features))

@@ -140,9 +140,9 @@ def test_published_grids():
         (lambda: SELECTORS[3], "unknown method 3; choose from fs-ed"),
         (
             lambda: make_selector("random", random_stat=1),
-            r" verbose\. Did you mean random_state\?$",
+            r" random_state\. Did you mean random_state\?$",
         ),
-        (lambda: make_selector("random", 3, seed=1), "count, random_state, verbose$"),
+        (lambda: make_selector("random", 3, seed=1), "count, progress, random_state$"),
         (
             lambda: SELECTORS.check_parameters(SELECTORS["top"], [3]),
             "'top' has no parameter 3; it has n_features_to_select",

@@ -46,7 +46,6 @@ class Fixed(RankSelector):
     """Takes features in an order that is given."""
 
     n_features_to_select = 10
-    verbose = False
 
     def __init__(self, order=(), n_features_to_select=10):
         self.order = order

@@ -434,9 +434,9 @@ class Fixed(RankSelector):
 
     no_include = "it has one order."
 
-    def __init__(self, n_features_to_select=2, *, include=None, verbose=False):
+    def __init__(self, n_features_to_select=2, *, include=None, progress=True):
         self.n_features_to_select, self.include = n_features_to_select, include
-        self.verbose = verbose
+        self.progress = progress
 
     def _choose(self, source, choices):
         return range(choices.k)

@@ -391,9 +391,9 @@ def test_errors_of_own_code_say_where_and_lose_nothing(data, tmp_path):
 class Native(RankSelector):
     """A selector of this library, by a stranger."""
 
-    def __init__(self, n_features_to_select=10, *, verbose=False):
+    def __init__(self, n_features_to_select=10, *, progress=True):
         self.n_features_to_select = n_features_to_select
-        self.verbose = verbose
+        self.progress = progress
 
     def _choose(self, source, choices):
         return np.arange(choices.k)

@@ -2,7 +2,7 @@
 
 In the source, a class lists the parameters and attributes that it shares with a base::
 
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
 When the class is made, the entries of the base class take their place, so that ``help`` shows them.

@@ -64,7 +64,7 @@ class RankEstimator(BaseEstimator):
 
     _source_doc: ClassVar[str] = ""  # the docstring, before shared entries are written out
 
-    verbose: bool
+    progress: bool = True  # whether ``fit`` shows it
 
     # How the registry describes and makes an estimator; adapters answer for what they adapt.
     _number_parameter: str | None = None  # parameter for the number of features to select

@@ -92,13 +92,14 @@ class _ArraySelector(SelectorMixin):
 
 @dataclass(eq=False, repr=False)
 class ChoiceParameters:
-    """Parameters of every selector: features to include, to exclude, and to treat as groups."""
+    """Parameters of every selector: features to include, to exclude and to group, and progress."""
 
     _: KW_ONLY
     include: Features | None = None
     exclude: Features | None = None
     groups: Annotated[Any, "array-like", dict, None] = None
     count: Literal["features", "groups"] = "features"
+    progress: bool = True
 
 
 class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstimator):
@@ -121,8 +122,8 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
     count : {"features", "groups"}
         What ``n_features_to_select`` counts. If it counts features, groups are selected in order as
         long as all of their features fit into that number.
-    verbose : bool
-        Whether to show progress on a terminal.
+    progress : bool
+        Whether to show progress in a terminal or a notebook.
 
     Attributes
     ----------
@@ -224,7 +225,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
             if vali is not None:
                 self.check_of_rows(vali)
             further = [None if vali is None else choices.cut(vali)]
-        with progress_bar(bool(self.verbose)), explain_failures(self, inside, X):
+        with progress_bar(self.progress, type(self).__name__), explain_failures(self, inside, X):
             if self._uses_labels:
                 check_labels_differ(source)
             chosen = np.asarray(self._choose(inside, choices, *further), dtype=np.intp)

@@ -138,11 +138,12 @@ class _Progress:
     """One progress bar of the work that is done and expected, in microseconds of one worker.
 
     A cell is expected to take as long as others of its method; a request that is only announced,
-    as long as the mean request so far.
+    as long as the mean request so far. Nothing is expected beyond a time limit.
     """
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, limit: TimeLimit) -> None:
         self.n_expected = self.n_awaited = 0  # requests of cells, also of those that are known
+        self._limit, self._start = limit, perf_counter()
         self.open: Counter[str] = Counter()  # cells without a result, by method
         self._advance = track(what, 0)
         self._done = self._total = 0
@@ -158,7 +159,8 @@ class _Progress:
         left = sum(n * means.get(name, done / n_done) for name, n in self.open.items())
         n_answered = max(1, self.n_awaited - self.open.total())
         left += max(0, self.n_expected - self.n_awaited) * done / n_answered
-        total = done + round(left)
+        rate = done / max(perf_counter() - self._start, 1e-3)  # of all workers
+        total = done + round(max(0.0, min(left, self._limit.left * rate)))
         self._advance(amount, more=total - self._total)
         self._done, self._total = done, total
 
@@ -198,7 +200,7 @@ class Runner:
         self._running: dict[Any, _Request] = {}  # by future
         self._source: TrialSource | None = None  # one at a time is in memory
         self._declared: set[str] = set()  # trials whose data is that of the ledger
-        self._progress = _Progress("")
+        self._progress = _Progress("", self.limit)
 
     def __enter__(self) -> Runner:
         self._is_first = self._stack.enter_context(hold_directory(self.ledger.path.parent))
@@ -216,14 +218,17 @@ class Runner:
         return _Request(cell, trial, key, key_of(key))
 
     def expect(self, n_cells: int) -> None:
-        """Announce for the progress bar that procedures will await cells so many times."""
-        self._progress.n_expected += n_cells
+        """Announce for the progress bar that procedures will now await cells so many times.
+
+        That replaces what was announced before and has not come yet.
+        """
+        self._progress.n_expected = self._progress.n_awaited + n_cells
 
     def finish(self, procedure: Awaitable[T], what: str = "Selections and trainings") -> T:
         """Run a procedure to its end, and return its result."""
         main = _Task(procedure.__await__())
         self._ready.append((main, None, None))
-        self._progress = _Progress(what)
+        self._progress = _Progress(what, self.limit)
         try:
             while not main.is_over:
                 while self._ready:

@@ -151,6 +151,7 @@ class RankerAdapter(Adapter, Ranker):
     _: KW_ONLY
     verbose: bool = False
 
+    progress = False  # the library has its own log
     adapt = staticmethod(as_ranker)
 
     @property

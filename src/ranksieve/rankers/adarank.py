@@ -125,8 +125,8 @@ class AdaRank(LinearRanker):
     convention, ties
         Convention of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` does not let the
         order of the rows decide between features.
-    verbose : bool
-        Whether to show progress on a terminal.
+    progress : bool
+        Whether to show progress in a terminal or a notebook.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class AdaRank(LinearRanker):
     early_stopping_rounds: Count | None = 50
     convention: ConventionChoice = "standard"
     ties: Ties = "average"
-    verbose: bool = False
+    progress: bool = True
 
     def _train(self, source: Source, vali: Source | None) -> None:
         measure = parse_measure(self.measure)

@@ -105,7 +105,7 @@ class Ranker(Predictor):
         for attribute in ("selection_", "trained_on_"):  # from an earlier fit
             if hasattr(self, attribute):
                 delattr(self, attribute)
-        with progress_bar(bool(self.verbose)), explain_failures(self, source, X):
+        with progress_bar(self.progress, type(self).__name__), explain_failures(self, source, X):
             check_labels_differ(source)
             with limit_threads_for(source.n_rows):
                 self._train(source, vali)

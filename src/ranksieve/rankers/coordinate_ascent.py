@@ -125,8 +125,8 @@ class CoordinateAscent(LinearRanker):
         scores gain nothing from the order of the rows.
     random_state : int, RandomState or None
         Random seed of the orders.
-    verbose : bool
-        Whether to show progress on a terminal.
+    progress : bool
+        Whether to show progress in a terminal or a notebook.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class CoordinateAscent(LinearRanker):
     convention: ConventionChoice = "standard"
     ties: Ties = "average"
     random_state: Seed = 0
-    verbose: bool = False
+    progress: bool = True
 
     def _train(self, source: Source, vali: Source | None) -> None:
         measure = parse_measure(self.measure)

@@ -117,8 +117,8 @@ class GradientRanker(Ranker):
         for all of them. Weights are always those of the original features.
     random_state : int, RandomState or None
         Random seed of the initial weights and the batches; not used by L-BFGS.
-    verbose : bool
-        Whether to show progress on a terminal.
+    progress : bool
+        Whether to show progress in a terminal or a notebook.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class GradientRanker(Ranker):
     early_stopping_rounds: Count = 10
     standardize: bool = True
     random_state: Seed = 0
-    verbose: bool = False
+    progress: bool = True
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -325,7 +325,7 @@ class RankNet(GradientRanker):
     Parameters
     ----------
     hidden, activation, solver, alpha, tol, max_iter, batch_queries, epochs, learning_rate,
-    measure, convention, early_stopping_rounds, standardize, random_state, verbose
+    measure, convention, early_stopping_rounds, standardize, random_state, progress
         As in :class:`GradientRanker`.
 
     Attributes
@@ -365,7 +365,7 @@ class ListNet(GradientRanker):
     Parameters
     ----------
     hidden, activation, solver, alpha, tol, max_iter, batch_queries, epochs, learning_rate,
-    measure, convention, early_stopping_rounds, standardize, random_state, verbose
+    measure, convention, early_stopping_rounds, standardize, random_state, progress
         As in :class:`GradientRanker`.
 
     Attributes
@@ -404,7 +404,7 @@ class ListMLE(GradientRanker):
     Parameters
     ----------
     hidden, activation, solver, alpha, tol, max_iter, batch_queries, epochs, learning_rate,
-    measure, convention, early_stopping_rounds, standardize, random_state, verbose
+    measure, convention, early_stopping_rounds, standardize, random_state, progress
         As in :class:`GradientRanker`.
 
     Attributes
@@ -448,7 +448,7 @@ class LambdaRank(GradientRanker):
     Parameters
     ----------
     hidden, activation, solver, alpha, tol, max_iter, batch_queries, epochs, learning_rate,
-    measure, convention, early_stopping_rounds, standardize, random_state, verbose
+    measure, convention, early_stopping_rounds, standardize, random_state, progress
         As in :class:`GradientRanker`.
 
     Attributes

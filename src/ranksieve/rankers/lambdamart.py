@@ -72,8 +72,8 @@ class LambdaMART(Ranker):
         Further parameters of LightGBM, which take precedence over the others.
     random_state : int
         Random seed of LightGBM.
-    verbose : bool
-        Whether to show progress on a terminal.
+    progress : bool
+        Whether to show progress in a terminal or a notebook.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class LambdaMART(Ranker):
     ndcg_at: Count = 10
     params: dict[str, Any] | None = None
     random_state: Seed = 0
-    verbose: bool = False
+    progress: bool = True
 
     @property
     def feature_importances_(self) -> np.ndarray:

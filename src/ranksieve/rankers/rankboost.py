@@ -147,8 +147,8 @@ class RankBoost(Ranker):
         :mod:`ranksieve.metrics`.
     early_stopping_rounds : int or None
         With an ``eval_set``, stop after this many rounds without an improvement; None runs all.
-    verbose : bool
-        Whether to show progress on a terminal.
+    progress : bool
+        Whether to show progress in a terminal or a notebook.
 
     Attributes
     ----------
@@ -205,7 +205,7 @@ class RankBoost(Ranker):
     early_stopping_rounds: Count | None = 50
     convention: ConventionChoice = "standard"
     ties: Ties = "average"
-    verbose: bool = False
+    progress: bool = True
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -44,8 +44,8 @@ class RankRLS(LinearRanker):
     ----------
     lam : float
         Regularization :math:`\lambda > 0`.
-    verbose : bool
-        Whether to show progress on a terminal.
+    progress : bool
+        Whether to show progress in a terminal or a notebook.
 
     Notes
     -----
@@ -72,7 +72,7 @@ class RankRLS(LinearRanker):
 
     lam: Positive = 1.0
     _: KW_ONLY
-    verbose: bool = False
+    progress: bool = True
 
     def _train(self, source: Source, vali: Source | None) -> None:
         self.coef_ = decompose_features(source).models(np.array([self.lam])).coefs[0]
@@ -90,8 +90,8 @@ class RankRLSCV(LinearRanker):
         Choose by the smallest squared error, or by the best value of a measure.
     convention, ties
         Those of a measure; see :func:`ranksieve.metrics.evaluate`.
-    verbose : bool
-        Whether to show progress on a terminal.
+    progress : bool
+        Whether to show progress in a terminal or a notebook.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class RankRLSCV(LinearRanker):
     measure: str | Measure = "squared"
     convention: ConventionChoice = "standard"
     ties: Ties | None = None
-    verbose: bool = False
+    progress: bool = True
 
     def _train(self, source: Source, vali: Source | None) -> None:
         lams = as_lams(self.lams)

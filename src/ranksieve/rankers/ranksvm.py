@@ -54,8 +54,8 @@ class RankSVM(LinearRanker):
     warm_start : bool
         Start from the weights of the last ``fit``, for instance along a grid of C; for a whole
         grid on the same data, see :func:`ranksvm_path`.
-    verbose : bool
-        Whether to show progress on a terminal.
+    progress : bool
+        Whether to show progress in a terminal or a notebook.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class RankSVM(LinearRanker):
     tol: Positive = 1e-11
     max_iter: Count = 1000
     warm_start: bool = False
-    verbose: bool = False
+    progress: bool = True
 
     def _train(self, source: Source, vali: Source | None) -> None:
         start = np.zeros(source.n_features)

@@ -18,6 +18,7 @@ from ranksieve.datasets.opening import read_whole
 from ranksieve.experiments import query_values
 from ranksieve.io.model import MODEL, MODEL_OF_ALL, TrainedOn
 from ranksieve.preprocessing import scaled_within_queries
+from ranksieve.progress import progress_bar
 from ranksieve.rankers.loading import load_model
 from ranksieve.recommendation.answer import to_json
 from ranksieve.recommendation.claim import Claim, percent
@@ -119,7 +120,9 @@ class Check:
         return to_json(self)
 
 
-def check(directory: str | os.PathLike[str], data: Any, **read_options: Any) -> Check:
+def check(
+    directory: str | os.PathLike[str], data: Any, *, progress: bool = True, **read_options: Any
+) -> Check:
     """Check on new queries whether recommended features are still enough.
 
     Both rankers of the recommendation, trained on the kept features and on all features, rank the
@@ -132,6 +135,8 @@ def check(directory: str | os.PathLike[str], data: Any, **read_options: Any) -> 
         Directory that :func:`ranksieve.recommend` wrote (its ``out``).
     data : anything that :func:`ranksieve.datasets.opening.open_data` opens
         New data with all features of the recommendation; it may have more.
+    progress : bool
+        Whether to show progress in a terminal or a notebook.
     **read_options
         Options for opening the data.
 
@@ -141,10 +146,15 @@ def check(directory: str | os.PathLike[str], data: Any, **read_options: Any) -> 
         If the directory has no recommendation with models, if they do not belong to each other,
         or if the data lacks a feature.
     """
-    answer, folder = load_answer(directory), Path(directory)
+    with progress_bar(progress, "check"):
+        return _check(Path(directory), data, read_options)
+
+
+def _check(folder: Path, data: Any, read_options: Mapping[str, Any]) -> Check:
+    answer = load_answer(folder)
     if answer.trained_on is None:
         raise DataError(
-            f"{directory}: the recommendation has no models to check with: see its notes, and run "
+            f"{folder}: the recommendation has no models to check with: see its notes, and run "
             "recommend with more time, or with a ranker that has model files"
         )
     model_of_all = load_model(model_of(answer, folder, MODEL_OF_ALL))

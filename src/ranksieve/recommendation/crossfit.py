@@ -8,7 +8,7 @@ features is in every difference, so it is trained in further divisions, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -97,19 +97,25 @@ class Curve:
         )
 
 
-async def cross_fit(task: Task, path: Path, run: Runner) -> Curve:
-    """Judge the sets of the path until more training would add little, or time is up."""
+async def cross_fit(
+    task: Task, path: Path, run: Runner, further: Callable[[int], int] = lambda size: 0
+) -> Curve:
+    """Judge the sets of the path until more training would add little, or time is up.
+
+    ``further`` says, for the progress, how many cells follow if a set of some size is named.
+    """
     first = next(task.queries.division(0))
     try:
-        sets = set(map(frozenset, await path.build(run, first)))  # equal ones are trained once
+        sets = await path.build(run, first)
     except OutOfTimeError:
         task.ran_out_of_time = True
         return assemble(task, [])
-    sizes = [len(own) for own in sets]
+    sizes = [len(own) for own in set(map(frozenset, sets))]  # equal ones are trained once
     effort = plan_effort(task.queries.whole.n_rows, task.queries.n_parts, sizes, len(task.allowed))
     task.effort = effort
-    n_selections = len(task.plan.selectors)
-    run.expect(effort.divisions * effort.parts * (len(sizes) + n_selections + 1 + effort.extra))
+    n_paths = effort.divisions * effort.parts
+    in_the_middle = sorted(sizes)[len(sizes) // 2] if sizes else 0
+    run.expect(n_paths * (len(sets) + 2 + effort.extra) + further(in_the_middle))
     judged: list[Judged] = []
     curve = assemble(task, judged)
     for work in _rounds(task):

@@ -34,6 +34,22 @@ _MOST_DIVISIONS = 2  # in which each kept feature is left out
 _WORTH = 40, 2  # trainings on all features that this may cost: usually, for large data
 
 
+def cells_without(task: Task, n_features: int) -> int:
+    """Number of cells that :func:`losses_without` awaits, for progress."""
+    divisions, parts = _divisions_without(task, n_features)
+    return divisions * parts * (n_features + 2)
+
+
+def _divisions_without(task: Task, n_features: int) -> tuple[int, int]:
+    """Number of divisions in which each feature is left out, and of their parts; 0 if too many."""
+    worth = (n_features + 1) * n_features / len(task.allowed)
+    most = _WORTH[task.queries.is_large]
+    parts = min(task.effort.parts, int(most / worth)) if worth else 0
+    if not parts:
+        return 0, 0
+    return min(_MOST_DIVISIONS, task.effort.divisions, max(1, int(most / (worth * parts)))), parts
+
+
 async def losses_without(
     task: Task, features: Sequence[int], run: Runner
 ) -> dict[int, tuple[float, float, float]]:
@@ -46,12 +62,9 @@ async def losses_without(
     rests = [tuple(f for f in features if f != gone) for gone in features]
     if not task.allows_none:
         rests = [rest for rest in rests if rest]
-    worth = (len(features) + 1) * len(features) / len(task.allowed)
-    most = _WORTH[task.queries.is_large]
-    parts = min(task.effort.parts, int(most / worth)) if worth else 0
+    divisions, parts = _divisions_without(task, len(features))
     if len(rests) < len(features) or not parts:
         return {}
-    divisions = min(_MOST_DIVISIONS, task.effort.divisions, max(1, int(most / (worth * parts))))
     numbers = [number * (1 + task.effort.extra) for number in range(divisions)]
     trials = [
         (number, trial) for number in numbers for trial in [*task.queries.division(number)][:parts]

@@ -36,6 +36,7 @@ from ranksieve.io.files import check_replaceable, make_directory
 from ranksieve.io.model import MODEL, MODEL_OF_ALL, TrainedOn
 from ranksieve.io.selection import SelectedFeature, Selection
 from ranksieve.preprocessing import scaled_within_queries
+from ranksieve.progress import progress_bar
 from ranksieve.rankers.loading import check_loadable
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.recommendation.answer import (
@@ -51,6 +52,7 @@ from ranksieve.recommendation.crossfit import Curve, cross_fit
 from ranksieve.recommendation.directory import FILES, LEDGER, write_answer
 from ranksieve.recommendation.facts import (
     FeatureFacts,
+    cells_without,
     describe_features,
     likeness_of,
     losses_without,
@@ -98,6 +100,7 @@ def recommend(
     title: str | None = None,
     read_options: Mapping[str, Any] | None = None,
     client: Any = None,
+    progress: bool = True,
     command: Sequence[str] = (),
 ) -> Recommendation:
     r"""Find the cheapest features with which a ranker loses less than a margin, and show it.
@@ -156,6 +159,8 @@ def recommend(
         See :class:`ranksieve.study.Study`.
     client : distributed.Client, optional
         Train on the workers of a Dask cluster.
+    progress : bool
+        Whether to show progress in a terminal or a notebook.
     command : sequence of str
         Command line to name in the report.
 
@@ -201,34 +206,35 @@ def recommend(
         parameters={name: values for name, values in dict(parameters or {}).items() if values},
     )
     options = {"columns": replace(columns, missing=None), **(read_options or {})}
-    source = open_for_study(data, split=split, pool=pool, **options)
-    queries = divide(source, folds, seed, plan.missing, plan.scale, **options)
-    where = plan, queries, margin, budget, level, costs
-    roles = options["columns"]
-    if cost_unit is None and roles is not None:
-        cost_unit = roles.cost_unit
-    task = Task(*where, cost_unit=cost_unit, uses_default=uses_default)
-    others = None if confirm is None else _read_others(task, confirm, options)
-    _check_missing(task, others)
-    with ExitStack() as stack:
-        if out is None:  # nothing is kept
-            temporary = TemporaryDirectory(prefix="ranksieve-", ignore_cleanup_errors=True)
-            directory = Path(stack.enter_context(temporary))
-        else:
-            directory = make_directory(Path(out))
-            for name in FILES:  # before the work
-                check_replaceable(directory / name)
-        ledger = Ledger(directory / LEDGER, task.head(), SetsKey)
-        run = stack.enter_context(Runner(ledger, client, limit))
-        n_models = 0 if out is None else 2
-        found = run.finish(find_features(task, run, others, n_models, details=details))
-    similarity = Similarity("tau_b", absolute=True)(queries.whole)
-    answer = _describe(task, found, similarity, title_of_data(data) if title is None else title)
-    evidence = _gather_evidence(task, found, similarity, run, answer.kept)
-    elapsed = perf_counter() - started
-    answer = replace(answer, evidence=replace(evidence, elapsed=elapsed, command=list(command)))
-    if out is not None:
-        answer = _write(task, answer, directory, has_time=bool(found.curve))
+    with progress_bar(progress, "recommend"):
+        source = open_for_study(data, split=split, pool=pool, **options)
+        queries = divide(source, folds, seed, plan.missing, plan.scale, **options)
+        where = plan, queries, margin, budget, level, costs
+        roles = options["columns"]
+        if cost_unit is None and roles is not None:
+            cost_unit = roles.cost_unit
+        task = Task(*where, cost_unit=cost_unit, uses_default=uses_default)
+        others = None if confirm is None else _read_others(task, confirm, options)
+        _check_missing(task, others)
+        with ExitStack() as stack:
+            if out is None:  # nothing is kept
+                temporary = TemporaryDirectory(prefix="ranksieve-", ignore_cleanup_errors=True)
+                directory = Path(stack.enter_context(temporary))
+            else:
+                directory = make_directory(Path(out))
+                for name in FILES:  # before the work
+                    check_replaceable(directory / name)
+            ledger = Ledger(directory / LEDGER, task.head(), SetsKey)
+            run = stack.enter_context(Runner(ledger, client, limit))
+            n_models = 0 if out is None else 2
+            found = run.finish(find_features(task, run, others, n_models, details=details))
+        similarity = Similarity("tau_b", absolute=True)(queries.whole)
+        answer = _describe(task, found, similarity, title_of_data(data) if title is None else title)
+        evidence = _gather_evidence(task, found, similarity, run, answer.kept)
+        elapsed = perf_counter() - started
+        answer = replace(answer, evidence=replace(evidence, elapsed=elapsed, command=list(command)))
+        if out is not None:
+            answer = _write(task, answer, directory, has_time=bool(found.curve))
     return answer
 
 
@@ -254,11 +260,16 @@ async def find_features(
     Within a time limit, work that would take longer is left out, and time is set aside to train
     ``n_models`` to write.
     """
-    curve = await cross_fit(task, task.path, run)
+    has_test = others is not None or task.queries.test is not None
+
+    def further(size: int) -> int:
+        """Number of cells that follow the cross-fitting if a set of such a size is named."""
+        return cells_without(task, size) * details + 2 * _RETRAININGS * has_test
+
+    curve = await cross_fit(task, task.path, run, further)
     model = task.training(task.allowed).key(task.queries.to_deploy.name)
     run.limit.reserve(n_models * run.limit.expected(model))
     named = await name_sets(task, run, curve)
-    has_test = others is not None or task.queries.test is not None
     chosen = choose_point(named.points, task.margin, task.budget_that_binds, tested=has_test)
     if chosen is None and task.budget_that_binds is not None:
         raise DataError("there was no time to find features within the budget: allow more time")
@@ -266,6 +277,7 @@ async def find_features(
     try:
         if chosen is not None:
             features = tuple(named.points[chosen].features)
+            run.expect(further(len(features)))
             facts = FeatureFacts(paths=named.by_path(chosen))
             if has_test:
                 confirmed = await _test(task, run, features, others)

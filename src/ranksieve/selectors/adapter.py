@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -93,7 +93,7 @@ class SelectorAdapter(Adapter, HeldOutSelector):
         Number of features, or a fraction of them if below 1: the estimator's parameter
         ``n_features_to_select``, ``k`` or ``max_features``, the first of these that it has. None
         leaves it as it is.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -125,8 +125,6 @@ class SelectorAdapter(Adapter, HeldOutSelector):
 
     estimator: Any
     n_features_to_select: FeatureCount | None = None
-    _: KW_ONLY
-    verbose: bool = False
 
     adapt = staticmethod(as_selector)
 

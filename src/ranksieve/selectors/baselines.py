@@ -26,7 +26,7 @@ class TopImportance(ImportanceFilter):
         Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``; or an
         :class:`Importance`, which also sets the convention, ties and directions. A document
         without a value of a feature ranks last, if the data keeps missing values.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Notes
@@ -49,7 +49,6 @@ class TopImportance(ImportanceFilter):
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
     importance: ImportanceChoice = Importance("ndcg@10")
-    verbose: bool = False
 
     _is_nested = True
 
@@ -78,10 +77,8 @@ class RandomSelector(_Blind):
         Number of features, or a fraction of them if below 1.
     random_state : int, RandomState or None
         Random seed of the order, which does not depend on ``n_features_to_select``.
-    include, exclude, groups, count
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
-    verbose : bool
-        Accepted for uniformity; there is nothing to show.
 
     Examples
     --------
@@ -101,7 +98,6 @@ class RandomSelector(_Blind):
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
     random_state: Seed = 0
-    verbose: bool = False
 
     def _choose(self, source: Source, choices: Choices) -> list[int]:
         random = check_random_state(self.random_state)
@@ -114,10 +110,8 @@ class AllFeatures(_Blind):
 
     Parameters
     ----------
-    include, exclude, groups, count
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
-    verbose : bool
-        Accepted for uniformity; there is nothing to show.
 
     Examples
     --------
@@ -131,9 +125,6 @@ class AllFeatures(_Blind):
     with_include = "The others follow in the order of the data."
 
     methods = (Method("all", "all features, in the order of the data"),)
-
-    _: KW_ONLY
-    verbose: bool = False
 
     def _number_to_select(self, n: int) -> int:
         return n

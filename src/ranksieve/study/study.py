@@ -35,6 +35,7 @@ from ranksieve.experiments.cells import DescribeKey
 from ranksieve.experiments.ledger import TrialFacts, TrialKey
 from ranksieve.io.files import make_directory
 from ranksieve.io.shards import Shards
+from ranksieve.progress import progress_bar
 from ranksieve.study.plan import Plan, PlanSettings
 from ranksieve.study.plan_file import PLAN, data_facts, read_plan, write_plan
 from ranksieve.study.procedure import Procedure, assemble
@@ -143,13 +144,15 @@ class Study:
             weakref.finalize(self, shutil.rmtree, out, ignore_errors=True)
         self.directory = Path(out)
 
-    def run(self, client: Any = None) -> StudyResult:
+    def run(self, client: Any = None, *, progress: bool = True) -> StudyResult:
         """Run all cells that are missing.
 
         Parameters
         ----------
         client : distributed.Client, optional
             Run cells on a Dask cluster instead of the threads of this process.
+        progress : bool
+            Whether to show progress in a terminal or a notebook.
         """
         unable = _without_missing(self.plan)
         if unable and any(has_missing(part.X) for part in self.trials[0].source.parts):
@@ -163,7 +166,7 @@ class Study:
             **{name: plan[name] for name in _IN_HEAD},
         )
         ledger = Ledger(self.directory / LEDGER, head)
-        with Runner(ledger, client) as runner:
+        with progress_bar(progress, "study"), Runner(ledger, client) as runner:
             runner.finish(self._run_cells(runner))
         return _result(self.plan, ledger, self.title)
 

@@ -14,6 +14,7 @@ from ranksieve.data import Block
 from ranksieve.data.missing import count_missing
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, get_convention, parse_measure
+from ranksieve.progress import progress_bar
 from ranksieve.sums.checks import smallest_and_largest
 from ranksieve.sums.file_order import FileOrder, file_order
 from ranksieve.sums.gram import centered_gram, present_correlation
@@ -202,9 +203,22 @@ class Inspection:
 
 
 def inspect(
-    source: Source, measure: str = "ndcg@10", convention: str | Convention = "standard"
+    source: Source,
+    measure: str = "ndcg@10",
+    convention: str | Convention = "standard",
+    *,
+    progress: bool = True,
 ) -> Inspection:
     """Describe ranking data, in which values may be missing.
+
+    Parameters
+    ----------
+    source : RankingData or opened shards
+    measure : str
+        Measure by which single features are compared.
+    convention : str or Convention
+    progress : bool
+        Whether to show progress in a terminal or a notebook.
 
     Examples
     --------
@@ -216,7 +230,11 @@ def inspect(
     >>> found.constant, found.best_features[0].name, found.best_features[0].value
     (['2'], '1', 1.0)
     """
-    convention = get_convention(convention)
+    with progress_bar(progress, "inspect"):
+        return _inspect(source, measure, get_convention(convention))
+
+
+def _inspect(source: Source, measure: str, convention: Convention) -> Inspection:
     facts = overview(source, convention.relevance)
     comparable = facts.n_infinite == 0
     few = source.n_features <= MOST_FEATURES_TO_PAIR

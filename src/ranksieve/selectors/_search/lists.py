@@ -51,7 +51,6 @@ class ListsSelector(HeldOutSelector):
     selectors: Annotated[Any, "array-like"] = ()
     parameters: dict[str, Any] | None = None
     random_state: Seed = 0
-    verbose: bool = False
 
     @property
     def works_on_shards(self) -> bool:  # type: ignore[override]

@@ -64,7 +64,6 @@ class WrapperSelector(Predictor, HeldOutSelector):
     ties: Ties = "average"
     checkpoint: Annotated[Any, str, os.PathLike, None] = None
     random_state: Seed = 0
-    verbose: bool = False
 
     @property
     def is_nested(self) -> bool:

@@ -45,7 +45,7 @@ class BackfittingRankRLS(LinearPathSelector):
         Largest size on the path if the error chooses the number of features; by default all.
     random_state : int, RandomState or None
         Random seed of the candidates.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -104,7 +104,6 @@ class BackfittingRankRLS(LinearPathSelector):
     kappa: Count | None = None
     max_features: Count | None = None
     random_state: Seed = 0
-    verbose: bool = False
 
     def _choose(self, source: Source, choices: Choices) -> list[int]:
         random = None if self.kappa is None else check_random_state(self.random_state)

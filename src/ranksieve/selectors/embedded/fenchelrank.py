@@ -42,7 +42,7 @@ class FenchelRank(EmbeddedSelector):
         Stop when the duality gap is at most this; the objective is 1 if all weights are 0.
     max_iter : int
         Largest number of steps; ``gap_`` shows whether it was enough.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -94,7 +94,6 @@ class FenchelRank(EmbeddedSelector):
     away_steps: bool = True
     tol: Positive = 1e-3
     max_iter: Count = 1000
-    verbose: bool = False
 
     def _choose(self, source: Source, choices: Choices) -> list[int]:
         with mean_loss(source) as loss:

@@ -59,7 +59,7 @@ class FSMRank(EmbeddedSelector):
         loss at 0.
     max_iter : int
         Largest number of Newton steps.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -123,7 +123,6 @@ class FSMRank(EmbeddedSelector):
     similarity: SimilarityChoice = Similarity("concordance", absolute=True)
     tol: Positive = 1e-8
     max_iter: Count = 1000
-    verbose: bool = False
 
     def _choose(self, source: Source, choices: Choices) -> list[int]:
         terms = self._terms(source, choices.include)

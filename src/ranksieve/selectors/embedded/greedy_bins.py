@@ -95,7 +95,7 @@ class GreedyBins(LeaveQueryOutSelector):
         Largest size on the path if the error chooses the number of features; by default all.
     random_state : int, RandomState or None
         Random seed of the parts.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -177,7 +177,6 @@ class GreedyBins(LeaveQueryOutSelector):
     n_repeats: Count = 2
     max_features: Count | None = None
     random_state: Seed = 0
-    verbose: bool = False
 
     @property
     def takes_missing(self) -> bool:  # type: ignore[override]

@@ -89,7 +89,7 @@ class GreedyRankRLS(LinearPathSelector):
         no ``kappa``.
     random_state : int, RandomState or None
         Random seed of the candidates.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -175,7 +175,6 @@ class GreedyRankRLS(LinearPathSelector):
     costs: Costs = None
     budget: NotNegative | None = None
     random_state: Seed = 0
-    verbose: bool = False
 
     @property
     def is_nested(self) -> bool:

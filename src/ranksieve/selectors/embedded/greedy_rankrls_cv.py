@@ -74,7 +74,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         Those of all measures; see :func:`ranksieve.metrics.evaluate`.
     search, kappa, memory, storage, rotate, epsilon, nu, costs, budget, random_state
         As in :class:`GreedyRankRLS`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

@@ -77,7 +77,7 @@ class SparseRankSVM(EmbeddedSelector):
         loss at 0, both divided by the standard deviations of their features.
     max_iter : int
         Largest number of Newton steps for one penalty.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -152,7 +152,6 @@ class SparseRankSVM(EmbeddedSelector):
     epsilon: Positive = 1.0
     tol: Positive = 1e-8
     max_iter: Count = 1000
-    verbose: bool = False
 
     def _choose(self, source: Source, choices: Choices) -> list[int]:
         self.solutions_: list[SparseFit] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class StepwiseAIC(EmbeddedSelector):
     ----------
     n_features_to_select : int, float or None
         Number of features, or a fraction of them if below 1. None stops before AIC rises.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -75,8 +75,6 @@ class StepwiseAIC(EmbeddedSelector):
     methods = (Method("stepwise-aic", "least squares, a feature at a time, until AIC rises"),)
 
     n_features_to_select: FeatureCount | None = None
-    _: KW_ONLY
-    verbose: bool = False
 
     def _choose(self, source: Source, choices: Choices) -> list[int]:
         gram = centered_gram(source)

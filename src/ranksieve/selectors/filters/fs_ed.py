@@ -63,7 +63,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
         Fraction of the queries to hold out if ``fit`` gets no ``eval_set``.
     random_state : int, RandomState or None
         Random seed for the choice of held-out queries.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -123,7 +123,6 @@ class FSED(ImportanceFilter, HeldOutSelector):
     normalize_divergence: bool = False
     validation_fraction: Share = 0.25
     random_state: Seed = 0
-    verbose: bool = False
 
     def _choose(self, source: Source, choices: Choices, vali: Source | None = None) -> list[int]:
         train, held_out = self._parts(source, vali)

@@ -83,7 +83,7 @@ class FSSCPR(ClusterFilter):
         default, more than 64 features.
     max_clusters : int, optional
         Largest number that is chosen automatically, as in :class:`Hierarchical`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -162,7 +162,6 @@ class FSSCPR(ClusterFilter):
     n_init: Count = 2016
     max_clusters: AtLeastTwo | None = None
     random_state: Seed = 0
-    verbose: bool = False
 
     def _cluster(
         self, features: np.ndarray, importance: np.ndarray, similarity: np.ndarray, k: int | None

@@ -59,7 +59,7 @@ class GAS(SimilarityFilter):
     solver : {"greedy", "exact"}
         ``"exact"`` solves the 0-1 problem by integer programming, for up to 60 features, to see how
         far the greedy solution is from the optimum. Its features are listed by importance.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -117,7 +117,6 @@ class GAS(SimilarityFilter):
     c: NotNegative = 0.01
     similarity: SimilarityChoice = Similarity("concordance")
     solver: Literal["greedy", "exact"] = "greedy"
-    verbose: bool = False
 
     _is_nested = True
 

@@ -58,7 +58,7 @@ class HCAS(_Agglomerative):
         Number of clusters k, or a fraction of the features if below 1.
     importance, similarity
         As in :class:`GAS`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -99,7 +99,6 @@ class HCAS(_Agglomerative):
     _: KW_ONLY
     importance: ImportanceChoice = Importance("ndcg@10")
     similarity: SimilarityChoice = Similarity("spearman", absolute=True)
-    verbose: bool = False
 
     def _merge(self, apart: np.ndarray) -> np.ndarray:
         return ward_d(apart)
@@ -123,7 +122,7 @@ class Hierarchical(_Agglomerative):
         features that vary, but at most 30.
     importance, similarity
         As in :class:`GAS`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -154,7 +153,6 @@ class Hierarchical(_Agglomerative):
     importance: ImportanceChoice = Importance("map")
     similarity: SimilarityChoice = Similarity("tau_b")
     max_clusters: AtLeastTwo | None = None
-    verbose: bool = False
 
     def _merge(self, apart: np.ndarray) -> np.ndarray:
         return link(apart, self.linkage)

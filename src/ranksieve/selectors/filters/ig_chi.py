@@ -39,7 +39,7 @@ class _Dependence(RankSelector):
         Bins with equal numbers of rows, or bins of equal width between the smallest and the largest
         value. Rows of equal value always share a bin. Missing values that the data keeps have a
         bin of their own, below the others.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -67,7 +67,6 @@ class _Dependence(RankSelector):
     _: KW_ONLY
     n_bins: AtLeastTwo = 10
     binning: Literal["frequency", "width"] = "frequency"
-    verbose: bool = False
 
     def _choose(self, source: Source, choices: Choices) -> list[int]:
         found = contingency(source, self.n_bins, self.binning)
@@ -96,7 +95,7 @@ class InformationGain(_Dependence):
     ----------
     n_features_to_select, n_bins, binning
         As in :class:`_Dependence`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -135,7 +134,7 @@ class ChiSquare(_Dependence):
     ----------
     n_features_to_select, n_bins, binning
         As in :class:`_Dependence`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

@@ -46,7 +46,7 @@ class _Diverse(SimilarityFilter):
         From 0 (importance only) to 1 (diversity only).
     similarity
         As in :class:`GAS`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -62,7 +62,6 @@ class _Diverse(SimilarityFilter):
     importance: ImportanceChoice = Importance("map")
     trade_off: Weight = 0.5
     similarity: SimilarityChoice = Similarity("concordance")
-    verbose: bool = False
 
 
 class OneByOne(_Diverse):
@@ -94,7 +93,7 @@ class MMR(OneByOne):
     ----------
     n_features_to_select, importance, trade_off, similarity
         As in :class:`_Diverse`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -128,7 +127,7 @@ class MPT(OneByOne):
     ----------
     n_features_to_select, importance, trade_off, similarity
         As in :class:`_Diverse`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -166,7 +165,7 @@ class MSD(_Diverse):
     ----------
     n_features_to_select, importance, trade_off, similarity
         As in :class:`_Diverse`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

@@ -38,7 +38,7 @@ class NGAS(SimilarityFilter):
         Number of features, or a fraction of them if below 1.
     importance, similarity
         As in :class:`GAS`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -66,7 +66,6 @@ class NGAS(SimilarityFilter):
     _: KW_ONLY
     importance: ImportanceChoice = Importance("ndcg@10")
     similarity: SimilarityChoice = Similarity("spearman", absolute=True)
-    verbose: bool = False
 
     _is_nested = True
 
@@ -110,7 +109,7 @@ class XGAS(NGAS):
         Fraction of the remaining features to consider.
     importance, similarity
         As in :class:`GAS`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Notes

@@ -91,7 +91,7 @@ class SimulatedAnnealing(SubsetSelector):
         As in :class:`SubsetSelector`.
     random_state : int, RandomState or None
         Random seed of the walk and of the choice of held-out queries.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

@@ -48,7 +48,7 @@ class RandomizedBoostedTrees(SubsetTrees):
         As in :class:`SubsetSelector`.
     n_estimators, learning_rate, num_leaves, min_child_samples, params, random_state
         As in :class:`TreeSelector`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

@@ -39,7 +39,7 @@ class EGRank(EmbeddedSelector):
         As in :class:`FenchelRank`.
     standardize
         As in :class:`EmbeddedSelector`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -85,7 +85,6 @@ class EGRank(EmbeddedSelector):
     standardize: bool = True
     tol: Positive = 1e-3
     max_iter: Count = 10_000
-    verbose: bool = False
 
     def _choose(self, source: Source, choices: Choices) -> list[int]:
         with mean_loss(source) as loss:

@@ -29,7 +29,7 @@ class FSMSVM(FSMRank):
         Weight of the loss relative to the norm of w.
     n_features_to_select, lambda1, lambda2, importance, cost, similarity, tol, max_iter
         As in :class:`FSMRank`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

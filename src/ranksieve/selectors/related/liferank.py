@@ -40,8 +40,8 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
         Largest number of steps.
     random_state : int, RandomState or None
         Random seed of the initial T.
-    verbose : bool
-        Whether to show progress on a terminal.
+    progress : bool
+        Whether to show progress in a terminal or a notebook.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
     tol: Positive = 1e-5
     max_iter: Count = 200
     random_state: Seed = 0
-    verbose: bool = False
+    progress: bool = True
 
     def fit(self, X: Any, y: Any = None, qid: Any = None, *, sample_weight: Any = None) -> LifeRank:
         """Learn T.

@@ -27,7 +27,7 @@ class SparseListMLE(ProximalSelector):
         As in :class:`ProximalSelector`.
     tol, max_iter
         As in :class:`ProximalSelector`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

@@ -20,7 +20,7 @@ class MRMR(OneByOne):
     ----------
     n_features_to_select, importance, trade_off, similarity
         As in :class:`_Diverse`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

@@ -46,7 +46,7 @@ class GroupLassoNetwork(EmbeddedSelector):
         :math:`\lambda`; largest number of steps.
     random_state : int, RandomState or None
         Random seed of the initial weights.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -101,7 +101,6 @@ class GroupLassoNetwork(EmbeddedSelector):
     tol: Positive = 1e-2
     max_iter: Count = 2000
     random_state: Seed = 0
-    verbose: bool = False
 
     def _scores(self, X: Any) -> np.ndarray:
         return score_rows(X, self.weights_, "tanh")

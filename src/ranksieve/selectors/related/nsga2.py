@@ -90,7 +90,7 @@ class ParetoSelector(SubsetSelector):
         As in :class:`SubsetSelector`.
     random_state : int, RandomState or None
         Random seed of the search and of the choice of held-out queries.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
     """
 

@@ -67,7 +67,7 @@ class MOFSRank(ParetoSelector):
     lam, population_size, n_generations, measure, validation_fraction, convention, ties,
     random_state
         As in :class:`ParetoSelector`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -196,7 +196,7 @@ class RiskPareto(ParetoSelector):
     lam, population_size, n_generations, measure, validation_fraction, convention, ties,
     random_state
         As in :class:`ParetoSelector`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

@@ -82,7 +82,7 @@ class _Relief(RankSelector):
         queries, or all documents if None. Neighbors may be any documents of the query.
     random_state : int, RandomState or None
         Random seed of the sample in longer queries.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -102,7 +102,6 @@ class _Relief(RankSelector):
     _: KW_ONLY
     max_documents: Count | None = 200
     random_state: Seed = 0
-    verbose: bool = False
 
     def _choose(self, source: Source, choices: Choices) -> list[int]:
         seed = int(check_random_state(self.random_state).randint(2**31))
@@ -135,7 +134,7 @@ class RankFilter(_Relief):
     ----------
     n_features_to_select, max_documents, random_state
         As in :class:`_Relief`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -185,7 +184,7 @@ class RankWrapper(_Relief):
     ----------
     n_features_to_select, max_documents, random_state
         As in :class:`_Relief`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

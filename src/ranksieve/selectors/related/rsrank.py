@@ -47,7 +47,7 @@ class RSRank(EmbeddedSelector):
         Number of passes over the queries, and number of queries in a step.
     random_state : int, RandomState or None
         Random seed of the batches.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -96,7 +96,6 @@ class RSRank(EmbeddedSelector):
     epochs: Count = 50
     batch_queries: Count = 16
     random_state: Seed = 0
-    verbose: bool = False
 
     def _choose(self, source: Source, choices: Choices) -> list[int]:
         with standardized_loss(source, "lambdarank") as loss:

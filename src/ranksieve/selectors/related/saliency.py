@@ -48,7 +48,7 @@ class SaliencySelector(ClusterSelector):
     group_size : int
         Number of features of a document that form a group. With 1, no two features share a group,
         and the most salient features are selected.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -106,7 +106,6 @@ class SaliencySelector(ClusterSelector):
     epochs: Count = 20
     group_size: Count = 5
     random_state: Seed = 0
-    verbose: bool = False
 
     def _choose(self, source: Source, choices: Choices) -> list[int]:
         network = _RANKERS[self.loss](

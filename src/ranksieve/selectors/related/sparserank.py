@@ -46,7 +46,6 @@ class ProximalSelector(EmbeddedSelector):
     lam: Share = 0.01
     tol: Positive = 1e-7
     max_iter: Count = 10_000
-    verbose: bool = False
 
     def _minimize(
         self, loss_and_gradient: proximal.LossAndGradient, choices: Choices
@@ -111,7 +110,7 @@ class SparseRank(ProximalSelector):
         As in :class:`EmbeddedSelector`.
     tol, max_iter
         As in :class:`ProximalSelector`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

@@ -65,7 +65,6 @@ class SubsetSelector(HeldOutSelector):
     convention: ConventionChoice = "standard"
     ties: Ties = "average"
     random_state: Seed = 0
-    verbose: bool = False
 
     def _measuring_workers(self, statistic: type[Statistic], held_out: Part) -> Workers[Statistic]:
         """Start workers that evaluate models on held-out queries."""

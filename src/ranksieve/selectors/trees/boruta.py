@@ -55,7 +55,7 @@ class Boruta(TreeSelector):
         feature which differs mostly between queries looks useful compared with its shadow.
     n_estimators, learning_rate, num_leaves, min_child_samples, params, random_state
         As in :class:`TreeSelector`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

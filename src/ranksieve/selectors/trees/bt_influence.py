@@ -44,7 +44,7 @@ class TreeSelector(RankSelector):
         Further parameters of LightGBM, which take precedence over the others.
     random_state : int, RandomState or None
         Random seed.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
     """
 
@@ -63,7 +63,6 @@ class TreeSelector(RankSelector):
     min_child_samples: Count = 20
     params: dict[str, Any] | None = None
     random_state: Seed = 0
-    verbose: bool = False
 
     no_row_weights = ""
 
@@ -103,7 +102,7 @@ class BoostedTrees(TreeSelector):
         Number of features, or a fraction of them if below 1.
     n_estimators, learning_rate, num_leaves, min_child_samples, params, random_state
         As in :class:`TreeSelector`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -177,7 +176,7 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
         the direction of a feature; aligning directions changes nothing.
     n_estimators, learning_rate, num_leaves, min_child_samples, params, random_state
         As in :class:`TreeSelector`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

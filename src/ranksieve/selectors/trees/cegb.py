@@ -82,7 +82,7 @@ class CostEfficientTrees(TreeSelector):
         share it equally, until one of them is included.
     n_estimators, learning_rate, num_leaves, min_child_samples, params, random_state
         As in :class:`TreeSelector`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

@@ -39,7 +39,7 @@ class ShapSelector(TreeSelector):
         which otherwise have no effect.
     n_estimators, learning_rate, num_leaves, min_child_samples, params, random_state
         As in :class:`TreeSelector`.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

@@ -60,7 +60,7 @@ class BestOf(ListsSelector):
         Convention of the measure.
     random_state : int, RandomState or None
         Random seed of the held-out queries, and of selectors without a seed among ``parameters``.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

@@ -38,7 +38,7 @@ class Borda(ListsSelector):
         different features than wanted, the others follow by lists of twice the length, and so on.
     random_state : int, RandomState or None
         Random seed of selectors without a seed among ``parameters``.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

@@ -62,7 +62,7 @@ class EliminationSelector(WrapperSelector):
         ``eval_set``, else the training data.
     measure : str or Measure
         Measure by which numbers of features are compared.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

@@ -82,7 +82,7 @@ class FSBFS(RankSelector):
     convention, ties
         Convention of the measure; see :mod:`ranksieve.metrics`. With ``ties="average"``, equal
         scores gain nothing from the order of the rows.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -172,7 +172,6 @@ class FSBFS(RankSelector):
     max_changes: Annotated[int, Interval(Integral, 0, None, closed="left")] = 10
     convention: ConventionChoice = "standard"
     ties: Ties = "average"
-    verbose: bool = False
 
     no_groups = "each feature joins a subset alone, with a weight of its own."
     _is_nested = True

@@ -65,7 +65,7 @@ class SequentialSelector(WrapperSelector):
         same result, bit for bit.
     random_state : int, RandomState or None
         Random seed of the division of queries.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes

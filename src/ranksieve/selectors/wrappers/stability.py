@@ -64,7 +64,7 @@ class StabilitySelector(RankSelector):
         Smallest similarity of near-copies.
     random_state : int, RandomState or None
         Random seed of the halves, and of each run of a selector that has a random seed.
-    include, exclude, groups, count, verbose
+    include, exclude, groups, count, progress
         As in :class:`RankSelector`.
 
     Attributes
@@ -144,7 +144,6 @@ class StabilitySelector(RankSelector):
     similarity: SimilarityChoice = Similarity("tau_b", absolute=True)
     copy_similarity: Weight = 0.95
     random_state: Seed = 0
-    verbose: bool = False
 
     @property
     def is_nested(self) -> bool:
