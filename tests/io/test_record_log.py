@@ -208,8 +208,18 @@ def test_what_cannot_be_read_back_is_not_written(path):
 def test_a_file_that_goes_away_is_noticed(path):
     notes = Notes(path, HEAD)
     path.unlink()
-    with pytest.raises(DataError, match="another program has removed or truncated the file"):
+    with pytest.raises(DataError, match="another program has replaced or truncated the file"):
         notes.add(1, 2)
+
+
+def test_results_are_not_added_below_the_settings_of_another_run(path):
+    one = Notes(path, {"tune": "MAP"})
+    path.unlink()
+    Notes(path, {"tune": "ERR"}).add(1, 2)  # its first line is as long
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="another program has replaced or truncated the file"):
+        one.add(3, 4)
+    assert path.read_bytes() == before
 
 
 def _add_many(path, first, n):

@@ -45,6 +45,7 @@ class RecordLog(ABC):
         self._results: dict[str, tuple[str, Any]] = {}  # key -> checksum of the line, result
         self._read_bytes = 0
         self._read_lines = 0
+        self._first_line = b""
         self._lock = RLock()
         if head is None or path.exists():
             try:
@@ -132,8 +133,10 @@ class RecordLog(ABC):
 
     def _read_new_lines(self, file: IO[bytes]) -> None:
         """Read the complete lines that have not been read yet."""
-        if file.seek(0, os.SEEK_END) < self._read_bytes:
-            raise DataError(f"{self.path}: another program has removed or truncated the file")
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        if size < self._read_bytes or file.read(len(self._first_line)) != self._first_line:
+            raise DataError(f"{self.path}: another program has replaced or truncated the file")
         file.seek(self._read_bytes)
         text = file.read()
         text = text[: text.rfind(b"\n") + 1]
@@ -150,7 +153,7 @@ class RecordLog(ABC):
                 if head.get(name) != value:
                     differs = self._differs(name, head.get(name), value)
                     raise _OtherHeadError(f"{where}: {differs}")
-            self.head = head
+            self.head, self._first_line = head, line
         else:
             try:
                 key, expected, kept = self._read_line(line, where)
