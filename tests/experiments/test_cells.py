@@ -93,10 +93,12 @@ def test_errors_name_the_trial_and_the_method(data, selector, message):
 
 def test_bad_data_is_named(data):
     X = data.X.copy()
+    X[5, 2] = np.inf
+    trial = trial_of(RankingData(X, data.y, data.qid))
+    with pytest.raises(DataError, match=r"A, gas-e \(c=1\): X has infinity in row 5"):
+        Select(SELECTORS["gas-e"], {}, {"c": 1}, None, 2).run(trial)
     X[5, 2] = np.nan
     trial = trial_of(RankingData(X, data.y, data.qid))
-    with pytest.raises(DataError, match=r"A, gas-e \(c=1\): X has NaN in row 5"):
-        Select(SELECTORS["gas-e"], {}, {"c": 1}, None, 2).run(trial)
     with pytest.raises(DataError, match="A, rankrls on 2 features: X has NaN in row 5"):
         training(1, 2).run(trial)
 
