@@ -128,8 +128,8 @@ class TestContent:
         )
         assert nothing.risk == likely
         assert nothing.advice.startswith("Keep all")
-        assert "or take a risk: 2 features, which lose 0.1% on average" in nothing.advice
-        assert "may lose 20%" in nothing.advice
+        assert "or take a risk: 2 features, which lose 0.10% on average" in nothing.advice
+        assert "may lose 20.00%" in nothing.advice
         unclear = replace(answer.claim, about="test", is_shown=False, change=-0.01)
         assert replace(answer, confirmed=unclear).is_shown  # it does not contradict
         refuted = replace(answer, confirmed=replace(unclear, change=-0.05))

@@ -25,7 +25,7 @@ class TestAllPages:
     def test_opens_without_complaint_or_request(self, browser, pages, kind):
         with opened(browser, pages[kind]) as shown:
             assert shown.page.title().endswith(" - ranksieve")
-            assert shown.page.locator("script").count() == 1
+            assert shown.page.locator("script:not([type])").count() == 1
             assert_quiet(shown, pages[kind])
 
     @pytest.mark.parametrize(
@@ -158,11 +158,13 @@ class TestRecommendation:
     def test_hover_and_sort(self, browser, pages, answer):
         with opened(browser, pages["recommendation"]) as shown:
             tip = shown.page.locator("#tip")
-            shown.page.locator('[data-tip*="recommended"]').hover(force=True)
+            shown.page.locator('.ring[data-tip*="recommended"]').hover(force=True)
             point = answer.recommended
             assert tip.inner_text() == (
-                f"4 features\ncost 4\n{100 * point.change:+.2f}% on average\n"
-                f"shown to lose less than {-100 * point.bound:.3g}%\nrecommended"
+                f"Features: 4 of 12\nCost: 4 of 12\n"
+                f"Lost on average: {-100 * point.change:.2f}% of NDCG@10\n"
+                f"Shown to lose less than: {-100 * point.bound:.2f}% with 95% confidence\n"
+                "recommended"
             )
             shown.page.locator('[data-tip*="95% interval"]').first.hover(force=True)
             assert tip.inner_text() == "+3.00%\n95% interval +1.00% to +5.00%"

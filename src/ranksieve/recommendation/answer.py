@@ -17,7 +17,7 @@ from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
 from ranksieve.io.model import TrainedOn
 from ranksieve.io.records import convert_record
-from ranksieve.recommendation.claim import Claim, percent
+from ranksieve.recommendation.claim import Claim, loss_in_words, percent
 from ranksieve.significance.claims import check_margin
 from ranksieve.text import quantity
 
@@ -301,6 +301,12 @@ class Recommendation:
         return next((one for one in self.curve if one.features == self.features), None)
 
     @property
+    def whole(self) -> CurvePoint:
+        """The set of all features that are not excluded; nothing is claimed about it."""
+        every = [*self.features, *(one.feature for one in self.dropped)]
+        return CurvePoint(every, self.cost_of_all, 0.0, 0.0, -inf)
+
+    @property
     def offers(self) -> list[Offer]:
         """What can be had: the asked margin, if its set is shown, then larger and smaller ones.
 
@@ -376,8 +382,7 @@ class Recommendation:
         costs = f"cost{ending} {self.price(point.cost)}, " if self.has_costs else ""
         return (
             f"{quantity(point.size, 'feature')}, which {costs}lose{ending} "
-            f"{percent(max(0.0, -point.change))} on average, and may lose "
-            f"{percent(max(0.0, -point.bound))}"
+            f"{loss_in_words(point.change)} on average, and may lose {loss_in_words(point.bound)}"
         )
 
     @property
@@ -437,6 +442,9 @@ class Recommendation:
             raise DataError("it lists features that the data does not have")
         if described != answer.features:
             raise DataError("'kept' does not describe the features to keep")
+        named = answer.recommended or answer.whole
+        if named.cost != answer.cost or sorted(named.features) != sorted(answer.features):
+            raise DataError("'curve' does not have the features to keep at their 'cost'")
         if not all(len(row) == _REFERENCE for row in answer.reference.values()):
             raise DataError(f"'reference' should have {_REFERENCE} numbers for each feature")
         if (answer.trained_on is None) != (not answer.models):

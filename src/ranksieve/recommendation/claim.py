@@ -129,8 +129,8 @@ class Claim:
         means = f"{self.with_chosen:.4f} with {them}, {self.with_all:.4f} with all features"
         if isfinite(self.lower):
             means += (
-                f", a change of {percent(self.change, sign=True)} "
-                f"({percent(self.lower, sign=True)} to {percent(self.upper, sign=True)})"
+                f", a change of {change_in_words(self.change)} "
+                f"({change_in_words(self.lower)} to {change_in_words(self.upper)})"
             )
         return f"{means}. {self._could_be_shown()}"
 
@@ -138,7 +138,7 @@ class Claim:
         """State the one-sided bound and, if necessary, how many queries would show the margin."""
         if not isfinite(self.bound):
             return "These queries cannot show any margin."
-        text = f"The loss is below {percent(max(0.0, -self.bound))} with that confidence."
+        text = f"The loss is below {loss_in_words(self.bound)} with that confidence."
         if not self.is_shown and self.n_queries < self.queries_needed < inf:
             text += (
                 f" If nothing is lost, it takes about {self.needed} queries to show "
@@ -157,6 +157,16 @@ def confidence(level: float) -> str:
     return f"{100 * level:.12g}%"
 
 
-def percent(share: float, sign: bool = False) -> str:
-    """Format a share as a percentage with up to three digits."""
-    return f"{100 * share:{'+' if sign else ''}.3g}%"
+def percent(share: float) -> str:
+    """Format a given share, such as a margin, as a percentage with up to three digits."""
+    return f"{100 * share:.3g}%"
+
+
+def change_in_words(change: float) -> str:
+    """Format a measured change; the same digits wherever it is shown."""
+    return f"{change:+z.2%}"
+
+
+def loss_in_words(change: float) -> str:
+    """Format what is lost at a change, with the same digits; nothing is if it is a gain."""
+    return f"{max(0.0, -change):.2%}"

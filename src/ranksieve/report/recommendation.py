@@ -10,21 +10,20 @@ from math import inf, isfinite
 
 import numpy as np
 
-from ranksieve.costs import cost_heading
 from ranksieve.recommendation.answer import (
     OFFERED_MARGINS,
-    CurvePoint,
     Evidence,
     KeptFeature,
     Recommendation,
 )
-from ranksieve.recommendation.claim import Claim, confidence, percent
-from ranksieve.report.charts.colors import CHANGE, COST, GAIN, KEPT, LOSS, MARGIN, OTHER
-from ranksieve.report.charts.curves import Bar, Curve, Level, draw_bars, draw_curves, draw_gains
+from ranksieve.recommendation.claim import Claim, confidence, loss_in_words, percent
+from ranksieve.report.charts.colors import COST, GAIN, KEPT, LOSS, OTHER
+from ranksieve.report.charts.curves import Bar, draw_bars, draw_gains
 from ranksieve.report.charts.matrices import Taken, draw_selections
 from ranksieve.report.charts.panels import Panel, draw_panels
 from ranksieve.report.features import MOST_FEATURES, alone_section, similar_section
 from ranksieve.report.formats.html import CellBars
+from ranksieve.report.offers import kind_of_cost, offers_section
 from ranksieve.report.section import Chart, Part, Report, Section, provenance, verdict
 from ranksieve.report.sheets import recommendation as sheets
 from ranksieve.report.sheets.features import alone_sheet, similar_sheet
@@ -32,15 +31,13 @@ from ranksieve.report.sheets.sheet import LONG, long_list
 from ranksieve.report.similarity import order_by_similarity
 from ranksieve.text import quantity
 
-_MARGINS = 3, 6  # below all features that the curve shows: at least, and at most for offers
-
 
 def recommendation_report(answer: Recommendation) -> Report:
     """Make the report of a recommendation; without evidence, it has fewer sections."""
     evidence = answer.evidence
     sections = [
         _verdict(answer),
-        _offers_section(answer),
+        offers_section(answer),
         _kept_section(answer),
         _dropped_section(answer),
         *([] if evidence is None else _evidence_sections(answer, evidence)),
@@ -80,7 +77,7 @@ def _badge(answer: Recommendation, claim: Claim) -> str:
 
 
 def _below(claim: Claim) -> str:
-    return f"< {percent(max(0.0, -claim.bound))}"
+    return f"< {loss_in_words(claim.bound)}"
 
 
 def _facts(answer: Recommendation, claim: Claim) -> Iterator[tuple[str, ...]]:
@@ -116,92 +113,6 @@ def _what_is_shown(answer: Recommendation) -> list[str]:
         for one in answer.offers
     ]
     return [f"What these queries do show: with {'; with '.join(shown)}."]
-
-
-def _offers_section(answer: Recommendation) -> Section | None:
-    """What can be had: a short table, and the curve with its band."""
-    if not answer.curve:
-        return None
-    offers = sheets.offers_sheet(answer)
-    parts = [
-        Part(offers, brief=offers),
-        Part(sheets.curve_sheet(answer), _curve(answer)),
-    ]
-    sentence = (
-        "The bounds of all sets hold at once, so any of them may be picked: by its cost, by its "
-        "loss, or by taste. To have another set, repeat the command with its margin; finished work "
-        "is used again."
-    )
-    return Section("What can be had", sentence, parts)
-
-
-def _curve(answer: Recommendation) -> Chart:
-    """Change and bound of the sets against their cost, from the first that loses not too much."""
-    margin, kind = answer.claim.margin, _kind_of_cost(answer)
-    least, most = (-number * margin for number in _MARGINS)
-    named = [one.bound for one in (answer.recommended, answer.risk) if one is not None]
-    offered = [max(one.point.bound, most) for one in answer.offers]
-    low = 1.1 * min([least, *offered, *filter(isfinite, named)])
-    inside = [place for place, point in enumerate(answer.curve) if point.change >= low]
-    first = max(0, min(inside, default=len(answer.curve)) - 1)  # and one before, for its line
-    shown = answer.curve[first:]
-    x = [*(point.cost for point in shown), answer.cost_of_all]
-    change = [*(100 * max(point.change, 2 * low) for point in shown), 0.0]
-    bounds = (point.bound if isfinite(point.bound) else -inf for point in shown)
-    bound = [*(100 * max(one, 2 * low) for one in bounds), 0.0]
-    marked = [place for place, point in enumerate(shown) if point == answer.recommended]
-    whole = f"all {quantity(answer.n_all, 'feature')}"
-    curves = [
-        Curve(
-            "mean change",
-            x,
-            change,
-            [*(_tip(answer, point) for point in shown), whole],
-            CHANGE,
-            list(zip(bound, change, strict=True)),
-            marked=marked[0] if marked else None,
-            hollow=[place for place, point in enumerate(shown) if not point.bound > -margin],
-        ),
-        Curve("lower bound", x, bound, [], f"{CHANGE} d1", has_dots=False),
-        Curve(f"margin {percent(margin)}", x, [-100 * margin] * len(x), [], MARGIN, has_dots=False),
-    ]
-    measure = answer.claim.measure
-    title = f"Change of {measure} against {kind}"
-    draw = partial(
-        draw_curves,
-        curves,
-        title,
-        kind,
-        f"change of {measure} in %",
-        level=Level("all features", 0.0),
-        floor=100 * low,
-    )
-    caption = (
-        f"Each point is a set of features: its mean change of {measure}, and below it the lower "
-        f"bound that holds for all sets at once. Points are filled if the bound is within "
-        f"{percent(margin)}."
-    )
-    if marked:
-        caption += " The ring is the recommended set."
-    if first:
-        caption += f" {quantity(first, 'cheaper set')} that lose more left out; the table has all."
-    return Chart("curve", caption, draw)
-
-
-def _kind_of_cost(answer: Recommendation) -> str:
-    """What sets of features cost, with the unit."""
-    unit = answer.settings["cost_unit"]
-    return cost_heading(unit) if answer.has_costs else "number of features"
-
-
-def _tip(answer: Recommendation, point: CurvePoint) -> str:
-    lines = [quantity(point.size, "feature")]
-    if answer.has_costs:
-        lines.append(f"cost {answer.price(point.cost)}")
-    lines.append(f"{100 * point.change:+.2f}% on average")
-    if isfinite(point.bound):
-        lines.append(f"shown to lose less than {percent(max(0.0, -point.bound))}")
-    return "\n".join([*lines, *(["recommended"] if point == answer.recommended else [])])
 
 
 def _notes_section(answer: Recommendation) -> Section | None:
@@ -281,7 +192,7 @@ def _panels(answer: Recommendation, shown: list[KeptFeature]) -> list[Panel]:
         panels.append(_losses(shown))
     if answer.has_costs:
         costs = [kept.cost for kept in shown]
-        panels.append(Panel(_kind_of_cost(answer), costs, ".4g", css=COST, width=60))
+        panels.append(Panel(kind_of_cost(answer), costs, ".4g", css=COST, width=60))
     if any(kept.stability is not None for kept in shown):
         shares = [kept.stability for kept in shown]
         panels.append(Panel("stability", shares, ".2f", css=KEPT, width=60))
@@ -373,7 +284,7 @@ def _shares_section(answer: Recommendation, evidence: Evidence) -> Section | Non
     }
     names = [answer.feature_names[feature] for feature in shown]
     draw = partial(draw_selections, taken, names, [""], "Features in each set", "share of paths")
-    kind = _kind_of_cost(answer)
+    kind = kind_of_cost(answer)
     kind = f"their {kind}, with the number of features" if answer.has_costs else kind
     caption = (
         f"A row is a feature, with similar features side by side; a column is a set of the curve, "

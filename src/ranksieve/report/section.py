@@ -16,6 +16,7 @@ from ranksieve.io.records import write_text
 from ranksieve.report.charts.svg import COLUMN, PAGE
 from ranksieve.report.formats.html import CellBars, element, to_html
 from ranksieve.report.sheets.sheet import Entry, Sheet, name_column, text_column
+from ranksieve.report.slider import Slider
 from ranksieve.text import file_stem
 
 
@@ -62,6 +63,7 @@ class Part:
     bars: Mapping[str, CellBars] = field(default_factory=dict)
     is_folded: bool | None = None  # whether a page folds the table; by default, below a figure
     brief: Sheet | None = None  # what a terminal shows of the table, if anything
+    slider: Slider | None = None  # along the points of the figure, on a page
 
     @property
     def is_open(self) -> bool:

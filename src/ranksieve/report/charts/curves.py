@@ -34,7 +34,7 @@ _MOST_POINTS = 90  # of a chart of gains; more cannot be distinguished
 class Curve:
     """A line of a chart."""
 
-    name: str
+    name: str  # none is written if it is empty
     x: Sequence[float]
     y: Sequence[float]
     tips: Sequence[str]  # text shown at each point; none if there are many
@@ -44,6 +44,7 @@ class Curve:
     hollow: Collection[int] = ()  # indices of points that are not filled
     has_dots: bool = True  # whether points are drawn on the line, if they are not too many
     may_leave: bool = False  # whether the scale ignores it, as for random orders
+    stops: Sequence[int] = ()  # numbers of its points on the slider of the page, if there is one
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,25 @@ class Level:
     name: str
     value: float
     allowed: float = 0.0  # height of the band
+
+
+@dataclass(frozen=True)
+class Landmark:
+    """A point that is named below the axis, too, with a line down to it."""
+
+    x: float
+    y: float
+    name: str
+    css: str  # CSS class of the color of the line
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of the x axis, measured by a line above it."""
+
+    start: float
+    end: float
+    name: str
 
 
 @dataclass(frozen=True)
@@ -75,31 +95,38 @@ def draw_curves(
     level: Level | None = None,
     ticks: Sequence[float] | None = None,
     floor: float | None = None,
+    ends: tuple[float, float] | None = None,
     is_log: bool | None = None,
+    landmarks: Sequence[Landmark] = (),
+    span: Span | None = None,
 ) -> Markup:
     """Draw lines with their names beside them, and values that show under the pointer.
 
-    By default, ``ticks`` below the axis are round numbers, and the x scale is logarithmic if the
-    numbers differ much. The y scale starts at ``floor``, by default below most of the points.
+    By default, ``ticks`` below the axis are round numbers, and the x scale, from the smallest to
+    the largest number or between ``ends``, is logarithmic if the numbers differ much. The y scale
+    starts at ``floor``, by default below most of the points.
     """
-    names = [curve.name for curve in curves] + ([level.name] if level else [])
+    names = [curve.name for curve in curves if curve.name] + ([level.name] if level else [])
     labels = min(_LABELS, 0.36 * width, 46 + max(map(svg.width_of, names)))
-    height = max(min(_HEIGHT, _SHAPE * width), _TOP + _BOTTOM + _LINE * (len(names) + 1))
-    xs = [x for curve in curves for x in curve.x]
+    below = _BOTTOM + (_LINE if landmarks else 0.0)
+    height = max(min(_HEIGHT, _SHAPE * width), _TOP + below + _LINE * (len(names) + 1))
+    xs = [x for curve in curves for x in curve.x] if ends is None else [*ends]
     if is_log is None:
         is_log = min(xs) > 0 and max(xs) >= _WIDE * min(xs)
     ends = (min(xs), max(xs)) if is_log or max(xs) > min(xs) else svg.padded_range(xs)
     across = Scale(*ends, _LEFT + 12, width - labels - 12, is_log)
     low, high = _range(curves, level)
     low = low if floor is None else floor
-    down = Scale(low, high, height - _BOTTOM, _TOP)
+    down = Scale(low, high, height - below, _TOP)
     return svg.drawing(
         width,
         height,
-        *_axes(across, down, x_label, y_label, ticks),
+        *_axes(across, down, height - 8, (x_label, y_label), ticks),
         *_level(level, across, down),
+        *_landmarks(landmarks, across, down),
+        *_span(span, across, down),
         _clip_curves(curves, across, down),
-        *_names(curves, level, across, down, labels - 46),
+        *_names(curves, level, across, down, labels - 45),
         title=title,
     )
 
@@ -124,7 +151,11 @@ def _range(curves: Sequence[Curve], level: Level | None) -> tuple[float, float]:
 
 
 def _axes(
-    across: Scale, down: Scale, x_label: str, y_label: str, ticks: Sequence[float] | None
+    across: Scale,
+    down: Scale,
+    lowest: float,
+    names: tuple[str, str],
+    ticks: Sequence[float] | None,
 ) -> list[Markup]:
     left, right, bottom = across.start - 12, across.stop + 12, down.start
     marks = down.ticks()
@@ -136,9 +167,9 @@ def _axes(
     ]
     shown = _with_room(across, across.ticks(10) if ticks is None else ticks)
     parts += [svg.text(across(x), bottom + 18, f"{x:g}", "middle", class_="soft") for x in shown]
-    parts.append(svg.text((left + right) / 2, bottom + 40, x_label, "middle", class_="soft"))
+    parts.append(svg.text((left + right) / 2, lowest, names[0], "middle", class_="soft"))
     turned = f"translate(12 {(down.start + down.stop) / 2:.0f}) rotate(-90)"
-    parts.append(svg.text(0, 0, y_label, "middle", class_="soft", transform=turned))
+    parts.append(svg.text(0, 0, names[1], "middle", class_="soft", transform=turned))
     return parts
 
 
@@ -163,6 +194,31 @@ def _level(level: Level | None, across: Scale, down: Scale) -> list[Markup]:
     return [*band, svg.line(left, y, right, y, f"base {WHOLE}")]
 
 
+def _landmarks(landmarks: Sequence[Landmark], across: Scale, down: Scale) -> list[Markup]:
+    parts: list[Markup] = []
+    widths = [svg.width_of(one.name) for one in landmarks]
+    apart = 12 + sum(widths) / max(1, len(widths))  # exact for two
+    wanted = [across(one.x) for one in landmarks]
+    right = across.stop + 12
+    centers = svg.spread_labels(wanted, apart, 0.0, max(right, wanted[-1]) if wanted else right)
+    for one, x, center in zip(landmarks, wanted, centers, strict=True):
+        parts.append(svg.line(x, down(one.y), x, down.start, f"drop {one.css}"))
+        parts.append(svg.text(center, down.start + 34, one.name, "middle", class_="strong"))
+    return parts
+
+
+def _span(span: Span | None, across: Scale, down: Scale) -> list[Markup]:
+    """Draw a line with ends between two places of the x axis, and its name above."""
+    if span is None:
+        return []
+    start, end, y = across(span.start), across(span.end), down.start - 10
+    ends = [svg.line(x, y - 4, x, y + 4, "whisker") for x in (start, end)]
+    has_room = svg.width_of(span.name) <= end - start
+    x, anchor = ((start + end) / 2, "middle") if has_room else (end, "end")
+    name = svg.text(x, y - 6, span.name, anchor, class_="strong")
+    return [svg.line(start, y, end, y, "whisker"), *ends, name]
+
+
 def _clip_curves(curves: Sequence[Curve], across: Scale, down: Scale) -> Markup:
     """Draw the lines and points, clipped to the axes."""
     left, right = across.start - 12, across.stop + 12
@@ -178,7 +234,9 @@ def _clip_curves(curves: Sequence[Curve], across: Scale, down: Scale) -> Markup:
             if kind == "ring" or (curve.has_dots and len(curve.x) <= _MOST_DOTS):
                 where = {"cx": across(x) - left, "cy": down(y), "r": 7 if kind == "ring" else 4.5}
                 tip = curve.tips[index] if curve.tips else None
-                parts.append(element("circle", **where, class_=f"{kind} {color}", data_tip=tip))
+                stop = curve.stops[index] if curve.stops else None
+                css = f"{kind} {color}"
+                parts.append(element("circle", **where, class_=css, data_tip=tip, data_stop=stop))
     return element("svg", *parts, x=left, width=right - left, height=down.start)
 
 
@@ -192,6 +250,11 @@ def _band(curve: Curve, across: Scale, down: Scale, left: float) -> Markup:
     return svg.path([*lower, *upper[::-1]], f"range {curve.css.split()[0]}", closed=True)
 
 
+def _is_ring(curve: Curve) -> bool:
+    """Whether it is a single point with a ring."""
+    return len(curve.x) == 1 and curve.marked == 0
+
+
 def _kind(curve: Curve, index: int) -> str:
     if index == curve.marked:
         return "ring"
@@ -202,14 +265,21 @@ def _names(
     curves: Sequence[Curve], level: Level | None, across: Scale, down: Scale, room: float
 ) -> list[Markup]:
     """Write names at the right ends of the lines, moved apart, each with a piece of its line."""
-    ends = [(curve.name, curve.y[-1], f"line {curve.css}") for curve in curves]
+    ends = [
+        (curve.name, curve.y[-1], f"{'ring' if _is_ring(curve) else 'line'} {curve.css}")
+        for curve in curves
+        if curve.name
+    ]
     ends += [(level.name, level.value, f"base {WHOLE}")] if level else []
     wanted = [min(down(y), down.start) for _, y, _ in ends]
     positions = svg.spread_labels(wanted, _LINE, down.stop + 6, down.start)
     x = across.stop + 18
     parts = []
     for (name, _, css), y in zip(ends, positions, strict=True):
-        parts.append(svg.path([(x, y), (x + 16, y)], css))
+        if css.startswith("ring"):
+            parts.append(element("circle", cx=x + 8, cy=y, r=5, class_=css))
+        else:
+            parts.append(svg.path([(x, y), (x + 16, y)], css))
         parts.append(svg.short_text(x + 22, y + svg.SMALL / 3, name, room))
     return parts
 

@@ -26,7 +26,7 @@ _RULE = re.compile(r"^(\.?[\w-]+) \{ (.*) \}$", re.MULTILINE)  # of one class or
 _COLOR = re.compile(r"^  (--[\w-]+): light-dark\((#\w+),", re.MULTILINE)
 _STEP = re.compile(r"[MhvzHV]|-?\d*\.?\d+")
 _NAMED = re.compile(r"(\w+)\(([^)]*)\)")
-_ONLY_ON_PAGES = ("class", "role", "aria-label", "data-tip", "data-grid")
+_ONLY_ON_PAGES = ("class", "role", "aria-label", "data-tip", "data-grid", "data-stop")
 # Warnings about glyphs that the font lacks.
 _NO_GLYPH = ("Glyph .* missing from", "Matplotlib currently does not support .* natively")
 

@@ -98,11 +98,11 @@ class _Bars(NamedTuple):
         """Draw a bar, hidden from screen readers because the value is beside it."""
         number = value if _is_number(value) else self.start
         ends = [self._share(end) * _BAR_WIDTH for end in sorted((self.start, number))]
-        where = {"x": ends[0], "width": ends[1] - ends[0], "height": _BAR_HEIGHT}
-        bar = element("rect", **where, class_=f"fill {self.css}") if where["width"] else ""
+        where = {"x": ends[0] or None, "width": ends[1] - ends[0], "height": _BAR_HEIGHT}
+        bar = element("rect", **where) if where["width"] else ""
         box = f"0 0 {_BAR_WIDTH} {_BAR_HEIGHT}"  # narrower on paper
         size = {"width": _BAR_WIDTH, "height": _BAR_HEIGHT, "viewBox": box}
-        return element("svg", bar, **size, class_="bar", aria_hidden="true")
+        return element("svg", bar, **size, class_=f"bar {self.css}", aria_hidden="true")
 
     def _share(self, value: float) -> float:
         return (value - self.low) / (self.high - self.low) if self.high > self.low else 0.0

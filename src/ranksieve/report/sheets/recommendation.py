@@ -6,7 +6,7 @@ The evidence is about the sets of the curve, single queries, features alone, and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import inf, isfinite
+from math import isfinite
 from typing import Any, NamedTuple
 
 from ranksieve.costs import cost_heading
@@ -93,9 +93,8 @@ def _offers(answer: Recommendation) -> list[list[_Offered]]:
     others = [
         _Offered(percent(margin), point) for margin, point in answer.offers if point not in known
     ]
-    every = [*answer.features, *(one.feature for one in answer.dropped)]
-    whole = CurvePoint(every, answer.cost_of_all, 0.0, 0.0, -inf)
-    return [group for group in (first, others, [_Offered("all features", whole)]) if group]
+    whole = [_Offered("all features", answer.whole)]
+    return [group for group in (first, others, whole) if group]
 
 
 def _difference(point: CurvePoint, base: CurvePoint, names: Sequence[str]) -> str:
@@ -148,7 +147,7 @@ def curve_sheet(answer: Recommendation) -> Sheet:
 
 def _change(point: CurvePoint) -> Entry:
     """How the measure changes on average."""
-    return _percent(point.change, "+.2%")
+    return Entry(point.change, "+z.2%")
 
 
 def _bound(point: CurvePoint) -> Entry:

@@ -86,6 +86,55 @@
   document.addEventListener("scroll", hide, true);
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
 
+  // Sets to move along: what each keeps, costs and loses. Texts come from the page.
+  const make = (name, text = "", css = "") => {
+    const made = document.createElement(name);
+    made.textContent = text;
+    if (css) made.className = css;
+    return made;
+  };
+  const listing = (names) => {
+    const made = make("ul", "", "names");
+    made.append(...names.map((name) => make("li", name)));
+    return made;
+  };
+  for (const slider of all(".slider")) {
+    const { names, stops, start, startName } = JSON.parse(slider.querySelector("script").textContent);
+    const [input, output, sets] = ["input", "output", ".sets"].map((one) => slider.querySelector(one));
+    const dots = all("[data-stop]", slider.closest("figure"));
+    const [whole, summary] = [make("details"), make("summary", "All features of this set")];
+    const differences = (own, others) => {
+      const known = new Set(others);
+      return own.filter((feature) => !known.has(feature)).map((feature) => names[feature]);
+    };
+    const move = () => {
+      const place = Number(input.value);
+      const { facts, features, remark } = stops[place];
+      output.replaceChildren(...facts.map(([name, value, beside]) => {
+        const tile = make("span", "", "tile");
+        tile.append(make("span", name + " "), make("b", value + " "), make("small", beside));
+        return tile;
+      }), make("span", remark, "remark"));
+      input.setAttribute("aria-valuetext", facts.map((fact) => fact.join(" ").trim()).join(", "));
+      const own = [];
+      for (const [word, found] of [
+        ["Without", differences(stops[start].features, features)],
+        ["With", differences(features, stops[start].features)],
+      ]) {
+        if (place !== start && found.length) {
+          own.push(make("p", word + " " + found.length + ", compared with " + startName + ":"), listing(found));
+        }
+      }
+      whole.hidden = !features.length;
+      whole.replaceChildren(summary, listing(features.map((one) => names[one])));
+      sets.replaceChildren(...own, whole);
+      dots.forEach((dot) => dot.classList.toggle("chosen", Number(dot.dataset.stop) === place));
+    };
+    input.addEventListener("input", move);
+    slider.hidden = false;
+    move();
+  }
+
   // Unfold everything for printing.
   let folded = [];
   addEventListener("beforeprint", () => {
