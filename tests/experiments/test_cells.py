@@ -99,7 +99,7 @@ def test_bad_data_is_named(data):
         Select(SELECTORS["gas-e"], {}, {"c": 1}, None, 2).run(trial)
     X[5, 2] = np.nan
     trial = trial_of(RankingData(X, data.y, data.qid))
-    with pytest.raises(DataError, match="A, rankrls on 2 features: X has NaN in row 5"):
+    with pytest.raises(DataError, match="A, rankrls on 2 features: RankRLS .*: X has NaN in row 5"):
         training(1, 2).run(trial)
 
 
