@@ -9,9 +9,11 @@ from ranksieve.recommendation.answer import (
     Alone,
     CurvePoint,
     DroppedFeature,
+    DroppedGroup,
     Evidence,
     Judges,
     KeptFeature,
+    KeptGroup,
     Likeness,
     Recommendation,
     Spent,
@@ -95,6 +97,8 @@ def made(names=NAMES, n_kept=4, n_queries=30, **change):
             for f in kept
         ],
         dropped=[DroppedFeature(f, 1.0, f"near-copy of {names[0]}") for f in gone],
+        kept_groups=[KeptGroup(names[0], 2.0, kept[:1], 3.0, 0.03, 0.01, 0.05)] if kept else [],
+        dropped_groups=[DroppedGroup(names[-1], 1.5, gone[-1:], 2.5)] if gone else [],
         settings=settings,
         evidence=evidence,
     )

@@ -60,7 +60,8 @@ def test_files_of_an_earlier_recommendation_are_removed(tmp_path):
     write_report(replace(answer, evidence=None), tmp_path, figures=False)
     assert not list((tmp_path / "figures").iterdir())
     stems = {path.stem for path in (tmp_path / "tables").iterdir()}
-    assert stems == {"verdict", "offers", "curve", "kept", "dropped", "reproduce", "mine"}
+    expected = {"verdict", "offers", "curve", "kept", "groups", "dropped", "reproduce", "mine"}
+    assert stems == expected
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,42 @@ class KeptFeature:
 
 
 @dataclass(frozen=True)
+class KeptGroup:
+    """A group, such as a call, that recommended features need and that is paid once for them.
+
+    Attributes
+    ----------
+    name : str
+    cost : float
+        Cost of the group, excluding the costs of its features.
+    features : list of int
+        The recommended features of the group, 0-based.
+    saving : float
+        What leaving out all of these saves: the cost of the group and their own.
+    loss, lower, upper : float or None
+        Loss without all of these, as that of :class:`KeptFeature`.
+    """
+
+    name: str
+    cost: float
+    features: list[int]
+    saving: float
+    loss: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+
+
+@dataclass(frozen=True)
+class DroppedGroup:
+    """A group that no recommended feature needs, the features of it, and what that saves."""
+
+    name: str
+    cost: float  # excluding the costs of its features
+    features: list[int]
+    saving: float  # including them
+
+
+@dataclass(frozen=True)
 class DroppedFeature:
     """A feature that is not recommended, and the reason."""
 
@@ -247,6 +283,9 @@ class Recommendation:
         Sets of rising cost with bounds that hold together, so any of them may be picked.
     kept, dropped : list
         Facts about each feature.
+    kept_groups, dropped_groups : list
+        Facts about each group of features that is paid once, the largest saving first. The costs of
+        ``kept`` and of these add up to ``cost``, those of all to ``cost_of_all``.
     settings : dict
         Measure, convention, ranker, margin and more, for readers and for :func:`check`.
     warnings : list of str
@@ -277,6 +316,8 @@ class Recommendation:
     kept: list[KeptFeature]
     dropped: list[DroppedFeature]
     settings: Settings
+    kept_groups: list[KeptGroup] = field(default_factory=list)
+    dropped_groups: list[DroppedGroup] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     reference: dict[str, list[float]] = field(default_factory=dict)
@@ -436,6 +477,8 @@ class Recommendation:
         others = [dropped.feature for dropped in answer.dropped]
         others += [substitute.feature for kept in answer.kept for substitute in kept.substitutes]
         others += [feature for point in answer.curve for feature in point.features]
+        groups: list[KeptGroup | DroppedGroup] = [*answer.kept_groups, *answer.dropped_groups]
+        others += [feature for group in groups for feature in group.features]
         treated = answer.settings["treated"]
         others += [] if treated is None else list(treated.indicated)
         if not all(feature in known for feature in [*answer.features, *described, *others]):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from ranksieve.experiments import Runner, gather
 from ranksieve.recommendation.answer import (
     Alone,
     DroppedFeature,
+    DroppedGroup,
     KeptFeature,
+    KeptGroup,
     Likeness,
     Substitute,
 )
@@ -31,45 +33,82 @@ _DIGITS = 4  # decimals of a stored similarity
 _ALIKE = 0.9  # features that are at least this similar are near-copies
 _CONFIDENCE = 0.95
 _MOST_DIVISIONS = 2  # in which each kept feature is left out
-_WORTH = 40, 2  # trainings on all features that this may cost: usually, for large data
+# Trainings on all features that may be spent on leaving out features, and groups: usually, and for
+# large data.
+_WORTH, _WORTH_OF_GROUPS = (40, 2), (20, 1)
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Loss(NamedTuple):
+    """Loss without some features, relative to the mean with all, and the ends of its interval."""
+
+    loss: float
+    lower: float
+    upper: float
 
 
 def cells_without(task: Task, n_features: int) -> int:
-    """Number of cells that :func:`losses_without` awaits, for progress."""
-    divisions, parts = _divisions_without(task, n_features)
-    return divisions * parts * (n_features + 2)
+    """Number of cells that leaving out features and groups awaits at most, for progress."""
+    n_groups = min(n_features, len(task.groups_of(task.allowed)))
+    cells = 0
+    for n_sets, worth in ((n_features, _WORTH), (n_groups, _WORTH_OF_GROUPS)):
+        divisions, parts = _divisions_without(task, n_sets, n_features, worth)
+        cells += divisions * parts * (n_sets + 2)
+    return cells
 
 
-def _divisions_without(task: Task, n_features: int) -> tuple[int, int]:
-    """Number of divisions in which each feature is left out, and of their parts; 0 if too many."""
-    worth = (n_features + 1) * n_features / len(task.allowed)
-    most = _WORTH[task.queries.is_large]
-    parts = min(task.effort.parts, int(most / worth)) if worth else 0
+def _divisions_without(
+    task: Task, n_sets: int, n_features: int, worth: tuple[float, float]
+) -> tuple[int, int]:
+    """Number of divisions in which each set is left out, and of their parts; 0 if too many."""
+    each = (n_sets + 1) * n_features / len(task.allowed)  # trainings on all features, for one part
+    most = worth[task.queries.is_large]
+    parts = min(task.effort.parts, int(most / each)) if n_sets and each else 0
     if not parts:
         return 0, 0
-    return min(_MOST_DIVISIONS, task.effort.divisions, max(1, int(most / (worth * parts)))), parts
+    return min(_MOST_DIVISIONS, task.effort.divisions, max(1, int(most / (each * parts)))), parts
 
 
-async def losses_without(
+async def losses_without_features(
     task: Task, features: Sequence[int], run: Runner
-) -> dict[int, tuple[float, float, float]]:
-    """Loss without each feature if the others stay, and the ends of its confidence interval.
+) -> dict[int, Loss]:
+    """Loss without each feature if the others stay."""
+    return await _losses_without({f: {f} for f in features}, task, features, _WORTH, run)
+
+
+async def losses_without_groups(
+    task: Task, features: Sequence[int], run: Runner
+) -> dict[str, Loss]:
+    """Loss without the features of each group that is paid once, if the others stay."""
+    members = {group: set(own) for group, own in task.groups_of(features).items()}
+    return await _losses_without(members, task, features, _WORTH_OF_GROUPS, run)
+
+
+async def _losses_without(
+    left_out: Mapping[Key, set[int]],
+    task: Task,
+    features: Sequence[int],
+    worth: tuple[float, float],
+    run: Runner,
+) -> dict[Key, Loss]:
+    """Loss without each of some sets of features, and the ends of its confidence interval.
 
     It is relative to the mean with all features, and measured in divisions of the cross-fitting:
     on queries that did not train, but that helped to choose the features. Empty if that would take
-    too many trainings.
+    more trainings than it is worth, usually or for large data.
     """
-    rests = [tuple(f for f in features if f != gone) for gone in features]
+    rests = {key: tuple(f for f in features if f not in gone) for key, gone in left_out.items()}
     if not task.allows_none:
-        rests = [rest for rest in rests if rest]
-    divisions, parts = _divisions_without(task, len(features))
-    if len(rests) < len(features) or not parts:
+        rests = {key: rest for key, rest in rests.items() if rest}
+    divisions, parts = _divisions_without(task, len(rests), len(features), worth)
+    if not parts:
         return {}
     numbers = [number * (1 + task.effort.extra) for number in range(divisions)]
     trials = [
         (number, trial) for number in numbers for trial in [*task.queries.division(number)][:parts]
     ]
-    sets = [task.allowed, features, *rests]
+    sets = [task.allowed, features, *rests.values()]
     found = await gather(
         *(task.values(run, trial, own, number) for number, trial in trials for own in sets)
     )
@@ -86,18 +125,19 @@ async def losses_without(
     if mean <= 0 or len(own) < 2:
         return {}
     losses = {}
-    for feature, values in zip(features, others, strict=True):
+    for key, values in zip(rests, others, strict=True):
         loss = Sample.of(full - values, weights)
         half = loss.half_width(_CONFIDENCE)
-        losses[feature] = (loss.mean / mean, (loss.mean - half) / mean, (loss.mean + half) / mean)
+        ends = loss.mean, loss.mean - half, loss.mean + half
+        losses[key] = Loss(*(end / mean for end in ends))
     return losses
 
 
 class FeatureFacts(NamedTuple):
-    """What was found out about the features one by one."""
+    """What was found out about the features, and about groups of them."""
 
-    # Feature -> loss without it and the ends of its interval, relative to all features.
-    losses: Mapping[int, tuple[float, float, float]] = MappingProxyType({})
+    losses: Mapping[int, Loss] = MappingProxyType({})  # without each feature
+    group_losses: Mapping[str, Loss] = MappingProxyType({})  # without the features of each group
     paths: Sequence[Sequence[int]] = ()  # the sets of the recommended cost, one for each path
 
 
@@ -134,12 +174,32 @@ def describe_features(
     return kept, dropped
 
 
+def describe_groups(
+    task: Task, chosen: Sequence[int], facts: FeatureFacts
+) -> tuple[list[KeptGroup], list[DroppedGroup]]:
+    """Describe each group of features that is paid once, the largest saving first."""
+    kept: list[KeptGroup] = []
+    dropped: list[DroppedGroup] = []
+    needed = task.groups_of(chosen)
+    for name, every in task.groups_of(task.allowed).items():
+        own = needed.get(name, every)
+        parts = name, task.named_costs.group_costs[name], own, task.costs.total(own)
+        if name in needed:
+            found = facts.group_losses.get(name)
+            kept.append(KeptGroup(*parts, **({} if found is None else found._asdict())))
+        else:
+            dropped.append(DroppedGroup(*parts))
+    kept.sort(key=lambda group: -group.saving)
+    dropped.sort(key=lambda group: -group.saving)
+    return kept, dropped
+
+
 def _describe_kept(
     feature: int, alike: Sequence[Substitute], facts: FeatureFacts, task: Task
 ) -> KeptFeature:
     found: dict[str, Any] = {}
     if feature in facts.losses:
-        found = dict(zip(("loss", "lower", "upper"), facts.losses[feature], strict=True))
+        found = facts.losses[feature]._asdict()
     if facts.paths:
         cluster = {feature, *(other.feature for other in alike)}
         found["stability"] = float(np.mean([feature in own for own in facts.paths]))

@@ -103,6 +103,14 @@ class Task:
         for name in plan.selectors:  # fail early
             make_selector(plan.method(name), 1, plan.settings(name), plan.inside)
 
+    def groups_of(self, features: Sequence[int]) -> dict[str, list[int]]:
+        """The groups that some features need, each with these features."""
+        groups: dict[str, list[int]] = {}
+        for feature in features:
+            if group := self.named_costs.groups.get(self.names[feature]):
+                groups.setdefault(group, []).append(feature)
+        return groups
+
     def price(self, cost: float) -> str:
         """A cost with its unit, for readers."""
         return format_cost(cost, self.named_costs.unit)

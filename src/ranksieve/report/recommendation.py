@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf, isfinite
@@ -14,6 +14,7 @@ from ranksieve.recommendation.answer import (
     OFFERED_MARGINS,
     Evidence,
     KeptFeature,
+    KeptGroup,
     Recommendation,
 )
 from ranksieve.recommendation.claim import Claim, confidence, loss_in_words, percent
@@ -161,17 +162,17 @@ def _kept_section(answer: Recommendation) -> Section | None:
         return None
     alone = None if answer.evidence is None else answer.evidence.alone
     shown = answer.kept[:MOST_FEATURES]
-    names = [answer.feature_names[kept.feature] for kept in shown]
+    rows: list[KeptFeature | KeptGroup] = [*shown, *answer.kept_groups]
     # Only the nearest, because shortening a label with several would mix up their numbers.
     nearest = [replace(kept, substitutes=kept.substitutes[:1]) for kept in shown]
     texts = [sheets.substitutes_text(kept, answer) for kept in nearest]
     draw = partial(
         draw_panels,
-        names,
-        _panels(answer, shown),
-        texts if any(texts) else [],
+        [sheets.name_of(row, answer) for row in rows],
+        _panels(answer, rows),
+        [*texts, *[""] * len(answer.kept_groups)] if any(texts) else [],
         "could be replaced by",
-        f"{quantity(len(names), 'feature')} to keep, with what is known of each",
+        f"{quantity(len(shown), 'feature')} to keep, with what is known of each",
     )
     sheet = sheets.kept_sheet(answer, alone)
     caption = " ".join(sheet.notes).replace(
@@ -182,28 +183,34 @@ def _kept_section(answer: Recommendation) -> Section | None:
     chart = Chart("kept", caption, draw)
     brief = long_list(sheets.kept_sheet(answer), rest="")
     sentence = sheets.how_found(answer)
-    part = Part(sheet, chart, brief=brief)
-    return Section(sheets.heading_of_kept(answer), sentence, [part])
+    parts = [Part(sheet, chart, brief=brief)]
+    if answer.kept_groups:
+        groups = sheets.groups_sheet(answer)
+        parts.append(Part(groups, brief=groups))
+    return Section(sheets.heading_of_kept(answer), sentence, parts)
 
 
-def _panels(answer: Recommendation, shown: list[KeptFeature]) -> list[Panel]:
+def _panels(answer: Recommendation, shown: Sequence[KeptFeature | KeptGroup]) -> list[Panel]:
     panels = []
+    features = [kept for kept in shown if isinstance(kept, KeptFeature)]  # before the groups
+    further = [None] * (len(shown) - len(features))
     if any(kept.loss is not None for kept in shown):
         panels.append(_losses(shown))
     if answer.has_costs:
         costs = [kept.cost for kept in shown]
         panels.append(Panel(kind_of_cost(answer), costs, ".4g", css=COST, width=60))
-    if any(kept.stability is not None for kept in shown):
-        shares = [kept.stability for kept in shown]
+    if any(kept.stability is not None for kept in features):
+        shares = [*(kept.stability for kept in features), *further]
         panels.append(Panel("stability", shares, ".2f", css=KEPT, width=60))
     if answer.evidence is not None:
-        values = [answer.evidence.alone.values[kept.feature] for kept in shown]
+        alone = answer.evidence.alone.values
+        values = [*(alone[kept.feature] for kept in features), *further]
         chance = answer.evidence.alone.chance
         panels.append(Panel("ranks alone", values, ".3f", css=KEPT, start=chance, width=60))
     return panels
 
 
-def _losses(shown: list[KeptFeature]) -> Panel:
+def _losses(shown: Sequence[KeptFeature | KeptGroup]) -> Panel:
     ends = [
         None if kept.lower is None or kept.upper is None else (kept.lower, kept.upper)
         for kept in shown

@@ -57,6 +57,7 @@ def draw_panels(
         parts += [
             svg.text(x + panel.width + 8, _middle(row) + 4, label, class_="soft")
             for row, label in enumerate(panel.labels)
+            if label
         ]
         x += max(panel.width + numbers, svg.width_of(panel.name)) + _GAP
     if texts:

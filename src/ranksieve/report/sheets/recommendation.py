@@ -15,8 +15,10 @@ from ranksieve.recommendation.answer import (
     Alone,
     CurvePoint,
     DroppedFeature,
+    DroppedGroup,
     Evidence,
     KeptFeature,
+    KeptGroup,
     Recommendation,
     Spent,
     cheapest_within,
@@ -36,6 +38,7 @@ from ranksieve.text import quantity
 
 _SUBSTITUTES = 3  # most substitutes to name
 _DIFFERENT = 3  # most features to name by which two sets differ
+_Described = KeptFeature | KeptGroup | DroppedFeature | DroppedGroup
 
 
 class _Offered(NamedTuple):
@@ -156,18 +159,21 @@ def _bound(point: CurvePoint) -> Entry:
 
 
 def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
-    """The features to keep, the most important first.
+    """The features to keep, the most important first, then the groups that they need.
 
-    With ``alone``, it also shows how well each ranks alone.
+    With ``alone``, it also shows how well each feature ranks alone.
     """
     rank_of = {kept.feature: rank for rank, kept in enumerate(answer.kept, start=1)}
-    fields: Fields[KeptFeature] = {
-        Column("rank", is_name=True): lambda kept: Entry(rank_of[kept.feature]),
-        name_column("feature"): lambda kept: Entry(answer.feature_names[kept.feature]),
+    fields: Fields[KeptFeature | KeptGroup] = {
+        Column("rank", is_name=True): _of_feature(lambda kept: Entry(rank_of[kept.feature])),
+        name_column("feature"): lambda kept: Entry(name_of(kept, answer)),
+        Column("kind", only_csv=True): _kind,
     }
     notes = []
     if answer.has_costs:
         fields[_cost_column(answer, importance=3)] = lambda kept: Entry(kept.cost, ".4g")
+    if answer.kept_groups:
+        notes.append(_note_on_groups("kept", answer.price(answer.cost)))
     if any(kept.loss is not None for kept in answer.kept):
         fields[Column("loss without it", importance=3)] = lambda kept: _percent(kept.loss)
         fields[Column("interval", align="left")] = _interval
@@ -177,9 +183,11 @@ def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
             "queries that were left out of the training, but not of the choice."
         )
     if any(kept.stability is not None for kept in answer.kept):
-        fields[Column("stability", importance=0)] = lambda kept: Entry(kept.stability, ".2f")
-        fields[Column("with copies", importance=0)] = lambda kept: Entry(
-            kept.cluster_stability, ".2f"
+        fields[Column("stability", importance=0)] = _of_feature(
+            lambda kept: Entry(kept.stability, ".2f")
+        )
+        fields[Column("with copies", importance=0)] = _of_feature(
+            lambda kept: Entry(kept.cluster_stability, ".2f")
         )
         notes.append(
             "stability: share of the paths of sets, each built on other queries, that have it in "
@@ -187,18 +195,72 @@ def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
         )
     if alone is not None:
         values = alone.values
-        fields[Column("alone", importance=0)] = lambda kept: Entry(values[kept.feature], ".4f")
+        fields[Column("alone", importance=0)] = _of_feature(
+            lambda kept: Entry(values[kept.feature], ".4f")
+        )
         notes.append(_alone_note(answer, alone))
     if any(kept.substitutes for kept in answer.kept):
-        fields[text_column("substitutes", importance=2)] = lambda kept: Entry(
-            substitutes_text(kept, answer)
+        fields[text_column("substitutes", importance=2)] = _of_feature(
+            lambda kept: Entry(substitutes_text(kept, answer))
         )
         notes.append(
             "substitutes: features that order documents nearly the same (|tau_b| of at least 0.9)"
             + (", with their costs." if answer.has_costs else ".")
         )
     title = f"{heading_of_kept(answer)}: {len(answer.kept)} of {answer.n_all}"
-    return Sheet.of_items("kept", title, how_found(answer), fields, [answer.kept], notes)
+    rows: list[Sequence[KeptFeature | KeptGroup]] = [answer.kept, answer.kept_groups]
+    return Sheet.of_items("kept", title, how_found(answer), fields, filter(None, rows), notes)
+
+
+def name_of(row: _Described, answer: Recommendation) -> str:
+    """Name of a feature or, with the number of its features in the table, of a group."""
+    if isinstance(row, KeptGroup | DroppedGroup):
+        what = "kept" if isinstance(row, KeptGroup) else "dropped"
+        return f"{row.name} ({len(row.features)} {what})"
+    return answer.feature_names[row.feature]
+
+
+def _note_on_groups(what: str, total: str) -> str:
+    return (
+        f"Rows with a number, as in 'call (3 {what})', are groups of features that are paid once, "
+        f"with their number of features that are {what}. The costs of all rows add up to {total}."
+    )
+
+
+def _kind(row: _Described) -> Entry:
+    return Entry("group" if isinstance(row, KeptGroup | DroppedGroup) else "feature")
+
+
+def _of_feature(show: Callable[[Any], Entry]) -> Callable[[_Described], Entry]:
+    """Function that makes the entry of a feature, and an empty one of a group."""
+    return lambda row: show(row) if isinstance(row, KeptFeature | DroppedFeature) else Entry("")
+
+
+def groups_sheet(answer: Recommendation) -> Sheet:
+    """What leaving out all features of a group, such as a call, would save and lose."""
+    names, unit = answer.feature_names, answer.settings["cost_unit"]
+    fields: Fields[KeptGroup] = {
+        name_column("group"): lambda group: Entry(group.name),
+        Column("features", importance=3): lambda group: Entry(len(group.features), ","),
+        Column("cost", cost_heading(unit)): lambda group: Entry(group.cost, ".4g"),
+        Column("saving", cost_heading(unit, "saves"), importance=4): (
+            lambda group: Entry(group.saving, ".4g")
+        ),
+    }
+    notes = ["saves: the cost of the group, and those of its features that are kept."]
+    if any(group.loss is not None for group in answer.kept_groups):
+        fields[Column("loss", "loses", importance=4)] = lambda group: _percent(group.loss)
+        fields[Column("interval", align="left", importance=3)] = _interval
+        notes.append(
+            f"loses: of {answer.claim.measure}, relative to all features, with its 95% interval, "
+            "if the ranker is trained on the features that are kept without those of the group. "
+            "Measured as the loss without single features; other features may make up for some."
+        )
+    fields[text_column("names", importance=0)] = lambda group: Entry(
+        ", ".join(names[feature] for feature in group.features)
+    )
+    title = "What leaving out a whole group would save and lose"
+    return Sheet.of_items("groups", title, "", fields, [answer.kept_groups], notes)
 
 
 def how_found(answer: Recommendation) -> str:
@@ -210,20 +272,34 @@ def how_found(answer: Recommendation) -> str:
 
 
 def dropped_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
-    """The features to drop, with the reason; with ``alone``, also how well each ranks alone."""
-    fields: Fields[DroppedFeature] = {
-        name_column("feature"): lambda one: Entry(answer.feature_names[one.feature])
+    """The features to drop, with the reason; with ``alone``, also how well each ranks alone.
+
+    Before them are the groups that no kept feature needs.
+    """
+    fields: Fields[DroppedFeature | DroppedGroup] = {
+        name_column("feature"): lambda one: Entry(name_of(one, answer)),
+        Column("kind", only_csv=True): _kind,
     }
     notes = []
+    if answer.dropped_groups:
+        saving = answer.price(answer.cost_of_all - answer.cost)
+        notes.append(_note_on_groups("dropped", f"the saving of {saving}"))
     if answer.has_costs:
         fields[_cost_column(answer)] = lambda one: Entry(one.cost, ".4g")
     if alone is not None:
         values = alone.values
-        fields[Column("alone")] = lambda one: Entry(values[one.feature], ".4f")
+        fields[Column("alone")] = _of_feature(lambda one: Entry(values[one.feature], ".4f"))
         notes.append(_alone_note(answer, alone))
-    fields[text_column("reason", importance=2)] = lambda one: Entry(one.reason)
+    fields[text_column("reason", importance=2)] = lambda one: Entry(_reason(one, answer))
     title = f"Features to drop: {len(answer.dropped)}"
-    return Sheet.of_items("dropped", title, "", fields, [answer.dropped], notes)
+    rows: list[Sequence[DroppedFeature | DroppedGroup]] = [answer.dropped_groups, answer.dropped]
+    return Sheet.of_items("dropped", title, "", fields, filter(None, rows), notes)
+
+
+def _reason(one: DroppedFeature | DroppedGroup, answer: Recommendation) -> str:
+    if isinstance(one, DroppedFeature):
+        return one.reason
+    return f"not needed at all: saves {answer.price(one.saving)} with its features"
 
 
 def _alone_note(answer: Recommendation, alone: Alone) -> str:
@@ -247,7 +323,7 @@ def _percent(share: float | None, form: str = ".2%") -> Entry:
     return Entry(share, form)
 
 
-def _interval(kept: KeptFeature) -> Entry:
+def _interval(kept: KeptFeature | KeptGroup) -> Entry:
     if kept.lower is None or kept.upper is None:
         return Entry(None)
     return Entry(f"{100 * kept.lower:.2f} to {100 * kept.upper:.2f}%")
