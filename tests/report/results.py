@@ -226,6 +226,20 @@ def with_unequal_folds(result):
     return replace(result, folds=folds, runs=runs)
 
 
+def with_one_fold(result, name="test"):
+    """The study with its first fold as the only split, such as an earlier and a later part."""
+    folds = [replace(result.folds[0], name=name)]
+
+    def cut(tested):
+        return Outcomes([seed[:1] for seed in tested.outcomes], folds)
+
+    runs = {
+        key: replace(run, chosen=cut(run.chosen), by_k={k: cut(o) for k, o in run.by_k.items()})
+        for key, run in result.runs.items()
+    }
+    return replace(result, folds=folds, runs=runs, protocol="one split")
+
+
 def planted_data(names=None, n_queries=40):
     rng = np.random.default_rng(3)
     n = 6 * n_queries

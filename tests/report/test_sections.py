@@ -22,7 +22,7 @@ from ranksieve.significance import bootstrap_interval
 from ranksieve.study.comparison import corrected_level, describe_enough, enough_features
 from ranksieve.study.results import Outcomes
 from ranksieve.sums.inspection import inspect
-from tests.report.results import claim_of, made, planted, with_unequal_folds
+from tests.report.results import claim_of, made, planted, with_one_fold, with_unequal_folds
 
 
 def headings_of(result):
@@ -178,6 +178,51 @@ class TestStudy:
             "Reproduce",
         ]
         assert not [part.chart for part in report_of(alone).parts if part.chart]
+
+
+class TestOneSplit:
+    """Such as an earlier and a later part: nothing is shown twice, or called a mean over folds."""
+
+    @pytest.fixture
+    def one(self, result):
+        return with_one_fold(result, "2026-03-20")
+
+    def test_no_column_is_that_of_another(self, one):
+        for part in report_of(one).parts:
+            columns = [column for column in part.sheet.columns if not column.only_csv]
+            texts = zip(*part.sheet.visible().rows, strict=True)
+            known = {}
+            for column, entries in zip(columns, texts, strict=True):
+                values = tuple(entry.text for entry in entries)
+                is_number = any(isinstance(entry.value, float) for entry in entries)
+                assert not is_number or values not in known, (column.name, known.get(values))
+                known[values] = column.name
+
+    def test_the_mean_of_the_split_is_there_once(self, one, result):
+        folds = sheet_of(one, "folds-ranksvm-map")
+        assert [column.name for column in folds.visible().columns] == ["selector", "2026-03-20"]
+        assert folds.title == "MAP of selectors with ranksvm on A study"
+        folds = sheet_of(result, "folds-ranksvm-map")
+        assert len(folds.visible().columns) == 7
+        assert "on each fold of A study" in folds.title
+
+    def test_one_selector_has_one_share(self):
+        """It is kept wherever it is selected."""
+        alone = with_one_fold(planted(n_selectors=1))
+        columns = [column.name for column in sheet_of(alone, "features").visible().columns]
+        assert "kept" in columns
+        assert "selected" not in columns
+
+    def test_no_caption_speaks_of_folds(self, one, result):
+        words = [part.chart.caption for part in report_of(one).parts if part.chart]
+        words += [text for section in sections(one) for text in (section.heading, section.sentence)]
+        assert not [text for text in words if "folds" in text or "each fold" in text]
+        assert "Selected features" in headings_of(one)
+        assert "Selected features by fold" in headings_of(result)
+        grid = json.loads(ET.fromstring(figure_of(one, "selected-ranksvm").svg).get("data-grid"))
+        assert [name for name in grid["columns"] if name] == [
+            f"selector-{number}, 2026-03-20" for number in range(3)
+        ]
 
 
 class TestCurves:

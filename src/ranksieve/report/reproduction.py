@@ -11,11 +11,12 @@ import numpy as np
 
 from ranksieve.report.charts.colors import color_class
 from ranksieve.report.charts.curves import Curve, Level, draw_curves
+from ranksieve.report.first_fold import data_sections
 from ranksieve.report.section import Chart, Part, Report, Section
 from ranksieve.report.sheets.reproduction import reproduction_sheets
 from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 from ranksieve.report.sheets.study_statistics import statistics_sheet
-from ranksieve.report.study import curves_part, data_sections
+from ranksieve.report.study import curves_part
 from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.training import PATH_MEASURES, PATH_PARTS, FoldPaths
 from ranksieve.study import StudyResult

@@ -10,12 +10,12 @@ import numpy as np
 
 from ranksieve.choosing import pareto_front
 from ranksieve.report.charts.colors import PLAIN, color_class
-from ranksieve.report.charts.curves import Curve, Level, draw_curves, draw_densities, draw_gains
+from ranksieve.report.charts.curves import Curve, Level, draw_curves, draw_gains
 from ranksieve.report.charts.matrices import Difference, Taken, draw_matrix, draw_selections
-from ranksieve.report.features import MOST_FEATURES, alone_section, similar_section
+from ranksieve.report.features import MOST_FEATURES
+from ranksieve.report.first_fold import data_sections
 from ranksieve.report.formats.html import CellBars
 from ranksieve.report.section import Chart, Part, Report, Section, provenance, verdict
-from ranksieve.report.sheets.features import alone_sheet, densities_sheet, similar_sheet
 from ranksieve.report.sheets.study_quality import (
     comparison_sheet,
     curves_sheet,
@@ -43,7 +43,7 @@ from ranksieve.study.comparison import (
     enough_candidates,
     enough_features,
 )
-from ranksieve.study.first_fold import FirstFold, count_taken, rank_features
+from ranksieve.study.first_fold import count_taken, rank_features
 from ranksieve.study.results import BASE, RANDOM, Outcomes, Run, StudyResult
 from ranksieve.text import every, quantity
 
@@ -246,8 +246,8 @@ def curves_part(result: StudyResult, ranker: str, measure: str) -> Part:
         ticks=sorted({k for curve in curves for k in curve.x}),
     )
     caption = (
-        f"{measure} of {ranker}: each point is a mean over {quantity(len(result.folds), 'fold')} "
-        "(and seeds); lines that are far below the others are cut off."
+        f"{measure} of {ranker}: each point is a mean over {_over_folds(result)} (and seeds); "
+        "lines that are far below the others are cut off."
     )
     if base is not None:
         caption += (
@@ -267,6 +267,11 @@ def curves_part(result: StudyResult, ranker: str, measure: str) -> Part:
         caption += f" Gray: random orders, with the range of {every(n_orders, 'order')}."
     chart = Chart(stem("curves", ranker, measure), caption, draw)
     return Part(curves_sheet(result, ranker, measure), chart, f"{measure} with {ranker}")
+
+
+def _over_folds(result: StudyResult) -> str:
+    """What means of tables and lines are over."""
+    return "test queries" if len(result.folds) == 1 else f"{len(result.folds)} folds"
 
 
 def curves_of(result: StudyResult, ranker: str, measure: str) -> list[Curve]:
@@ -334,7 +339,7 @@ def _tip(
     tested = run.by_k[k]
     lines = [
         f"{run.selector}, {quantity(k, 'feature')}",
-        f"{measure} {tested.mean(measure):.4f}, mean over folds",
+        f"{measure} {tested.mean(measure):.4f}, mean over {_over_folds(result)}",
     ]
     if has_base:
         claim = claim_enough(result, tested, run.ranker, measure)
@@ -401,6 +406,7 @@ def _difference(pair: Pair, sign: int) -> Difference:
 
 def _selections_section(result: StudyResult) -> Section:
     """Features that each selector selects on each fold, similar features side by side."""
+    is_one = len(result.folds) == 1
     counts, seen = count_taken(result), result.seen
     ranked = rank_features(result, None if seen is None else seen.importance)
     shown = [feature for feature in ranked if counts[feature]][:MOST_FEATURES]
@@ -409,8 +415,9 @@ def _selections_section(result: StudyResult) -> Section:
         shown = order_by_similarity(shown, seen.compared, seen.similarity)
         how = "with similar features side by side"
     caption = (
-        f"A row is a feature, {how}; a cell is one fold, filled if the selector chooses the "
-        "feature there, and faint if only some seeds do."
+        f"A row is a feature, {how}; a cell is {'one selector' if is_one else 'one fold'}, filled "
+        f"if {'it' if is_one else 'the selector'} chooses the feature{' there' * (not is_one)}, "
+        "and faint if only some seeds do."
     )
     if len(counts) > len(shown):
         n_left = len(counts) - len(shown)
@@ -424,6 +431,9 @@ def _selections_section(result: StudyResult) -> Section:
         title = f"With {ranker}" if chart else ""
         parts.append(Part(selected_sheet(result, ranker), chart, title, is_folded=True))
         parts.append(Part(stability_sheet(result, ranker), is_folded=True))
+    if is_one:
+        sentence = "Which features each selector chooses on the only split."
+        return Section("Selected features", sentence, parts)
     sentence = (
         "A selector that chooses the same features on every fold fills whole rows: it does not "
         "depend on which queries it saw."
@@ -454,72 +464,6 @@ def _shares(tested: Outcomes, shown: Sequence[int]) -> np.ndarray:
         ]
     )
     return found.mean(axis=0)
-
-
-def data_sections(result: StudyResult) -> list[Section | None]:
-    """Sections about the training queries of the first fold, as far as they are known."""
-    seen = result.seen
-    if seen is None:
-        return []
-    names = list(map(str, result.feature_names))
-    where = f"on the training queries of {seen.fold}"
-    varies = np.diag(seen.similarity) > 0  # False if constant within every query
-    row_of = {seen.compared[row]: row for row in np.flatnonzero(varies).tolist()}
-    shown = [f for f in rank_features(result, seen.importance) if f in row_of][:MOST_FEATURES]
-    rows = [row_of[feature] for feature in shown]
-    measured = "the absolute value of the mean over queries of Spearman's coefficient"
-    left_out = len(names) - len(shown)
-    alike = similar_section(
-        [names[feature] for feature in shown],
-        seen.similarity[np.ix_(rows, rows)],
-        f"Which features order documents similarly, {where}.",
-        measured,
-        f"Left out: {quantity(left_out, 'feature')}, selected less often or constant within "
-        "every query."
-        if left_out
-        else "",
-        similar_sheet(
-            [names[feature] for feature in seen.compared],
-            seen.similarity,
-            f"Pairs of similar features of {result.title}",
-            f"Training queries of {seen.fold}: {measured}.",
-        ),
-    )
-    alone = alone_section(
-        names,
-        seen.importance,
-        seen.measure,
-        seen.chance,
-        f"How well each feature ranks on its own, {where}.",
-        "A feature that ranks badly alone may still help beside others.",
-        alone_sheet(
-            names,
-            seen.importance,
-            seen.measure,
-            seen.chance,
-            f"the training queries of {seen.fold}",
-        ),
-    )
-    return [alike, alone, _densities_section(names, seen)]
-
-
-def _densities_section(names: list[str], seen: FirstFold) -> Section | None:
-    """Densities of the values of some features, by grade."""
-    if not seen.densities:
-        return None
-    panels = [
-        (names[one.feature], np.array(one.points), np.array(one.values)) for one in seen.densities
-    ]
-    grades = [f"grade {grade:g}" for grade in seen.grades]
-    title = "Densities of feature values by grade"
-    caption = (
-        "Densities of the values of features in documents of each grade: the features that rank "
-        "best alone, then those that rank worst. The farther apart the lines are, the better the "
-        "feature tells grades apart; each chart has a scale of its own."
-    )
-    sentence = f"How well values tell grades apart, on the training queries of {seen.fold}."
-    chart = Chart("densities", caption, partial(draw_densities, panels, grades, title))
-    return Section("Values by grade", sentence, [Part(densities_sheet(names, seen), chart)])
 
 
 def _queries_section(result: StudyResult) -> Section | None:
@@ -598,7 +542,8 @@ def _times(result: StudyResult, ranker: str) -> Chart:
     ]
     caption = (
         f"{measure} against the time of one selection on one thread, with the parameters and the "
-        "number of features that validation queries chose: means over folds and seeds. No selector "
+        "number of features that validation queries chose: means over "
+        f"{'' if len(result.folds) == 1 else 'folds and '}seeds. No selector "
         f"is both faster and better than any of these: {', '.join(best)}."
     )
     return Chart(stem("time", ranker), caption, draw)

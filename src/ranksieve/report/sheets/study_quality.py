@@ -153,14 +153,20 @@ def folds_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
     on_folds = zip(*(run.chosen.on_folds(measure).tolist() for run in runs), strict=True)
     average = [run.chosen.mean(measure) for run in runs]
     names = _distinct([fold.name for fold in result.folds])
+    is_one = len(names) == 1  # and its own average
     return Sheet(
         stem("folds", ranker, measure),
-        f"{measure} of selectors with {ranker} on each fold of {result.title}",
+        f"{measure} of selectors with {ranker} {on_folds_of(result)}",
         setting_of(result),
-        [SELECTOR, *map(Column, names), Column("average", importance=2)],
+        [SELECTOR, *map(Column, names), Column("average", importance=2, only_csv=is_one)],
         [_rows(runs, [*map(rank_cells, on_folds), rank_cells(average)])],
-        ["Bold: the best of a fold, and on average."],
+        ["Bold: the best." if is_one else "Bold: the best of a fold, and on average."],
     )
+
+
+def on_folds_of(result: StudyResult) -> str:
+    """Where something was done: on each fold of the data, or on the data if they have one split."""
+    return f"on {'each fold of ' * (len(result.folds) > 1)}{result.title}"
 
 
 def curves_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:

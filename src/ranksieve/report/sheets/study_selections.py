@@ -14,7 +14,7 @@ from ranksieve.report.sheets.sheet import (
     name_column,
     text_column,
 )
-from ranksieve.report.sheets.study_quality import SELECTOR, setting_of, stem
+from ranksieve.report.sheets.study_quality import SELECTOR, on_folds_of, setting_of, stem
 from ranksieve.study.comparison import (
     LEVEL,
     describe_enough,
@@ -43,7 +43,7 @@ def selected_sheet(result: StudyResult, ranker: str) -> Sheet:
     columns = [
         name_column("selector", only_csv=len(runs) == 1),
         Column("seed", is_name=True, only_csv=all(run.chosen.n_seeds == 1 for run in runs)),
-        name_column("fold"),
+        name_column("fold", only_csv=len(result.folds) == 1),
         Column("k"),
         Column("found", only_csv=all(one.k == len(one.features) for one in outcomes)),
         text_column(
@@ -58,7 +58,7 @@ def selected_sheet(result: StudyResult, ranker: str) -> Sheet:
     whose = runs[0].selector if len(runs) == 1 else "selectors"
     return Sheet(
         stem("selected", ranker),
-        f"Features of {whose} with {ranker} on each fold of {result.title}",
+        f"Features of {whose} with {ranker} {on_folds_of(result)}",
         setting_of(result),
         columns,
         [list(_selected_rows(run, names)) for run in runs],
@@ -169,11 +169,14 @@ def cost_sheet(result: StudyResult, ranker: str) -> Sheet:
     def share(run: Run) -> float | None:
         return run.chosen.training_seconds / all_seconds if all_seconds > 0 else None
 
+    is_one = all(len(run.chosen.selections) == 1 for run in runs)  # fewest, most and mean in one
+    size = Column("features", group="features")
+    fewest, most = (Column(n, group="features", only_csv=is_one) for n in ("fewest", "most"))
     fields: Fields[Run] = {
         SELECTOR: lambda run: Entry(run.selector),
-        Column("features", group="features"): lambda run: Entry(run.chosen.n_features, ".1f"),
-        Column("fewest", group="features"): lambda run: Entry(min(map(len, run.chosen.selections))),
-        Column("most", group="features"): lambda run: Entry(max(map(len, run.chosen.selections))),
+        size: lambda run: Entry(run.chosen.n_features, ",.0f" if is_one else ".1f"),
+        fewest: lambda run: Entry(min(map(len, run.chosen.selections))),
+        most: lambda run: Entry(max(map(len, run.chosen.selections))),
         Column("selection seconds", group="seconds"): (
             lambda run: _seconds(run.chosen.selection_seconds)
         ),
@@ -189,7 +192,9 @@ def cost_sheet(result: StudyResult, ranker: str) -> Sheet:
         fields,
         [runs],
         [
-            f"features: mean number over folds and seeds, of {len(result.feature_names):,}; "
+            f"features: of {len(result.feature_names):,}."
+            if is_one
+            else f"features: mean number over folds and seeds, of {len(result.feature_names):,}; "
             "fewest, most: of one fold.",
             "seconds: of one selection and one training with the chosen parameters, on one "
             "thread, without tuning and without compiling kernels. training share: of the training "
@@ -219,6 +224,9 @@ def features_sheet(result: StudyResult, kept: Outcomes | None = None) -> Sheet:
     names = list(map(str, result.feature_names))
     kept_shares = None if kept is None else kept.shares(len(names))
 
+    # One selector with one ranker is the only selection there is.
+    is_same = kept is not None and n_selections == len(kept.selections)
+
     def share(feature: int) -> float | None:
         return counts[feature] / n_selections if n_selections else None
 
@@ -227,7 +235,9 @@ def features_sheet(result: StudyResult, kept: Outcomes | None = None) -> Sheet:
         Column("kept", only_csv=kept is None): lambda feature: Entry(
             None if kept_shares is None else float(kept_shares[feature]), ".0%"
         ),
-        Column("selected", only_csv=not n_selections): lambda feature: Entry(share(feature), ".0%"),
+        Column("selected", only_csv=not n_selections or is_same): lambda feature: Entry(
+            share(feature), ".0%"
+        ),
         Column("importance", only_csv=seen is None): lambda feature: Entry(
             None if seen is None else float(seen.importance[feature]), ".4f"
         ),
@@ -241,7 +251,7 @@ def features_sheet(result: StudyResult, kept: Outcomes | None = None) -> Sheet:
         setting_of(result),
         fields,
         [rank_features(result, None if seen is None else seen.importance)],
-        [*_feature_notes(seen, kept, n_selections)],
+        [*_feature_notes(seen, kept, 0 if is_same else n_selections)],
     )
 
 
