@@ -110,13 +110,13 @@ def test_a_path_stands_for_columns(tmp_path):
     data = read_csv(table, file)
     assert (data.X.tolist(), data.feature_names.tolist()) == ([[0], [2]], ["f"])
     assert data.missing.name == "zero"
-    assert data.columns == Columns("grade", "session", ignore="url")
-    assert data.take_queries([0]).take_features([0]).columns == data.columns
+    assert data.table_columns == Columns("grade", "session", ignore="url")
+    assert data.take_queries([0]).take_features([0]).table_columns == data.table_columns
     pl = pytest.importorskip("polars")
     frame = pl.read_csv(table)
     assert RankingData.from_frame(frame, tmp_path / "columns.toml").X.tolist() == [[0], [2]]
     frame.write_parquet(tmp_path / "t.parquet")
-    assert read_parquet(tmp_path / "t.parquet", file).columns == data.columns
+    assert read_parquet(tmp_path / "t.parquet", file).table_columns == data.table_columns
     with pytest.raises(ValueError, match="columns must be Columns or the path of a file, got 3"):
         RankingData.from_frame(frame, 3)
     with pytest.raises(DataError, match=r"none.toml: no such file"):

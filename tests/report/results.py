@@ -73,7 +73,7 @@ def made(names=NAMES, n_kept=4, n_queries=30, **change):
         "ranker_parameters": {}, "path": "greedy-rankrls", "margin": 0.02,
         "budget": change.pop("budget", None), "level": 0.95, "seed": 7, "include": [],
         "exclude": [], "missing": "none", "ranksieve": "1.0", "fingerprint": "f1f2f3f4f5f6f7f8",
-        "scale": "none", "treated": None, "division": "3 parts",
+        "scale": "none", "treated": None, "columns": None, "division": "3 parts",
         "costs": {
             "features": dict.fromkeys(names, 1.0),
             "groups": {name: name for name in names[:3]},

@@ -156,7 +156,8 @@ class RankEstimator(BaseEstimator):
 
     def _validate_arrays(self, X: Any, y: Any, qid: Any) -> RankingData:
         """Data from what scikit-learn's estimators take, and query ids."""
-        self.__dict__.pop("missing_", None)  # from an earlier fit
+        for attribute in ("missing_", "columns_"):  # from an earlier fit
+            self.__dict__.pop(attribute, None)
         if y is None:
             name = type(self).__name__
             raise DataError(f"{name} requires y to be passed, but the target y is None")
@@ -176,13 +177,16 @@ class RankEstimator(BaseEstimator):
 
     def _remember_features(self, source: Source) -> None:
         """Store the features of training data, and how its missing values are treated."""
-        for attribute in ("missing_", "feature_names_in_"):  # from an earlier fit
+        for attribute in ("missing_", "columns_", "feature_names_in_"):  # from an earlier fit
             self.__dict__.pop(attribute, None)
         self.n_features_in_ = source.n_features
         if source.has_feature_names:
             self.feature_names_in_ = source.feature_names
         if source.missing is not None:
             self.missing_ = source.missing
+        columns = getattr(source, "table_columns", None)
+        if columns is not None:
+            self.columns_ = columns
 
     def _name_of(self, feature: int) -> str:
         """Name of a feature for people: its name, or its 1-based number."""

@@ -121,7 +121,7 @@ def _tell_columns(
     from ranksieve.data import DataError
     from ranksieve.io.columns_file import write_columns as write_file
 
-    columns = getattr(source, "columns", None)
+    columns = getattr(source, "table_columns", None)
     if file is not None:
         if columns is None:
             raise DataError(f"{file}: not written: only tables have columns that need a file")

@@ -184,7 +184,7 @@ def _scores(ranker: Ranker, data: list[Path], reading: Reading) -> np.ndarray:
     """Scores of all rows in the order of the files; shards are read one at a time."""
     from ranksieve.data import RankingData
 
-    with open_for(ranker, data, reading) as source:
+    with open_for(ranker, data, reading, needs_label=False) as source:
         if reading.missing is not None:
             source = source.with_missing(reading.missing)
         scores = ranker.predict(source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -86,19 +87,31 @@ def open_validation_data(
 
 
 @contextmanager
-def open_for(ranker: Ranker, data: list[Path], reading: ReadingRows) -> Iterator[Source]:
+def open_for(
+    ranker: Ranker, data: list[Path], reading: ReadingRows, *, needs_label: bool = True
+) -> Iterator[Source]:
     """Open data with the features of a trained ranker, or all features before selection."""
-    from dataclasses import replace
-
     from ranksieve.data import DataError
+    from ranksieve.data.remembered import RememberedColumns
     from ranksieve.datasets.opening import are_table_files, are_text_files, open_source, paths_of
 
     paths, read_options = paths_of(data), reading.read_options
     names: Any = getattr(ranker, "feature_names_in_", None)
     trained = getattr(ranker, "missing_", None)
     indicated = trained.indicated if trained else ()  # files have no indicators
-    columns, is_text = None, are_text_files(paths)
-    if not are_table_files(paths) or reading.roles.features or indicated:
+    columns, is_text, is_table = None, are_text_files(paths), are_table_files(paths)
+    are_named = is_table and names is not None and not reading.features and not indicated
+    if is_table:
+        said = replace(reading.roles, features=()) if are_named else reading.roles
+        read_options["columns"] = RememberedColumns.of(
+            getattr(ranker, "columns_", None),
+            said,
+            what="the model",
+            names=names.tolist() if are_named else (),
+            only_names=are_named,
+            needs_label=needs_label,
+        )
+    if not is_table or reading.features or indicated:
         columns = _numbers(names)
         names = None
         selection = getattr(ranker, "selection_", None)
@@ -106,8 +119,6 @@ def open_for(ranker: Ranker, data: list[Path], reading: ReadingRows) -> Iterator
         if is_text and reading.n_features is None:
             # If features are named by numbers, their total number is unknown.
             read_options["n_features"] = n_features - len(indicated) if columns is None else None
-    elif names is not None:
-        read_options["columns"] = replace(reading.roles, features=names.tolist())
     with ExitStack() as stack:
         source = stack.enter_context(open_source(paths, **read_options))
         if columns is not None and source.n_features <= max(columns):

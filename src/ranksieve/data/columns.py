@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any, NoReturn, Union
 
@@ -31,7 +31,7 @@ _GUESSES: dict[str, tuple[tuple[str, ...], ...]] = {
     "doc_id": (("doc_id", "docid", "document_id", "docno", "item_id", "product_id"),),
     "weight": (("weight", "sample_weight", "query_weight"),),
 }  # fmt: skip
-_WORDS = {
+ROLES = {
     "label": "label", "qid": "query", "doc_id": "document", "weight": "weight",
     "row_weight": "weight of the row", "position": "position",
 }  # fmt: skip
@@ -115,10 +115,10 @@ class Columns:
     def __post_init__(self) -> None:
         if isinstance(self.missing, Missing):
             object.__setattr__(self, "missing", self.missing.name)
-        for role in (*_WORDS, "cost_unit", "missing"):
+        for role in (*ROLES, "cost_unit", "missing"):
             name = getattr(self, role)
             if name is not None and not (isinstance(name, str) and name):
-                what = "name a column" if role in _WORDS else "be a text"
+                what = "name a column" if role in ROLES else "be a text"
                 raise ValueError(f"{role} must {what}, got {name!r:.60}")
         for role in list_fields():
             names = getattr(self, role)
@@ -146,8 +146,9 @@ class Columns:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the settings that are given, as values for TOML and JSON."""
-        settings = {name: value for name, value in asdict(self).items() if value}
-        return {n: list(v) if isinstance(v, tuple) else v for n, v in settings.items()}
+        settings = {field.name: getattr(self, field.name) for field in fields(Columns)}
+        given = {name: value for name, value in settings.items() if value}
+        return {n: list(v) if isinstance(v, tuple) else v for n, v in given.items()}
 
     @classmethod
     def make(cls, value: ColumnsLike) -> Columns:
@@ -200,10 +201,10 @@ class Columns:
         >>> Columns(label="clicked", ignore="shop").over(file)
         Columns(label='clicked', qid='session', ignore=['shop', 'url'])
         """
-        roles = {name for role in _WORDS if (name := getattr(self, role))}
+        roles = {name for role in ROLES if (name := getattr(self, role))}
         settings: dict[str, Any] = {}
         for name, value in others.as_dict().items():
-            if name in _WORDS and value in roles.union(self.ignore, self.features):
+            if name in ROLES and value in roles.union(self.ignore, self.features):
                 continue
             if isinstance(value, list):
                 taken = roles.union(self.features if name == "ignore" else self.ignore)
@@ -220,6 +221,7 @@ class Columns:
         *,
         known: Mapping[str, str] | None = None,
         aside: Sequence[str] = (),
+        needs_label: bool = True,
     ) -> ColumnRoles:
         """Determine the role of each column of a table.
 
@@ -227,10 +229,12 @@ class Columns:
         numbers; ``place`` is the location of the table, for messages. ``known`` has the columns of
         label, query, document and weight, if the table declares them itself: nothing is guessed
         then, and all other columns are features. Columns ``aside`` are read in addition to the
-        data, such as that of a split. Raises a DataError if roles are ambiguous or missing; if
+        data, such as that of a split. ``needs_label`` says whether there must be a label.
+
+        Raises a DataError if roles are ambiguous or missing; if
         that is not because of what these columns say, it is a :class:`ColumnsError`.
         """
-        return _Resolution(self, table, place, known, aside).roles()
+        return _Resolution(self, table, place, known, aside, needs_label).roles()
 
 
 def list_fields() -> tuple[str, ...]:
@@ -278,7 +282,7 @@ class ColumnsError(DataError):
 class ColumnRoles:
     """Role of each column of a table; made by :meth:`Columns.resolve`."""
 
-    label: str
+    label: str | None
     qid: str
     doc_id: str | None
     weight: str | None
@@ -290,7 +294,7 @@ class ColumnRoles:
     """Columns that say all of this without any guess, for other tables of the same kind."""
 
     def __str__(self) -> str:
-        roles = ((_WORDS[role], getattr(self, role)) for role in _WORDS)
+        roles = ((ROLES[role], getattr(self, role)) for role in ROLES)
         assigned = ", ".join(f"{word} = {on_one_line(name)}" for word, name in roles if name)
         features = f"{quantity(len(self.features), 'feature')}: {list_names(self.features)}"
         left_out = f"; left out: {list_names(self.left_out)}" if self.left_out else ""
@@ -299,7 +303,7 @@ class ColumnRoles:
     @property
     def special(self) -> dict[str, str]:
         """Columns of the label and query, and of the other roles that there are, by role."""
-        return {role: name for role in _WORDS if (name := getattr(self, role)) is not None}
+        return {role: name for role in ROLES if (name := getattr(self, role)) is not None}
 
 
 def check_distinct(names: Sequence[str], place: Any) -> None:
@@ -328,18 +332,20 @@ class _Resolution:
     place: Any
     known: Mapping[str, str] | None
     aside: Sequence[str]
+    needs_label: bool
 
     def __post_init__(self) -> None:
         for name in self.aside:
             self._check_exists(name)
-        self.named = {role: name for role in _WORDS if (name := getattr(self.columns, role))}
+        self.named = {role: name for role in ROLES if (name := getattr(self.columns, role))}
         self.ignored = self._matching("ignore")
+        self.required = _REQUIRED if self.needs_label else ("qid",)
         self.problems: list[str] = []  # what is not clear, although nothing that was said is wrong
         self.hints: list[tuple[str, str, str]] = []
         self.rivals: list[str] = []  # which may have a role that another column was given
 
     def roles(self) -> ColumnRoles:
-        found = dict.fromkeys(_WORDS) | self._given_roles() | self._guesses()
+        found = dict.fromkeys(ROLES) | self._given_roles() | self._guesses()
         for role in ROLES_OF_NUMBERS:
             self._check_number(role, found[role])
         features = self._features({name for name in found.values() if name is not None})
@@ -375,9 +381,9 @@ class _Resolution:
             self._check_exists(name)
             taken = role_of.setdefault(name, role)
             if taken != role:
-                self._fail(f"column {name!r} cannot be both {_WORDS[taken]} and {_WORDS[role]}")
+                self._fail(f"column {name!r} cannot be both {ROLES[taken]} and {ROLES[role]}")
             if name in self.ignored or name in self.columns.features or name in self.aside:
-                self._fail(f"column {name!r} cannot be both {_WORDS[role]} and something else")
+                self._fail(f"column {name!r} cannot be both {ROLES[role]} and something else")
         return self.named
 
     def _guesses(self) -> dict[str, str]:
@@ -388,7 +394,7 @@ class _Resolution:
             guessed = {role: self._candidates(role, taken) for role in _GUESSES}
         return {
             role: name
-            for role in _WORDS
+            for role in ROLES
             if role not in self.named
             and (name := self._choose_one(role, guessed.get(role, []))) is not None
         }
@@ -405,22 +411,22 @@ class _Resolution:
     def _choose_one(self, role: str, names: list[str]) -> str | None:
         if len(names) > 1:
             either = " or ".join(map(repr, names))
-            self.problems.append(f"the {_WORDS[role]} may be column {either}")
+            self.problems.append(f"the {ROLES[role]} may be column {either}")
             self.rivals += names[1:]
-            self.hints.append((f"if that is not the {_WORDS[role]}, use", role, names[1]))
-        elif not names and role in _REQUIRED:
+            self.hints.append((f"if that is not the {ROLES[role]}, use", role, names[1]))
+        elif not names and role in self.required:
             known = ", ".join(name for names in _GUESSES[role] for name in names)
             self.problems.append(
-                f"no column is named like the {_WORDS[role]} ({known}) among "
+                f"no column is named like the {ROLES[role]} ({known}) among "
                 f"{list_names(list(self.table))}"
             )
-            self.hints.append((f"put in the name of the {_WORDS[role]}:", role, role.upper()))
+            self.hints.append((f"put in the name of the {ROLES[role]}:", role, role.upper()))
         return names[0] if names else None
 
     def _check_number(self, role: str, name: str | None) -> None:
         if name is not None and self.table[name]:
             self._fail(
-                f"column {name!r} holds {self.table[name]}, but the {_WORDS[role]} must be a number"
+                f"column {name!r} holds {self.table[name]}, but the {ROLES[role]} must be a number"
             )
 
     def _features(self, special: set[str]) -> tuple[str, ...]:
@@ -441,7 +447,7 @@ class _Resolution:
         found = {
             name: reason
             for name in features
-            if (reason := _why_unfit(name, self.table[name], is_open=is_open))
+            if (reason := why_unfit(name, self.table[name], is_open=is_open))
         }
         ids = [name for name in found if not self.table[name]]
         if found and not has_documents:
@@ -458,7 +464,7 @@ class _Resolution:
     def _complete(self, found: Mapping[str, str | None], unfit: Iterable[str]) -> Columns:
         """Columns that say all roles, with placeholders, and leave out what is unfit."""
         roles: dict[str, Any] = {role: name for role, name in found.items() if name is not None}
-        for role in _REQUIRED:
+        for role in self.required:
             roles.setdefault(role, role.upper())
         return replace(self.columns, **roles, ignore=[*self.columns.ignore, *self.rivals, *unfit])
 
@@ -466,12 +472,7 @@ class _Resolution:
         """Names of the columns that match one of the patterns, each of which must match."""
         matching: set[str] = set()
         for pattern in getattr(self.columns, what):
-            # An exact column name matches only that column, even if it looks like a pattern.
-            found = (
-                {pattern}
-                if pattern in self.table
-                else {name for name in self.table if fnmatchcase(name, pattern)}
-            )
+            found = matches(pattern, self.table)
             if not found:
                 self._fail(
                     f"no column matches {pattern!r} of {what}; columns are "
@@ -488,7 +489,14 @@ class _Resolution:
         raise DataError(f"{self.place}: {message}")
 
 
-def _why_unfit(name: str, held: str, *, is_open: bool) -> str | None:
+def matches(pattern: str, names: Iterable[str]) -> set[str]:
+    """Names that a pattern matches; a name matches only itself, even if it looks like a pattern."""
+    if pattern in names:
+        return {pattern}
+    return {name for name in names if fnmatchcase(name, pattern)}
+
+
+def why_unfit(name: str, held: str, *, is_open: bool) -> str | None:
     """Why a column cannot be a feature; ids cannot unless they are listed as features."""
     if held:
         return f"column {name!r} holds {held}, not numbers"

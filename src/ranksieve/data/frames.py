@@ -47,7 +47,7 @@ def read_frame(
     fill_features(X, table, roles.features, f"{_FRAME}: row", 0)
     with explain_weight_errors(_FRAME, roles.weight):
         data = make(X, **special, feature_names=roles.features, missing=wanted.missing)
-    data.columns = roles.columns
+    data.table_columns = roles.columns
     return data, {name: ids_of(table[name]) for name in aside}
 
 
@@ -216,6 +216,8 @@ def special_arrays(
             row = int(np.argmin(np.isfinite(values)))
             what = "has no value" if np.isnan(values[row]) else f"is {values[row]}"
             raise DataError(f"{place} {first_row + row}: column {name!r} {what}")
+    if roles.label is None:  # only scores are wanted
+        arrays["y"] = np.zeros(len(arrays["qid"]))
     queries = [] if arrays["qid"].dtype.kind in "iu" else arrays["qid"].tolist()
     for row, query in enumerate(queries, start=first_row):
         if query is None or query != query or (ids_are_text and query == ""):

@@ -51,7 +51,7 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
     same = all(part.missing == first.missing for part in parts)
     keeps = all(part.keeps_missing for part in parts)
     treated = {"missing": first.missing if same else None, "keeps_missing": keeps}
-    return joined._replace(columns=first.columns, **treated)
+    return joined._replace(table_columns=first.table_columns, **treated)
 
 
 def _join_weights(parts: list[RankingData]) -> np.ndarray | None:

@@ -78,7 +78,7 @@ class RankingData:
         ``row_order[i]`` is the input row that became row ``i``.
     query_weights : float64 array of shape (queries,) or None
         Weight of each query; None if each has weight 1.
-    columns : Columns or None
+    table_columns : Columns or None
         What the columns of the table were that the data was read from, without any guess; None if
         it was not read from a table that leaves something to say about them.
 
@@ -104,7 +104,7 @@ class RankingData:
     query_weights: np.ndarray | None
     missing: Missing | None = None
     keeps_missing: bool = True  # whether methods may get NaN in X, which is a missing value
-    columns: Columns | None = None
+    table_columns: Columns | None = None
     _names: np.ndarray | None  # None if they are the numbers of the features
 
     def __init__(

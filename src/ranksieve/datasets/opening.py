@@ -278,11 +278,16 @@ def are_text_files(paths: Sequence[Path]) -> bool:
 
 def options_for(source: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Those of the options of :func:`open_data` that apply to a source."""
-    paths = paths_of(source)
-    is_text = are_text_files(paths)
-    has_columns = is_frame(source) or (bool(paths) and not is_text and not are_shards(paths))
-    others = {*(() if is_text else TEXT_OPTIONS), *(() if has_columns else ("columns",))}
+    is_text = are_text_files(paths_of(source))
+    others = {*(() if is_text else TEXT_OPTIONS), *(() if has_columns(source) else ("columns",))}
     return {name: value for name, value in options.items() if name not in others}
+
+
+def has_columns(source: Any) -> bool:
+    """Whether a source is a frame, or files of tables or a directory of them."""
+    paths = paths_of(source)
+    is_table = bool(paths) and not are_text_files(paths) and not are_shards(paths)
+    return is_frame(source) or is_table
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.columns import Columns
 from ranksieve.datasets.fold_files import Fold
 from ranksieve.splits import Split, rotate_parts
 from ranksieve.text import on_one_line
@@ -32,6 +33,7 @@ class DividedData:
     names: Sequence[str]  # of the folds; one if there is one split
     readers: Sequence[Callable[[], Fold]]  # one for each fold
     has_validation: bool
+    table_columns: Columns | None = None  # as in RankingData
 
     @classmethod
     def from_splits(
@@ -44,7 +46,8 @@ class DividedData:
             return train, vali if vali.n_queries else None, test
 
         readers = [partial(take, split) for split in splits]
-        return cls(on_one_line(rule), names, readers, all(len(split.vali) for split in splits))
+        has_validation = all(len(split.vali) for split in splits)
+        return cls(on_one_line(rule), names, readers, has_validation, data.table_columns)
 
 
 @dataclass(frozen=True)

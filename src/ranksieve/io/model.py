@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ranksieve.data import DataError
+from ranksieve.data.columns import Columns
 from ranksieve.data.missing import Missing
 from ranksieve.io import records
 from ranksieve.io.files import PathLike, file_of, replace_on_success
@@ -49,6 +50,7 @@ class SavedModel:
     learned: dict[str, Any]  # result of training
     ranksieve: str  # version of the program
     trained_on: TrainedOn | None = None  # None if nobody has said it
+    columns: Columns | None = None  # of the table that it was trained on; None if it was no table
 
     def __post_init__(self) -> None:
         if self.selection is not None and len(self.selection.features) != self.n_features_in:

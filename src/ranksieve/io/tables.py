@@ -139,7 +139,7 @@ class Tables:
                 **ids,
                 **numbers,
             )
-        data.columns = self.columns
+        data.table_columns = self.columns
         if treat and self.missing is not None:
             data = data.with_missing(self.missing)
         return data, {n: join_ids([b.aside[n] for b in kept]) for n in self.aside}

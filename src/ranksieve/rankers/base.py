@@ -157,6 +157,7 @@ class Ranker(Predictor):
             feature_names=None if names is None else [str(name) for name in names],
             selection=selection,
             missing=getattr(self, "missing_", None),
+            columns=getattr(self, "columns_", None),
             learned=self._learned(),
             ranksieve=__version__,
             trained_on=trained_on or getattr(self, "trained_on_", None),
@@ -178,6 +179,8 @@ class Ranker(Predictor):
             ranker.selection_ = model.selection
         if model.missing is not None:
             ranker.missing_ = model.missing
+        if model.columns is not None:
+            ranker.columns_ = model.columns
         if model.trained_on is not None:
             ranker.trained_on_ = model.trained_on
         ranker._relearn(model.learned)

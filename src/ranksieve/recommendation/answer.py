@@ -14,6 +14,7 @@ import numpy as np
 from ranksieve.costs import format_cost
 from ranksieve.costs.units import check_unit
 from ranksieve.data import DataError
+from ranksieve.data.columns import Columns
 from ranksieve.data.missing import Missing
 from ranksieve.io.model import TrainedOn
 from ranksieve.io.records import convert_record
@@ -257,6 +258,7 @@ class Settings(TypedDict):
     include: list[str]
     exclude: list[str]
     treated: Missing | None
+    columns: Columns | None  # of the table; None if it was no table
     costs: dict[str, dict[str, Any]]
     cost_unit: str  # empty if it is not known
 

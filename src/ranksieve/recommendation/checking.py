@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.columns import ColumnsLike
 from ranksieve.data.missing import Missing, has_missing
 from ranksieve.data.ranking_data import fingerprint
-from ranksieve.datasets.opening import read_whole
+from ranksieve.data.remembered import RememberedColumns
+from ranksieve.datasets.opening import has_columns, read_whole
 from ranksieve.experiments import query_values
 from ranksieve.io.model import MODEL, MODEL_OF_ALL, TrainedOn
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.progress import progress_bar
 from ranksieve.rankers.loading import load_model
-from ranksieve.recommendation.answer import to_json
+from ranksieve.recommendation.answer import Recommendation, to_json
 from ranksieve.recommendation.claim import Claim, percent
 from ranksieve.recommendation.directory import load_answer, model_of
 from ranksieve.recommendation.facts import reference_of
@@ -121,7 +123,12 @@ class Check:
 
 
 def check(
-    directory: str | os.PathLike[str], data: Any, *, progress: bool = True, **read_options: Any
+    directory: str | os.PathLike[str],
+    data: Any,
+    *,
+    columns: ColumnsLike = None,
+    progress: bool = True,
+    **read_options: Any,
 ) -> Check:
     """Check on new queries whether recommended features are still enough.
 
@@ -135,6 +142,9 @@ def check(
         Directory that :func:`ranksieve.recommend` wrote (its ``out``).
     data : anything that :func:`ranksieve.datasets.opening.open_data` opens
         New data with all features of the recommendation; it may have more.
+    columns : Columns or path, optional
+        Columns of new tables; by default those of the recommendation. If label and query are given,
+        nothing else is remembered.
     progress : bool
         Whether to show progress in a terminal or a notebook.
     **read_options
@@ -147,10 +157,10 @@ def check(
         or if the data lacks a feature.
     """
     with progress_bar(progress, "check"):
-        return _check(Path(directory), data, read_options)
+        return _check(Path(directory), data, columns, read_options)
 
 
-def _check(folder: Path, data: Any, read_options: Mapping[str, Any]) -> Check:
+def _check(folder: Path, data: Any, columns: ColumnsLike, read_options: Mapping[str, Any]) -> Check:
     answer = load_answer(folder)
     if answer.trained_on is None:
         raise DataError(
@@ -160,8 +170,8 @@ def _check(folder: Path, data: Any, read_options: Mapping[str, Any]) -> Check:
     model_of_all = load_model(model_of(answer, folder, MODEL_OF_ALL))
     model = load_model(model_of(answer, folder, MODEL)) if answer.features else None
     settings, names, kept = answer.settings, answer.feature_names, answer.features
-    new = read_whole(data, **read_options)
     missing = settings["treated"]
+    new = _read(answer, data, columns, read_options)
     known = scaled_within_queries(_with_features(new, names, missing), settings["scale"])
     allowed = [feature for feature, name in enumerate(names) if name not in settings["exclude"]]
     measure, convention = settings["measure"], settings["convention"]
@@ -186,6 +196,22 @@ def _check(folder: Path, data: Any, read_options: Mapping[str, Any]) -> Check:
     is_new = fingerprint(known) not in (answer.trained_on.fingerprint, settings["fingerprint"])
     trained_on = answer.trained_on
     return Check(answer.title, claim, bool(is_broken), drift, helpful, trained_on, is_new)
+
+
+def _read(
+    answer: Recommendation, data: Any, columns: ColumnsLike, read_options: Mapping[str, Any]
+) -> RankingData:
+    """Read new data, whose columns are those of the recommendation unless others are given."""
+    if has_columns(data):
+        missing, names = answer.settings["treated"], answer.feature_names
+        n_indicators = 0 if missing is None else len(missing.indicated)
+        columns = RememberedColumns.of(
+            answer.settings["columns"],
+            columns,
+            what="the recommendation",
+            names=names[: len(names) - n_indicators],
+        )
+    return read_whole(data, columns=columns, **read_options)
 
 
 def _drift(

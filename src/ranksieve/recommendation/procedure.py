@@ -213,10 +213,7 @@ def recommend(
         source = open_for_study(data, split=split, pool=pool, **options)
         queries = divide(source, folds, seed, plan.missing, plan.scale, **options)
         where = plan, queries, margin, budget, level, costs
-        roles = options["columns"]
-        if cost_unit is None and roles is not None:
-            cost_unit = roles.cost_unit
-        task = Task(*where, cost_unit=cost_unit, uses_default=uses_default)
+        task = Task(*where, cost_unit=cost_unit or columns.cost_unit, uses_default=uses_default)
         others = None if confirm is None else _read_others(task, confirm, options)
         _check_missing(task, others)
         with ExitStack() as stack:

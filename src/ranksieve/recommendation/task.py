@@ -213,6 +213,7 @@ class Task:
             include=[self.names[feature] for feature in self.include],
             exclude=[name for f, name in enumerate(self.names) if f not in self.allowed],
             treated=queries.whole.missing,
+            columns=queries.whole.table_columns,
             costs=self.named_costs.to_record(),
             cost_unit=self.named_costs.unit,
         )

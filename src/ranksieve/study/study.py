@@ -138,7 +138,8 @@ class Study:
         self.protocol_in_words = self.protocol.describe(source)
         trials = self.protocol.trials(source, **options)
         self.trials = prepare_trials(trials, self.plan.missing, self.plan.scale)
-        self._facts = data_facts(data, columns, split, pool)
+        found = getattr(source, "table_columns", None)  # columns, without a guess
+        self._facts = data_facts(data, found or columns, split, pool)
         if out is None:
             out = tempfile.mkdtemp(prefix="ranksieve-")
             weakref.finalize(self, shutil.rmtree, out, ignore_errors=True)
