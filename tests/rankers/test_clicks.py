@@ -44,6 +44,7 @@ def product_of(data):
     return data.row_weights * data.query_weights[data.query_codes]
 
 
+@pytest.mark.slow
 def test_lambdamart_is_lightgbm_with_both(log):
     ranker = LambdaMART(**QUICK).fit(log)
     parameters = ranker._dataset_parameters() | {"num_threads": 1}
@@ -185,6 +186,7 @@ def test_refits_on_shared_bins_have_them_too(log, make):
         )
 
 
+@pytest.mark.slow
 def test_shards_and_threads_change_nothing(log, tmp_path):
     ranker = LambdaMART(**QUICK).fit(log)
     write_shards(log, tmp_path / "shards", shard_bytes=2000)
@@ -198,6 +200,7 @@ def test_shards_and_threads_change_nothing(log, tmp_path):
     np.testing.assert_array_equal(again, ranker.predict(log))
 
 
+@pytest.mark.slow
 def test_weights_and_positions_undo_the_bias_of_clicks():
     """The log showed documents by a feature that is worth nothing; then clicks follow it."""
     rng = np.random.default_rng(0)

@@ -41,6 +41,7 @@ def test_both_are_taken_or_refused_at_once(log, name):
             selector.fit(log.with_row_weights(None))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -264,6 +264,10 @@ class RankingData:
         if positions is not None:
             positions = as_shown_positions(positions, self.n_rows)[self._input_rows()]
         return self._replace(positions=positions)
+
+    def without(self, names: Iterable[str]) -> RankingData:
+        """Return the same data without its ``row_weights``, ``positions`` or both."""
+        return self._replace(**dict.fromkeys(names)) if names else self
 
     def with_missing(self, missing: str | Missing) -> RankingData:
         """Return the same data with its missing values treated as in :class:`ranksieve.Missing`.

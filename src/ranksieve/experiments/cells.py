@@ -69,6 +69,7 @@ class Selected(Record):
 
     features: Annotated[Features, Meta(min_length=1)]  # in the order of choice
     seconds: Seconds  # that it takes alone
+    ignored: list[str] = []  # what the rows have that the selector cannot use
 
 
 class SelectKey(Key, tag="select"):
@@ -110,15 +111,17 @@ class Select:
             seeds = dict.fromkeys(self.method.seeds, self.seed)
             parameters = {**self.settings, **self.point, **seeds}
             selector = make_selector(self.method, self.k, parameters, self.inside)
+            ignored = list(selector.not_taken(trial.train))
+            usable = trial.without(ignored)
             has_vali = self.method.uses_held_out_data and trial.vali is not None
-            beside = {"eval_set": trial.vali} if has_vali else {}
+            beside = {"eval_set": usable.vali} if has_vali else {}
             start = work_seconds()
-            selector.fit(trial.train, **beside)
+            selector.fit(usable.train, **beside)
             seconds = work_seconds() - start
             features = np.asarray(selector.selected_).tolist()
             if len(features) > self.k:
                 raise DataError(f"selected {len(features)} features instead of {self.k}")
-        return Selected(features, max(0.0, seconds + borrowed.seconds))
+        return Selected(features, max(0.0, seconds + borrowed.seconds), ignored)
 
 
 def make_selector(
@@ -236,6 +239,7 @@ class Facts(Record):
     # empty if the convention does not break ties by that order.
     file_order: dict[str, tuple[list[Finite], list[Finite]]]
     has_missing: bool
+    of_rows: list[str] = []  # which of ``row_weights`` and ``positions`` the rows have
 
     def __post_init__(self) -> None:
         lengths = {measure: list(map(len, values)) for measure, values in self.file_order.items()}
@@ -278,6 +282,7 @@ class Describe:
             None if judged.query_weights is None else judged.query_weights.tolist(),
             file_order,
             trial.train.keeps_missing and any(has_missing(part.X) for part in trial.parts),
+            sorted(frozenset().union(*(part.of_rows for part in trial.parts))),
         )
 
 

@@ -6,6 +6,7 @@ key of a cell and its result; one of each trial comes before its results and des
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -28,6 +29,7 @@ from ranksieve.experiments.trials import Trial
 from ranksieve.io import record_log
 from ranksieve.io.record_log import RecordLog
 from ranksieve.io.records import Count, convert_record
+from ranksieve.metrics import parse_measure
 
 LEDGER = "ledger.jsonl"
 _ROUNDING = 1e-9
@@ -193,7 +195,8 @@ def _check(key: Key, result: Any, measures: list[str]) -> None:
 
 def _check_values(values: list[float], measure: str) -> None:
     # The name of a measure may set another value for queries without relevant documents.
-    if "empty" not in measure and not all(-_ROUNDING <= own <= 1 + _ROUNDING for own in values):
+    most = 1 + _ROUNDING if parse_measure(measure).is_bounded else math.inf
+    if "empty" not in measure and not all(-_ROUNDING <= own <= most for own in values):
         raise ValueError(f"a value of {measure} is out of range")
 
 

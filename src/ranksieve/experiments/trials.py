@@ -112,12 +112,27 @@ class TrialData:
     vali: RankingData | None = None
     judged: Mapping[str, RankingData] = field(default_factory=dict)
     memo: Memo = field(default_factory=Memo)  # statistics of the trial that selectors share
+    _others: dict[frozenset[str], TrialData] = field(default_factory=dict)
 
     @property
     def test(self) -> RankingData:
         """Data of the one judging set."""
         (test,) = self.judged.values()
         return test
+
+    def without(self, names: Iterable[str]) -> TrialData:
+        """The same without ``row_weights`` or ``positions``; always the same object, for its memo.
+
+        What judges keeps them.
+        """
+        names = frozenset(names)
+        if not names:
+            return self
+        if names not in self._others:
+            vali = None if self.vali is None else self.vali.without(names)
+            other = TrialData(self.name, self.train.without(names), vali, self.judged, self.memo)
+            self._others.setdefault(names, other)
+        return self._others[names]
 
     @property
     def parts(self) -> list[RankingData]:

@@ -34,6 +34,7 @@ class Measure(ABC):
     label: ClassVar[str]
     greater_is_better: ClassVar[bool] = True
     no_row_weights: ClassVar[str] = ""  # why it takes no weights of rows: a sentence, or empty
+    is_bounded: ClassVar[bool] = True  # whether it cannot exceed 1, whatever the weights of rows
 
     def __post_init__(self) -> None:
         known = self.cutoff is None or 1 <= self.cutoff < 2**31
@@ -113,6 +114,7 @@ class DCG(Measure):
     """
 
     label: ClassVar[str] = "DCG"
+    is_bounded: ClassVar[bool] = False
 
     def _prepare(self, labels: GroupedLabels, convention: Convention) -> Prepared:
         gains = labels.weighted(convention.gains(labels.y))
@@ -244,6 +246,7 @@ class P(_BinaryMeasure):
     """
 
     label: ClassVar[str] = "P"
+    is_bounded: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

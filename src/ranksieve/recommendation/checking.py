@@ -14,7 +14,7 @@ import numpy as np
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import ColumnsLike
 from ranksieve.data.missing import Missing, has_missing
-from ranksieve.data.ranking_data import fingerprint
+from ranksieve.data.ranking_data import OF_ROWS, fingerprint
 from ranksieve.data.remembered import RememberedColumns
 from ranksieve.datasets.opening import has_columns, read_whole
 from ranksieve.experiments import query_values
@@ -250,7 +250,7 @@ def _helpful(
     k = min(data.n_features - len(exclude), len(start) + _HELPFUL)
     if k <= len(start):
         return []
-    path = GreedyRankRLS(k, include=start, exclude=exclude).fit(data).path_
+    path = GreedyRankRLS(k, include=start, exclude=exclude).fit(data.without(OF_ROWS)).path_
     errors = [step.score for step in path]
     helpful = []
     for step in range(len(start), len(path)):

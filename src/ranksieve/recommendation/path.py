@@ -14,6 +14,7 @@ import numpy as np
 from ranksieve.choosing import ROUNDING, sum_ranks
 from ranksieve.costs import AlignedCosts
 from ranksieve.data import RankingData
+from ranksieve.data.ranking_data import OF_ROWS
 from ranksieve.engine.clock import work_seconds
 from ranksieve.experiments import Key, Record, Runner, Select, Trial, TrialData, gather
 from ranksieve.experiments.cells import Seconds
@@ -192,7 +193,7 @@ class FindSets:
         path, own, start = self.path, self.path.candidates, work_seconds()
         columns = sorted({*own.features, *own.include})
         found = sets_of_worth(
-            trial.train.take_features(columns),
+            trial.without(OF_ROWS).train.take_features(columns),
             own.costs.take(columns),
             path.shares,
             [columns.index(feature) for feature in own.include],

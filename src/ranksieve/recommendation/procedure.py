@@ -216,6 +216,7 @@ def recommend(
         task = Task(*where, cost_unit=cost_unit or columns.cost_unit, uses_default=uses_default)
         others = None if confirm is None else _read_others(task, confirm, options)
         _check_missing(task, others)
+        task.check_of_rows(others)
         with ExitStack() as stack:
             if out is None:  # nothing is kept
                 temporary = TemporaryDirectory(prefix="ranksieve-", ignore_cleanup_errors=True)

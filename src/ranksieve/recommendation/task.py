@@ -12,11 +12,12 @@ import numpy as np
 from ranksieve._version import __version__
 from ranksieve.base.choices import listed_features
 from ranksieve.costs import FeatureCosts, format_cost
-from ranksieve.data import DataError
+from ranksieve.data import DataError, RankingData
 from ranksieve.data.ranking_data import fingerprint
 from ranksieve.experiments import Head, Runner, Select, Train, Trial
 from ranksieve.experiments.cells import make_selector
-from ranksieve.metrics import get_convention
+from ranksieve.experiments.of_rows import caution_of_rows, describe_of_rows
+from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.rankers.base import LinearRanker
 from ranksieve.rankers.gradient import GradientRanker
 from ranksieve.recommendation.answer import Settings
@@ -114,6 +115,25 @@ class Task:
     def price(self, cost: float) -> str:
         """A cost with its unit, for readers."""
         return format_cost(cost, self.named_costs.unit)
+
+    def check_of_rows(self, others: RankingData | None) -> None:
+        """Check that ranker and measure take weights of rows and positions; note what does not.
+
+        ``others`` are the data to confirm by.
+        """
+        whole, plan = self.queries.whole, self.plan
+        plan.method(self.ranker).make(**plan.settings(self.ranker)).check_of_rows(whole)
+        if any("row_weights" in part.of_rows for part in (whole, others) if part is not None):
+            parse_measure(plan.tune).check_weighted()
+        without: dict[str, list[str]] = {name: [] for name in sorted(whole.of_rows)}
+        if isinstance(self.path, CheapSets):
+            without = {name: ["least squares"] for name in without}
+        else:
+            for selector in plan.selectors:
+                for name in plan.make_selector(selector).not_taken(whole):
+                    without[name].append(selector)
+        self.notes += describe_of_rows(whole.of_rows, without)
+        self.warnings += caution_of_rows(whole.of_rows, [plan.tune])
 
     @property
     def is_for_trees(self) -> bool:

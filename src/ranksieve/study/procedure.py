@@ -87,11 +87,13 @@ class Procedure:
     def outcome(self, fold: str, attempt: Attempt, ledger: Ledger) -> Outcome:
         """Result of an attempt on a fold, from the results of its cells."""
         features, seconds = self._every, 0.0
+        ignored: tuple[str, ...] = ()
         if attempt.k < self.n_features:
             selected: Selected = ledger.find(self._selection(attempt, attempt.k).key(fold))
             if selected is None:  # the first features of a larger selection
                 selected = ledger[self._selection(attempt, self._largest).key(fold)]
             features, seconds = tuple(selected.features[: attempt.k]), selected.seconds
+            ignored = tuple(selected.ignored)
         trained: Trained = ledger[self._training(attempt, features).key(fold)]
         if trained.validation is None or trained.validation_error is None:
             raise DataError(f"{ledger.path}: {fold}: a result has no validation value")
@@ -104,6 +106,7 @@ class Procedure:
             validation_error=trained.validation_error,
             per_query={name: np.array(own) for name, own in trained.values["test"].items()},
             selection_seconds=seconds,
+            ignored=ignored,
             training_seconds=trained.seconds,
         )
 

@@ -42,6 +42,8 @@ class Outcome:
     selection_seconds, training_seconds : float
         Time of one selection and one training with these parameters, on one thread, without the
         time to compile kernels.
+    ignored : tuple of str
+        Which of ``row_weights`` and ``positions`` the selector could not use.
     """
 
     k: int
@@ -53,6 +55,7 @@ class Outcome:
     per_query: Mapping[str, np.ndarray]
     selection_seconds: float
     training_seconds: float
+    ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -257,6 +260,8 @@ class StudyResult:
         Treatment of missing values; ``"none"`` if nothing was declared.
     included, excluded : sequences of int
         Features that all selectors had to start with, and to leave out.
+    of_rows : sequence of str
+        Which of ``row_weights`` and ``positions`` the rows have.
     settings : mapping of str to value
         Further settings of the study: the version of ranksieve, seeds, scaling and the
         rule that chose the numbers of features.
@@ -276,6 +281,7 @@ class StudyResult:
     missing: str = "none"
     included: Sequence[int] = ()
     excluded: Sequence[int] = ()
+    of_rows: Sequence[str] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     seen: FirstFold | None = None
 
@@ -289,6 +295,16 @@ class StudyResult:
     def selectors(self) -> list[str]:
         """Names of the selectors, in order."""
         return list(dict.fromkeys(selector for selector, _ in self.runs))
+
+    @cached_property
+    def without_of_rows(self) -> dict[str, list[str]]:
+        """What of ``of_rows`` selectors could not use -> these selectors."""
+        found: dict[str, list[str]] = {}
+        for selector, run in ((run.selector, run) for run in self.runs.values()):
+            outcomes = (own for by_k in run.by_k.values() for seed in by_k.outcomes for own in seed)
+            for name in sorted({name for outcome in outcomes for name in outcome.ignored}):
+                found.setdefault(name, []).append(selector)
+        return {name: list(dict.fromkeys(own)) for name, own in found.items()}
 
     @cached_property
     def selecting(self) -> list[str]:

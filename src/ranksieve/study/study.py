@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import weakref
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ from ranksieve.experiments.cells import DescribeKey
 from ranksieve.experiments.ledger import TrialFacts, TrialKey
 from ranksieve.io.files import make_directory
 from ranksieve.io.shards import Shards
+from ranksieve.metrics import parse_measure
 from ranksieve.progress import progress_bar
 from ranksieve.study.plan import Plan, PlanSettings
 from ranksieve.study.plan_file import PLAN, data_facts, read_plan, write_plan
@@ -158,6 +160,7 @@ class Study:
         unable = _without_missing(self.plan)
         if unable and any(has_missing(part.X) for part in self.trials[0].source.parts):
             check_taken(unable)  # before anything is written
+        _check_of_rows(self.plan, self.trials[0].source.parts)
         make_directory(self.directory)
         plan = self.plan.as_dict()
         head = Head(
@@ -202,6 +205,16 @@ def _without_missing(plan: Plan) -> list[str]:
     ]
 
 
+def _check_of_rows(plan: Plan, parts: Sequence[RankingData]) -> None:
+    """Raise a DataError if a ranker or measure cannot use weights of rows or positions."""
+    for part in parts:
+        for name in plan.rankers:
+            plan.method(name).make(**plan.settings(name)).check_of_rows(part)
+        if "row_weights" in part.of_rows:
+            for measure in dict.fromkeys([*plan.measures, plan.tune]):
+                parse_measure(measure).check_weighted()
+
+
 def load_study(directory: str | os.PathLike[str]) -> StudyResult:
     """Load the results of a finished study from its directory; the data is not needed.
 
@@ -229,10 +242,12 @@ def load_study(directory: str | os.PathLike[str]) -> StudyResult:
 def _result(plan: PlanSettings, ledger: Ledger, title: str) -> StudyResult:
     folds: list[FoldSummary] = []
     names: list[str] = []
+    of_rows: set[str] = set()
     for name in ledger.settings.trials:
         trial: TrialFacts = ledger[TrialKey(name)]
         facts: Facts = ledger[DescribeKey(name)]
         names = names or facts.features
+        of_rows |= {*facts.of_rows}
         if trial.judged.keys() != {"test"} or trial.n_features != len(names):
             raise DataError(f"{ledger.path}: {name} does not fit the other folds of a study")
         folds.append(FoldSummary.of(name, trial, facts))
@@ -251,6 +266,7 @@ def _result(plan: PlanSettings, ledger: Ledger, title: str) -> StudyResult:
         runs=assemble(procedure, folds, ledger),
         included=procedure.include,
         excluded=procedure.exclude,
+        of_rows=sorted(of_rows),
         settings={
             "ranksieve": ledger.settings.ranksieve,
             **{name: getattr(plan, name) for name in ("seed", "seeds", "scale", "choose")},

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ranksieve.data import DataError
+from ranksieve.experiments.of_rows import caution_of_rows, describe_of_rows
 from ranksieve.report.sheets.sheet import (
     Column,
     Entry,
@@ -48,6 +49,8 @@ def setting_of(result: StudyResult) -> str:
         sentences.append(f"Means are over {folds} and seeds, tests and intervals over queries.")
     if result.missing != "none":
         sentences.append(f"Missing values: {result.missing}.")
+    sentences += describe_of_rows(result.of_rows, result.without_of_rows)
+    sentences += caution_of_rows(result.of_rows, result.measures)
     fixed = [
         f"{quantity(len(features), 'feature')} {what}"
         for features, what in ((result.included, "included"), (result.excluded, "excluded"))
