@@ -76,6 +76,7 @@ class TestOrder:
     def test_of_an_inspection(self, inspected):
         assert headings_of(inspected) == [
             "Verdict",
+            "Look at these first",
             "Labels and queries",
             "Features that add nothing",
             "Missing values",
@@ -649,8 +650,8 @@ class TestInspection:
         assert verdict.notes[0].startswith("The file order ranks better than chance")
         told = " ".join(verdict.notes)
         assert "Few queries: 40" in told
-        assert "1 feature constant within every query" in told
-        assert "1 feature with the same values" in told
+        assert "7: constant within every query: cannot rank documents." in told
+        assert ": copy of <script>alert(1)</script> 0: orders all rows alike." in told
         assert re.search(r"Missing values: 2\.8%, of 1 feature", told)
 
     def test_clean_data_has_none(self):

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from ranksieve import RankingData
-from ranksieve.sums.copies import multiples, same_order
+from ranksieve.sums.copies import multiples, same_order, same_splits
 from tests import oracles
 
 NAN = float("nan")
@@ -62,6 +62,33 @@ def test_what_counts_as_a_multiple():
     constant = np.array(QID, dtype=float)
     columns = [x, -1e9 * x, shifted, nearly, constant, constant, 0.1 * x + 0.3]
     assert multiples(data_of(*columns), range(7)) == [[0, 1, 2, 6]]
+
+
+def test_linear_copies_in_single_precision_split_alike():
+    x = np.random.default_rng(0).gamma(2.0, size=3000).astype(np.float32)
+    x[1] = np.nextafter(x[0], np.float32(9))  # so near that the copy has one value for both
+    columns = [x, np.float32(2.2) * x + np.float32(0.5), np.exp(x), x**2, -3e9 * x]
+    data = RankingData(np.column_stack(columns), np.zeros(3000), np.arange(3000) // 10)
+    assert same_order(data, range(5)) == [[0, 2, 3, 4]]
+    assert same_splits(data, range(5), multiples(data, range(5))) == [[0, 1, 2, 3, 4]]
+    assert same_splits(data, range(5), []) == [[0, 2, 3, 4]]
+
+
+def test_other_means_of_queries_split_otherwise():
+    x = np.array([1.0, 2.0, 4.0, 1.0, 5.0, 3.0])
+    data = data_of(x, x + 100.0 * np.array(QID), 1e300 * x, -1e-300 * x)
+    (group,) = multiples(data.take_features([0, 1]), range(2))
+    assert group == [0, 1]
+    assert same_splits(data, range(4), [[0, 1, 2, 3]]) == [[0, 2, 3]]
+
+
+def test_orders_everywhere(everywhere):
+    rng = np.random.default_rng(0)
+    x, query = rng.random(300), np.arange(300) // 6
+    other = np.where(np.arange(300) < 150, x, x + 1)  # a copy within each half
+    data = data_of(x, -np.exp(x), other, np.where(x > 0.5, NAN, x), qid=query)
+    assert same_order(data, range(4)) == [[0, 1]]
+    assert same_order(everywhere(data, shard_bytes=1600), range(4)) == [[0, 1]]
 
 
 @pytest.mark.parametrize("find", [same_order, multiples])

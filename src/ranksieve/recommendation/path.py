@@ -14,6 +14,7 @@ import numpy as np
 from ranksieve.choosing import ROUNDING, sum_ranks
 from ranksieve.costs import AlignedCosts
 from ranksieve.data import RankingData
+from ranksieve.data.missing import count_missing
 from ranksieve.data.ranking_data import OF_ROWS
 from ranksieve.engine.clock import work_seconds
 from ranksieve.experiments import Key, Record, Runner, Select, Trial, TrialData, gather
@@ -21,7 +22,7 @@ from ranksieve.experiments.cells import Seconds
 from ranksieve.io.records import Count
 from ranksieve.recommendation.cheap_sets import Basis, sets_of_worth
 from ranksieve.recommendation.queries import Queries
-from ranksieve.sums.copies import multiples, same_order
+from ranksieve.sums.copies import multiples, same_splits
 from ranksieve.sums.varying import varying_features
 
 Subset = tuple[int, ...]
@@ -229,7 +230,9 @@ def leave_out(
     left = [f for f in features if varies[f] or f in include]
     copies: dict[int, int] = {}
     free = [f for f in left if varies[f]]
-    for group in (same_order if for_trees else multiples)(data, free):
+    n_missing = count_missing(data.X)
+    groups = multiples(data, [f for f in free if not n_missing[f]])
+    for group in same_splits(data, free, groups) if for_trees else groups:
         group.sort(key=lambda f: (f not in include, costs.features[f], f))
         for place, feature in enumerate(group):
             for other in group[:place]:

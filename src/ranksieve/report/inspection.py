@@ -19,8 +19,9 @@ from ranksieve.report.features import (
 )
 from ranksieve.report.section import Chart, Part, Report, Section, provenance, verdict
 from ranksieve.report.sheets import inspection as sheets
-from ranksieve.report.sheets.features import similar_sheet
+from ranksieve.report.sheets.features import similar_sheet, suspicions_sheet
 from ranksieve.sums.inspection import Correlation, Inspection
+from ranksieve.sums.suspicions import advice
 from ranksieve.text import quantity
 
 _FEW_QUERIES = 200  # with fewer, only large differences can be shown
@@ -34,7 +35,9 @@ def inspection_report(
 
     ``title`` is that of the data; a terminal shows the ``top`` best features.
     """
-    warnings = [*_warnings(found)]
+    serious = [one.sentence for one in found.suspicions if one.remedy]
+    others = [*_warnings(found)]
+    n_warnings = len(serious) + len(others)
     measured = f"{found.measure}, convention {found.convention}, ties averaged"
     versions = ", ".join(f"{name} {version}" for name, version in installed_versions().items())
     how = [("Command", shlex.join(command))] if command else []
@@ -44,10 +47,11 @@ def inspection_report(
             f"{quantity(found.n_rows, 'row')} of {quantity(found.n_queries, 'query', 'queries')} "
             f"with {quantity(found.n_features, 'feature')}.",
             [*_numbers(found)],
-            warnings,
-            is_shown=not warnings,
-            word=quantity(len(warnings), "warning") if warnings else "No warnings",
+            [*serious, *filter(None, [advice(found.suspicions)]), *others],
+            is_shown=not n_warnings,
+            word=quantity(n_warnings, "warning") if n_warnings else "No warnings",
         ),
+        _suspicions_section(found),
         _facts_section(title, found),
         _useless_section(found),
         _missing_section(found, top),
@@ -59,7 +63,7 @@ def inspection_report(
 
 
 def _warnings(found: Inspection) -> Iterator[str]:
-    """Warnings about the data, the most serious first."""
+    """Other warnings about the data, the most serious first."""
     if found.file_order.better_than_chance:
         yield f"The file order {sheets.describe_file_order(found)}"
     if found.n_queries < _FEW_QUERIES:
@@ -78,16 +82,18 @@ def _warnings(found: Inspection) -> Iterator[str]:
             f"Missing values: {share:.1%}, of {quantity(len(found.missing), 'feature')}. Choose "
             "how to treat them with --missing."
         )
-    flat = [*found.constant, *(found.constant_in_queries or [])]
-    if flat:
-        features = quantity(len(flat), "feature")
-        yield f"{features} constant within every query: cannot rank documents."
-    copies = sum(len(group) - 1 for group in found.duplicates)
-    if copies:
-        yield f"{quantity(copies, 'feature')} with the same values as another one."
+    yield from (one.sentence for one in found.suspicions if not one.remedy)
     if found.near_duplicates:
         pairs = quantity(len(found.near_duplicates), "pair")
         yield f"{pairs} of near-duplicate features: correlation of at least 0.99 within queries."
+
+
+def _suspicions_section(found: Inspection) -> Section | None:
+    if not found.suspicions:
+        return None
+    sheet = suspicions_sheet(found.suspicions)
+    sentence = "Columns that are perhaps no features, and features that say nothing of their own."
+    return Section("Look at these first", sentence, [Part(sheet, brief=sheet)])
 
 
 def _numbers(found: Inspection) -> Iterator[tuple[str, ...]]:

@@ -16,9 +16,11 @@ from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, get_convention, parse_measure
 from ranksieve.progress import progress_bar
 from ranksieve.sums.checks import smallest_and_largest
+from ranksieve.sums.copies import perfectly_correlated, same_splits
 from ranksieve.sums.file_order import FileOrder, file_order
 from ranksieve.sums.gram import centered_gram, present_correlation
 from ranksieve.sums.importance import Importance, feature_importance
+from ranksieve.sums.suspicions import Suspicion, find_suspicions
 from ranksieve.sums.varying import varying_columns
 
 _NEARLY = 0.99
@@ -191,6 +193,9 @@ class Inspection:
     # better than chance, a convention that keeps this order for equal scores overrates weak models.
     file_order: FileOrder
     best_features: list[SingleFeature] | None  # all, best first; missing values rank last
+    # Why features should perhaps not be used, the worst first. If there are more than 2,000
+    # features, copies are not looked for.
+    suspicions: list[Suspicion]
     # Correlations from which near_duplicates were found; None if these were not computed.
     correlation: Correlation | None = field(default=None, compare=False, repr=False)
 
@@ -242,6 +247,7 @@ def _inspect(source: Source, measure: str, convention: Convention) -> Inspection
     counts = facts.lengths
     flat = facts.flat if facts.flat is not None else facts.constant
     related = _correlation(source, facts) if few and comparable else None
+    copies = {} if related is None else _copies(source, facts, related)
     return Inspection(
         n_rows=source.n_rows,
         n_queries=source.n_queries,
@@ -273,6 +279,9 @@ def _inspect(source: Source, measure: str, convention: Convention) -> Inspection
         convention=convention.name,
         file_order=file_order(source, measure, convention),
         best_features=_by_quality(source, measure, convention) if comparable else None,
+        suspicions=find_suspicions(
+            source, facts.labels, names[flat].tolist(), copies, comparable=comparable
+        ),
         correlation=related,
     )
 
@@ -303,6 +312,17 @@ def _near_duplicates(related: Correlation, facts: Overview) -> list[NearPair]:
         for i, j in np.argwhere(np.abs(correlation) >= _NEARLY).tolist()
     ]
     return sorted(pairs, key=lambda pair: -abs(pair.correlation))
+
+
+def _copies(source: Source, facts: Overview, related: Correlation) -> dict[str, str]:
+    """Features that order all rows as another one does, and the first such feature."""
+    assert facts.flat is not None
+    names, full = related.names, np.flatnonzero(~facts.flat & (facts.n_missing == 0))
+    alike = perfectly_correlated(related.values[np.ix_(full, full)])
+    groups = same_splits(
+        source, np.flatnonzero(~facts.flat).tolist(), [full[own].tolist() for own in alike]
+    )
+    return {names[copy]: names[first] for first, *others in groups for copy in others}
 
 
 def _correlation(source: Source, facts: Overview) -> Correlation:

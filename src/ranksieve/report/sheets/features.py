@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column
+from ranksieve.report.sheets.sheet import (
+    Column,
+    Entry,
+    Fields,
+    Sheet,
+    name_column,
+    text_column,
+)
+from ranksieve.sums.suspicions import Suspicion, advice
 from ranksieve.text import quantity
 
 if TYPE_CHECKING:
@@ -69,6 +77,19 @@ def similar_sheet(
     return Sheet.of_items(
         "similar", title, setting, fields, [pairs[:_MOST_PAIRS]], notes if left_out > 0 else []
     )
+
+
+def suspicions_sheet(suspicions: Sequence[Suspicion]) -> Sheet:
+    """Why features should perhaps not be used, the worst first."""
+    fields: Fields[Suspicion] = {
+        text_column("features", importance=3): lambda one: Entry(", ".join(one.features)),
+        Column("kind", only_csv=True): lambda one: Entry(one.kind),
+        text_column("what", "what was found", importance=3): lambda one: Entry(one.what),
+        Column("remedy", only_csv=True): lambda one: Entry(one.remedy),
+    }
+    title = "Look at these first"
+    notes = [*filter(None, [advice(suspicions)])]
+    return Sheet.of_items("suspicions", title, "", fields, [suspicions], notes)
 
 
 def densities_sheet(names: Sequence[str], seen: FirstFold) -> Sheet:

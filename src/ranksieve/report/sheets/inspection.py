@@ -49,9 +49,19 @@ def useless_sheet(found: Inspection) -> Sheet:
     facts += [
         (name, f"same values as {first}") for first, *copies in found.duplicates for name in copies
     ]
+    equal = {name for _, *copies in found.duplicates for name in copies}
+    facts += [
+        (name, one.what)
+        for one in found.suspicions
+        if one.kind == "copy"
+        for name in one.features
+        if name not in equal
+    ]
+    known = {name for name, _ in facts}
     facts += [
         (pair.second, f"nearly {pair.first} (correlation {pair.correlation:.4f})")
         for pair in found.near_duplicates or []
+        if pair.second not in known
     ]
     rows = [[Entry(name), Entry(what)] for name, what in facts]
     columns = [name_column("feature"), text_column("what")]
