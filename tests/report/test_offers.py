@@ -69,6 +69,10 @@ KINDS = {
 }
 
 
+def tiles_of(verdict):
+    return {row[0].text: row[1].text for row in verdict.parts[0].sheet.rows}
+
+
 class TestOneNumber:
     """Size, cost, mean change and bound are the same wherever they are, digit by digit."""
 
@@ -88,17 +92,18 @@ class TestOneNumber:
         verdict, _, _, _, words, slider = shown_of(answer)
         facts = {name: value for name, value, _ in slider.stops[slider.start].facts}
         size, cost = facts["Features"], facts.get("Cost", facts["Features"])
-        if answer.risk is not None:
+        if answer.confirmed is not None:
+            self.check_tested(answer, verdict, size, cost)
+        elif answer.risk is not None:
             lost, most = facts["Lost on average"], facts["Shown to lose less than"]
             ending = f"lose {lost} on average, and may lose {most}."
             assert f"take a risk: {size} features, " in verdict.sentence
             assert verdict.sentence.endswith(f"cost {cost}, {ending}")
             assert f"at a risk {cost}" in words
-            return
-        tiles = {row[0].text: row[1].text for row in verdict.parts[0].sheet.rows}
-        assert tiles["Features to keep"] == size
-        assert tiles.get("Cost", size) == cost
-        if answer.dropped:
+        elif answer.dropped:
+            tiles = tiles_of(verdict)
+            assert tiles["Features to keep"] == size
+            assert tiles.get("Cost", size) == cost
             what = "Lost" if answer.claim.change < 0 else "Gained"
             sign = "-" if what == "Lost" else "+"
             assert f"a change of {sign}{facts[f'{what} on average']} (" in answer.claim.sentence
@@ -107,8 +112,22 @@ class TestOneNumber:
             assert f"The loss is below {most} with that confidence." in answer.claim.sentence
             assert f"recommended {cost}" in words
         else:
+            tiles = tiles_of(verdict)
+            assert tiles["Features to keep"] == size
             assert verdict.sentence == f"Keep all {size} features."
             assert "Lost on average" not in facts
+
+    @staticmethod
+    def check_tested(answer, verdict, size, cost):
+        """Numbers of a test are in the whole verdict, and called so."""
+        tiles, tested = tiles_of(verdict), answer.confirmed
+        assert (tiles["Features at a risk"], tiles["Cost"]) == (size, cost)
+        lost, most = f"{-tested.change:.2%}", f"{-tested.bound:.2%}"
+        assert tiles["Loss on test queries, with 95% confidence"] == f"< {most}"
+        assert tiles["NDCG@10 on test queries"] == f"{tested.with_chosen:.4f}"
+        ending = f"lose {lost} on average on the test queries, and may lose {most}."
+        assert verdict.sentence.endswith(ending)
+        assert f"a change of -{lost} (" in verdict.notes[0]
 
     def test_tables_have_the_numbers_of_the_slider(self, answer):
         _, offers, curve, _, _, slider = shown_of(answer)

@@ -385,9 +385,11 @@ class TestVerdict:
         assert verdict.notes == [claim.sentence, f"What these queries do show: {offer}."]
         needed = f"about {claim.needed} needed"
         assert facts_of(verdict)[-1] == ("Queries", "90", needed) or claim.queries_needed < 90
-        assert ("Loss of the nearest smaller set", f"< {-100 * claim.bound:.2f}%", "margin 2%") in (
-            facts_of(verdict)
-        )
+        assert (
+            "Loss of the nearest set (3 features)",
+            f"< {-100 * claim.bound:.2f}%",
+            "margin 2%",
+        ) in (facts_of(verdict))
         assert not [fact for fact in facts_of(verdict) if fact[0] == "NDCG@10"]
 
     def test_how_many_queries_it_takes(self):

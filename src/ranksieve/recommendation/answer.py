@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
+from math import inf, isfinite
 from typing import Any, NamedTuple, TypedDict
 
 import msgspec
@@ -400,7 +400,7 @@ class Recommendation:
         budget = self.budget_that_binds
         every = "the only feature" if self.n_all == 1 else f"all {self.n_all} features"
         if self.risk is not None:
-            return f"Keep {every}, or take a risk: {self.in_words(self.risk)}."
+            return f"Keep {every}, or take a risk: {self._in_words(self.risk)}."
         if len(self.features) == self.n_all:
             return f"Keep {every}."
         if not self.features:
@@ -419,13 +419,18 @@ class Recommendation:
         """A cost with its unit, for readers."""
         return format_cost(cost, self.settings["cost_unit"])
 
-    def in_words(self, point: CurvePoint) -> str:
-        """Say what a set of the curve costs, loses on average, and may lose."""
+    def _in_words(self, point: CurvePoint) -> str:
+        """Say what a set costs, loses on average and may lose, if it was tested on the test."""
+        test = self.confirmed
+        change, bound, where = point.change, point.bound, ""
+        if test is not None:
+            change, bound, where = test.change, test.bound, " on the test queries"
+        most = loss_in_words(bound) if isfinite(bound) else "more than these queries can tell"
         ending = "s" if point.size == 1 else ""
         costs = f"cost{ending} {self.price(point.cost)}, " if self.has_costs else ""
         return (
             f"{quantity(point.size, 'feature')}, which {costs}lose{ending} "
-            f"{loss_in_words(point.change)} on average, and may lose {loss_in_words(point.bound)}"
+            f"{loss_in_words(change)} on average{where}, and may lose {most}"
         )
 
     @property

@@ -86,11 +86,16 @@ def _facts(answer: Recommendation, claim: Claim) -> Iterator[tuple[str, ...]]:
     yield sheets.heading_of_kept(answer), f"{len(answer.kept):,}", f"of {answer.n_all:,}"
     if answer.has_costs:
         yield "Cost", answer.price(answer.cost), f"of {answer.price(answer.cost_of_all)}"
-    loss = f"Loss, with {confidence(claim.level)} confidence"
+    where = " on test queries" if claim.about == "test" else ""
+    loss = f"Loss{where}, with {confidence(claim.level)} confidence"
     if claim.about == "none":
         loss = "Loss of the nearest smaller set"
+        if answer.curve:
+            nearest = max(answer.curve, key=lambda one: one.bound)
+            loss = f"Loss of the nearest set ({quantity(nearest.size, 'feature')})"
     else:
-        yield claim.measure, f"{claim.with_chosen:.4f}", f"with all {claim.with_all:.4f}"
+        means = f"{claim.with_chosen:.4f}", f"with all {claim.with_all:.4f}"
+        yield f"{claim.measure}{where}", *means
     bound = _below(claim) if isfinite(claim.bound) else "unknown"
     yield loss, bound, f"margin {percent(claim.margin)}"
     tested = "Test queries" if claim.about == "test" else "Queries", f"{claim.n_queries:,}"
@@ -175,19 +180,47 @@ def _kept_section(answer: Recommendation) -> Section | None:
         f"{quantity(len(shown), 'feature')} to keep, with what is known of each",
     )
     sheet = sheets.kept_sheet(answer, alone)
-    caption = " ".join(sheet.notes).replace(
-        "substitutes: features", "could be replaced by: the nearest of the features"
-    )
-    if len(answer.kept) > len(shown):
-        caption = f"The first {len(shown)} of {len(answer.kept):,} features. {caption}"
-    chart = Chart("kept", caption, draw)
+    chart = Chart("kept", " ".join(_about_kept(answer, len(shown), any(texts))), draw)
     brief = long_list(sheets.kept_sheet(answer), rest="")
-    sentence = sheets.how_found(answer)
+    sentence = f"{sheets.worth_of_kept(answer)}."
     parts = [Part(sheet, chart, brief=brief)]
     if answer.kept_groups:
         groups = sheets.groups_sheet(answer)
         parts.append(Part(groups, brief=groups))
     return Section(sheets.heading_of_kept(answer), sentence, parts)
+
+
+def _about_kept(answer: Recommendation, n_shown: int, has_substitutes: bool) -> Iterator[str]:
+    """Explain the bars of the features to keep."""
+    measure, evidence = answer.claim.measure, answer.evidence
+    if len(answer.kept) > n_shown:
+        yield f"The first {n_shown} of {len(answer.kept):,} features."
+    if answer.kept_groups:
+        yield sheets.note_on_groups("kept", answer.price(answer.cost))
+    if any(kept.loss is not None for kept in answer.kept):
+        yield (
+            f"Loss without it: how much {measure} falls, relative to all features, if only this "
+            "feature is taken out of those to keep; the thin line is its 95% interval, and green "
+            f"means that {measure} rises. Queries judged that were left out of the training, but "
+            "not of the choice."
+        )
+    if any(kept.stability is not None for kept in answer.kept):
+        yield (
+            "Stability: how many of the sets of this cost, each found on other queries, have the "
+            "feature, too; 1 is all."
+        )
+    if evidence is not None:
+        yield (
+            f"Ranks alone: {measure} if this feature alone orders the documents; bars start at "
+            f"what a random order reaches, {evidence.alone.chance:.4f}."
+        )
+    if has_substitutes:
+        yield (
+            "Could be replaced by: the feature that orders documents most like it, with their "
+            "similarity (|tau_b|, at least 0.9)."
+        )
+    if evidence is None and not any(kept.loss is not None for kept in answer.kept):
+        yield "What is known of each feature."
 
 
 def _panels(answer: Recommendation, shown: Sequence[KeptFeature | KeptGroup]) -> list[Panel]:
@@ -362,7 +395,8 @@ def _queries_section(answer: Recommendation, evidence: Evidence) -> Section | No
     caption = (
         f"All {quantity(len(changed), 'query that judges', 'queries that judge')}, the largest "
         "gain at the left and the largest loss at the right; each the mean over "
-        f"{quantity(evidence.repeats, 'repeat')}."
+        f"{quantity(evidence.repeats, 'repeat')}. They are not smoothed over neighboring sets, so "
+        "their mean is not exactly the change of the verdict."
     )
     sentence = (
         f"A good mean can hide large losses: {measure} rises on {won:,} queries, stays on "

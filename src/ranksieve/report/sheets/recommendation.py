@@ -173,7 +173,7 @@ def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
     if answer.has_costs:
         fields[_cost_column(answer, importance=3)] = lambda kept: Entry(kept.cost, ".4g")
     if answer.kept_groups:
-        notes.append(_note_on_groups("kept", answer.price(answer.cost)))
+        notes.append(note_on_groups("kept", answer.price(answer.cost)))
     if any(kept.loss is not None for kept in answer.kept):
         fields[Column("loss without it", importance=3)] = lambda kept: _percent(kept.loss)
         fields[Column("interval", align="left")] = _interval
@@ -220,7 +220,8 @@ def name_of(row: _Described, answer: Recommendation) -> str:
     return answer.feature_names[row.feature]
 
 
-def _note_on_groups(what: str, total: str) -> str:
+def note_on_groups(what: str, total: str) -> str:
+    """Explain the rows of groups in a table or a figure of features."""
     return (
         f"Rows with a number, as in 'call (3 {what})', are groups of features that are paid once, "
         f"with their number of features that are {what}. The costs of all rows add up to {total}."
@@ -263,12 +264,18 @@ def groups_sheet(answer: Recommendation) -> Sheet:
     return Sheet.of_items("groups", title, "", fields, [answer.kept_groups], notes)
 
 
-def how_found(answer: Recommendation) -> str:
-    """How the sets of features were found, and what the set to keep is worth if it is not shown."""
+def worth_of_kept(answer: Recommendation) -> str:
+    """What the set to keep is worth if it is not shown, without the final period."""
     if not answer.dropped:
-        return "All features: no smaller set is shown to be enough."
+        return "All features: no smaller set is shown to be enough"
     risk = "" if answer.risk is None else "They are a risk: they are not shown to be enough. "
-    return f"{risk}Most important first, found by this path of sets: {answer.settings['path']}."
+    return f"{risk}Most important first"
+
+
+def how_found(answer: Recommendation) -> str:
+    """What the set to keep is worth if it is not shown, and how the sets of features were found."""
+    path = f", found by this path of sets: {answer.settings['path']}" if answer.dropped else ""
+    return f"{worth_of_kept(answer)}{path}."
 
 
 def dropped_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
@@ -283,7 +290,7 @@ def dropped_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
     notes = []
     if answer.dropped_groups:
         saving = answer.price(answer.cost_of_all - answer.cost)
-        notes.append(_note_on_groups("dropped", f"the saving of {saving}"))
+        notes.append(note_on_groups("dropped", f"the saving of {saving}"))
     if answer.has_costs:
         fields[_cost_column(answer)] = lambda one: Entry(one.cost, ".4g")
     if alone is not None:
