@@ -32,6 +32,9 @@ class TestEachLibrary:
         assert all(frame["none"].is_null() if library == "polars" else frame["none"].isna())
         assert str(frame["none"].dtype).lower() == "float64"
 
+    def test_whole_numbers_stay_whole(self, library, kind):
+        assert str(make_frame(COLUMNS, library)["rank"].dtype) == "Int64"
+
     def test_lists_and_no_rows(self, library, kind):
         assert list(make_frame({"names": [["a", "b"], []]}, library)["names"][0]) == ["a", "b"]
         assert make_frame({"names": []}, library).shape == (0, 1)

@@ -43,10 +43,13 @@ def make_frame(columns: Mapping[str, Sequence[Any]], library: Library | None = N
         raise ValueError(f"library must be 'pandas' or 'polars', got {library!r:.60}")
     module = _import_first(wanted)
     values = {name: [_encodable(one) for one in column] for name, column in columns.items()}
-    unknown = [name for name, own in values.items() if own and all(one is None for one in own)]
+    kinds = {name: {type(one) for one in own} for name, own in values.items()}
+    unknown = [name for name, found in kinds.items() if found == {type(None)}]
     if module.__name__ == "polars":
         return module.DataFrame(values, schema_overrides=dict.fromkeys(unknown, module.Float64))
-    return module.DataFrame(values).astype(dict.fromkeys(unknown, float))
+    types: dict[str, Any] = dict.fromkeys(unknown, float)
+    types |= {name: "Int64" for name, found in kinds.items() if found == {int, type(None)}}
+    return module.DataFrame(values).astype(types)
 
 
 def _encodable(value: Any) -> Any:

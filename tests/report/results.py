@@ -81,6 +81,7 @@ def made(names=NAMES, n_kept=4, n_queries=30, **change):
         },
         "cost_unit": "",
     }  # fmt: skip
+    near = Substitute(gone[0], names[gone[0]], 0.95, 1.0) if gone else None
     parts = dict(
         title="My data",
         feature_names=list(names),
@@ -91,12 +92,12 @@ def made(names=NAMES, n_kept=4, n_queries=30, **change):
         has_costs=True,
         curve=curve,
         kept=[
-            KeptFeature(f, 1.0, 0.03, 0.01, 0.05, 0.9, 1.0, (Substitute(gone[0], 0.95, 1.0),))
+            KeptFeature(f, names[f], 1.0, 0.03, 0.01, 0.05, 0.9, 1.0, (near,))
             if gone
-            else KeptFeature(f, 1.0)
+            else KeptFeature(f, names[f], 1.0)
             for f in kept
         ],
-        dropped=[DroppedFeature(f, 1.0, f"near-copy of {names[0]}") for f in gone],
+        dropped=[DroppedFeature(f, names[f], 1.0, f"near-copy of {names[0]}") for f in gone],
         kept_groups=[KeptGroup(names[0], 2.0, kept[:1], 3.0, 0.03, 0.01, 0.05)] if kept else [],
         dropped_groups=[DroppedGroup(names[-1], 1.5, gone[-1:], 2.5)] if gone else [],
         settings=settings,

@@ -16,9 +16,12 @@ from ranksieve.costs.units import check_unit
 from ranksieve.data import DataError
 from ranksieve.data.columns import Columns
 from ranksieve.data.missing import Missing
+from ranksieve.frames import Library, make_frame
 from ranksieve.io.model import TrainedOn
 from ranksieve.io.records import convert_record
 from ranksieve.recommendation.claim import Claim, loss_in_words, percent
+from ranksieve.recommendation.tables import Table, columns_of
+from ranksieve.reported import Reported
 from ranksieve.significance.claims import check_margin
 from ranksieve.text import quantity
 
@@ -32,7 +35,8 @@ _REFERENCE = 4  # number of values in ``reference`` for each feature
 class Substitute:
     """A feature that orders documents almost as another one does."""
 
-    feature: int
+    feature: int  # 0-based index
+    name: str
     similarity: float
     cost: float
 
@@ -45,6 +49,7 @@ class KeptFeature:
     ----------
     feature : int
         0-based index.
+    name : str
     cost : float
         Cost of the feature, excluding the cost of its group.
     loss, lower, upper : float or None
@@ -57,6 +62,7 @@ class KeptFeature:
     """
 
     feature: int
+    name: str
     cost: float
     loss: float | None = None
     lower: float | None = None
@@ -106,12 +112,13 @@ class DroppedGroup:
 class DroppedFeature:
     """A feature that is not recommended, and the reason."""
 
-    feature: int
+    feature: int  # 0-based index
+    name: str
     cost: float
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CurvePoint:
     """A set of features, what it costs, and what it loses at most.
 
@@ -135,6 +142,12 @@ class CurvePoint:
     error: float
     bound: float
 
+    def __repr__(self) -> str:
+        return (
+            f"<CurvePoint: {quantity(self.size, 'feature')}, cost {self.cost:.4g}, change "
+            f"{self.change:+.2%}, bound {self.bound:+.2%}>"
+        )
+
     @property
     def size(self) -> int:
         """Number of features."""
@@ -148,7 +161,7 @@ class Offer(NamedTuple):
     point: CurvePoint
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Judges:
     """The queries that judge, with means over all repeats of the cross-fitting."""
 
@@ -157,8 +170,11 @@ class Judges:
     with_chosen: list[float]  # and with the sets of the recommended cost, without smoothing
     weights: list[float] | None  # of the queries
 
+    def __repr__(self) -> str:
+        return f"<Judges: {quantity(len(self.queries), 'query', 'queries')}>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Likeness:
     """How similarly features order documents: mean over queries of abs(tau_b).
 
@@ -169,6 +185,9 @@ class Likeness:
     features: list[int]
     values: list[list[float]]  # row i has the similarities of features[i] to features[:i]
 
+    def __repr__(self) -> str:
+        return f"<Likeness: {quantity(len(self.features), 'feature')}>"
+
     @property
     def matrix(self) -> np.ndarray:
         """Symmetric matrix of the similarities of all pairs."""
@@ -178,13 +197,16 @@ class Likeness:
         return full
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Alone:
     """How well each feature ranks alone, in the better direction (1, or -1 if small is good)."""
 
     values: list[float]
     directions: list[int]
     chance: float  # what documents in random order reach, the mean over all orders
+
+    def __repr__(self) -> str:
+        return f"<Alone: {quantity(len(self.values), 'feature')}>"
 
 
 @dataclass(frozen=True)
@@ -196,7 +218,7 @@ class Spent:
     seconds: float
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Evidence:
     """The evidence of a recommendation, for its report; fields are in the order of the file."""
 
@@ -212,6 +234,10 @@ class Evidence:
     repeats: int  # number of times that each query has judged
     noise: float  # share of the variance of a query's difference that is noise of training
     spent: list[Spent]
+
+    def __repr__(self) -> str:
+        repeats = quantity(self.repeats, "repeat")
+        return f"<Evidence: {len(self.judges.queries):,} judging queries, {repeats}>"
 
     def to_record(self) -> dict[str, Any]:
         """Convert to JSON values."""
@@ -263,8 +289,8 @@ class Settings(TypedDict):
     cost_unit: str  # empty if it is not known
 
 
-@dataclass(frozen=True)
-class Recommendation:
+@dataclass(frozen=True, repr=False)
+class Recommendation(Reported):
     """The recommended features, what they lose at most, what else can be had, and the evidence.
 
     Attributes
@@ -327,6 +353,8 @@ class Recommendation:
     models: dict[str, str] = field(default_factory=dict)
     trained_on: TrainedOn | None = None
     evidence: Evidence | None = None
+
+    _figure = "curve"
 
     @property
     def names(self) -> list[str]:
@@ -460,11 +488,26 @@ class Recommendation:
             f"data {used['fingerprint']:.12}."
         )
 
-    def _repr_html_(self) -> str:
-        """Show the verdict and the sets to choose from in a notebook."""
-        from ranksieve.report import show_in_notebook
+    @property
+    def in_short(self) -> str:
+        """The advice and what is claimed of it, in one sentence."""
+        claimed = self.claims[-1].headline
+        return f"{self.advice.removesuffix('.')}; {claimed[:1].lower()}{claimed[1:]}"
 
-        return show_in_notebook(self)
+    def to_frame(self, table: Table = "features", *, library: Library | None = None) -> Any:
+        """Return a table of the answer as a frame of pandas or polars.
+
+        Parameters
+        ----------
+        table : {"features", "groups", "curve", "offers"}
+            The features that are not excluded, those to keep first, with the attributes of
+            :class:`KeptFeature` and the reason to drop the others; the groups that are paid once,
+            likewise; the sets of the curve, with the attributes of :class:`CurvePoint`; or what can
+            be had for other margins.
+        library : {"pandas", "polars"}, optional
+            See :func:`ranksieve.frames.make_frame`.
+        """
+        return make_frame(columns_of(self, table), library)
 
     def to_record(self) -> dict[str, Any]:
         """Convert to JSON values, without the evidence; :meth:`from_record` is the inverse."""
@@ -481,8 +524,13 @@ class Recommendation:
         answer = convert_record(record, cls)
         known = range(len(answer.feature_names))
         described = [kept.feature for kept in answer.kept]
-        others = [dropped.feature for dropped in answer.dropped]
-        others += [substitute.feature for kept in answer.kept for substitute in kept.substitutes]
+        substitutes = [one for kept in answer.kept for one in kept.substitutes]
+        single: list[KeptFeature | DroppedFeature | Substitute] = [
+            *answer.kept,
+            *answer.dropped,
+            *substitutes,
+        ]
+        others = [one.feature for one in single]
         others += [feature for point in answer.curve for feature in point.features]
         groups: list[KeptGroup | DroppedGroup] = [*answer.kept_groups, *answer.dropped_groups]
         others += [feature for group in groups for feature in group.features]
@@ -490,6 +538,9 @@ class Recommendation:
         others += [] if treated is None else list(treated.indicated)
         if not all(feature in known for feature in [*answer.features, *described, *others]):
             raise DataError("it lists features that the data does not have")
+        for one in single:
+            if one.name != answer.feature_names[one.feature]:
+                raise DataError(f"feature {one.feature} is not {one.name!r:.60}")
         if described != answer.features:
             raise DataError("'kept' does not describe the features to keep")
         named = answer.recommended or answer.whole

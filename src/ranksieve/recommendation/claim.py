@@ -16,7 +16,7 @@ _MANY = 1e15  # a larger number of queries is written as a power of ten
 About = Literal["set", "none", "test", "new data"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Claim:
     """Whether the measure falls by less than the margin.
 
@@ -58,6 +58,9 @@ class Claim:
     bound: float = -inf
     is_shown: bool = False
     queries_needed: float = inf
+
+    def __repr__(self) -> str:
+        return f"<Claim: {self.headline}>"
 
     @classmethod
     def test(

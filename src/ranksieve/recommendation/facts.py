@@ -170,7 +170,8 @@ def describe_features(
             reason = f"near-copy of {task.names[copy.feature]} (similarity {copy.similarity:.2f})"
         elif budget is not None and spent + added[feature] > budget:
             reason = f"too expensive: it adds {task.price(added[feature])} to the cost"
-        dropped.append(DroppedFeature(feature, float(task.costs.features[feature]), reason))
+        cost = float(task.costs.features[feature])
+        dropped.append(DroppedFeature(feature, task.names[feature], cost, reason))
     return kept, dropped
 
 
@@ -207,13 +208,13 @@ def _describe_kept(
             np.mean([not cluster.isdisjoint(own) for own in facts.paths])
         )
     cost = float(task.costs.features[feature])
-    return KeptFeature(feature, cost, substitutes=tuple(alike), **found)
+    return KeptFeature(feature, task.names[feature], cost, substitutes=tuple(alike), **found)
 
 
 def _similar_to(feature: int, similarity: np.ndarray, task: Task) -> list[Substitute]:
     """Return the near-copies of a feature, most similar first."""
     near = [
-        Substitute(other, likeness, float(task.costs.features[other]))
+        Substitute(other, task.names[other], likeness, float(task.costs.features[other]))
         for other in task.allowed
         for likeness in [_likeness(feature, other, similarity, task)]
         if other != feature and likeness >= _ALIKE

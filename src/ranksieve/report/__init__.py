@@ -8,13 +8,14 @@ themselves in notebooks.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ranksieve.text import nearest_name
+
 if TYPE_CHECKING:
     from ranksieve.recommendation import Recommendation
-    from ranksieve.report.section import Report, Section
+    from ranksieve.report.section import Chart, Report, Section
     from ranksieve.reproduction import Reproduction
     from ranksieve.study import StudyResult
     from ranksieve.sums.inspection import Inspection
@@ -58,10 +59,25 @@ def write_report(
     return report
 
 
-def show_in_notebook(result: StudyResult | Recommendation) -> str:
-    """Make the first two sections of the report of a result, as HTML: the verdict and its table."""
-    report = report_of(result)
-    return replace(report, sections=report.sections[:2])._repr_html_()
+def show_in_notebook(result: StudyResult | Recommendation | Reproduction | Inspection) -> str:
+    """Make the card that a notebook shows of a result: its verdict and its main tables, as HTML."""
+    from ranksieve.report.page import render_card
+
+    return render_card(report_of(result))
+
+
+def find_chart(
+    result: StudyResult | Recommendation | Reproduction | Inspection, name: str
+) -> Chart:
+    """Find a figure of the report of a result by its name, or by the first part of its name."""
+    charts = [part.chart for part in report_of(result).parts if part.chart is not None]
+    named = [chart for chart in charts if chart.name == name]
+    named += [chart for chart in charts if chart.name.startswith(f"{name}-")]
+    if not named:
+        known = [chart.name for chart in charts]
+        there = f"there are {', '.join(known)}" if known else "there are none"
+        raise ValueError(f"there is no figure {name!r:.60}; {there}{nearest_name(name, known)}")
+    return named[0]
 
 
 def report_of(result: StudyResult | Recommendation | Reproduction | Inspection) -> Report:

@@ -1,4 +1,4 @@
-"""A report as one self-contained HTML file."""
+"""A report as one self-contained HTML file, and its main result as a card for notebooks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from markupsafe import Markup
 from ranksieve.io.records import PathLike, write_text
 from ranksieve.report.formats.html import notes_of, table_of
 from ranksieve.report.section import Part, Report
-from ranksieve.report.sheets.sheet import LONG, SHOWN, Entry, Sheet, first_rows
+from ranksieve.report.sheets.sheet import LONG, SHOWN, Entry, Sheet, first_rows, long_list
 from ranksieve.text import printable
 
 _MOST_ROWS = 200  # of a table
@@ -48,6 +48,30 @@ def render(report: Report) -> str:
         policy=_policy(style, script),
         tables_of=lambda part: list(_tables_of(part)),
     )
+
+
+def render_card(report: Report) -> str:
+    """HTML of the verdict of a report and of its main tables, for the output of a notebook.
+
+    The style is that of the page, nested so that it changes nothing else in the notebook.
+    """
+    style = (_template("charts.css") + _template("style.css")).replace(":root {", "& {")
+    verdict, *others = report.sections
+    parts = [part for section in others for part in section.parts if part.brief is not None]
+    parts.sort(key=lambda part: bool(part.is_folded))  # what a page unfolds comes first
+    card = _environment().get_template("card.html")
+    return card.render(
+        report=report,
+        verdict=verdict,
+        tables=list(map(_short_table, parts)),
+        style=Markup(_template("card.css").replace("/* style of the page */", style)),
+    )
+
+
+def _short_table(part: Part) -> Table:
+    """The first rows of the table of a part."""
+    sheet = _shorten_texts(long_list(part.sheet, "to_frame() has them all"))
+    return Table(sheet.title, table_of(sheet, sheet.title, part.bars), notes_of(sheet), True)
 
 
 def _tables_of(part: Part) -> Iterator[Table]:

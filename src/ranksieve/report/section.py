@@ -17,16 +17,19 @@ from ranksieve.report.charts.svg import COLUMN, PAGE
 from ranksieve.report.formats.html import CellBars, element, to_html
 from ranksieve.report.sheets.sheet import Entry, Sheet, name_column, text_column
 from ranksieve.report.slider import Slider
-from ranksieve.text import file_stem
+from ranksieve.text import file_stem, on_one_line, quantity
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Chart:
     """A figure: on a page, and as a file for one column of a paper, or two if it needs them."""
 
     name: str  # stem of its files
     caption: str  # sentences that explain the figure
     draw: Callable[[float], Markup]  # makes an ``svg`` element of about so many pixels
+
+    def __repr__(self) -> str:
+        return f"<Chart {self.name!r}: {on_one_line(self.caption):.200}>"
 
     @property
     def svg(self) -> Markup:
@@ -71,7 +74,7 @@ class Part:
         return self.chart is None if self.is_folded is None else not self.is_folded
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Section:
     """A part of a report that answers one question."""
 
@@ -88,6 +91,9 @@ class Section:
     def anchor(self) -> str:
         """Anchor for the table of contents."""
         return file_stem(self.heading.lower().replace(" ", "-")) or "part"
+
+    def __repr__(self) -> str:
+        return f"<Section {self.heading!r}: {quantity(len(self.parts), 'part')}>"
 
     def _repr_html_(self) -> str:
         """Show the section in a notebook."""
@@ -129,7 +135,7 @@ def provenance(facts: Sequence[tuple[str, str]]) -> Section:
     return Section("Reproduce", "", [Part(sheet)])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """All sections about a result, with the main result first."""
 
@@ -146,6 +152,9 @@ class Report:
     def main_sheets(self) -> list[Sheet]:
         """Whole tables of which a terminal shows something."""
         return [part.sheet for part in self.parts if part.brief is not None]
+
+    def __repr__(self) -> str:
+        return f"<Report {self.title!r:.100}: {quantity(len(self.sections), 'section')}>"
 
     def _repr_html_(self) -> str:
         """Show the report in a notebook."""

@@ -12,7 +12,10 @@ import numpy as np
 from ranksieve.data import DataError
 from ranksieve.experiments.cells import Facts
 from ranksieve.experiments.ledger import TrialFacts
+from ranksieve.frames import Library, make_frame
+from ranksieve.reported import Reported
 from ranksieve.sums.file_order import FileOrder, compare_with_chance
+from ranksieve.text import on_one_line, quantity, shorten
 
 if TYPE_CHECKING:
     from ranksieve.study.first_fold import FirstFold
@@ -21,7 +24,7 @@ BASE, RANDOM = "all", "random"
 """Names of the baselines: all features, and a random order."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Outcome:
     """Result of one ranker on the features of one selector, on one fold.
 
@@ -57,8 +60,13 @@ class Outcome:
     training_seconds: float
     ignored: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        n = quantity(len(self.features), "feature")
+        means = (f"{name} {np.mean(values):.4f}" for name, values in self.per_query.items())
+        return f"<Outcome: {n}, {', '.join(means)}>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class FoldSummary:
     """A fold of a study.
 
@@ -87,6 +95,10 @@ class FoldSummary:
     query_weights: Sequence[float] | None = None
     fingerprint: str = ""
 
+    def __repr__(self) -> str:
+        tested = quantity(len(self.query_ids), "test query", "test queries")
+        return f"<FoldSummary {self.name!r:.80}: {tested}>"
+
     @classmethod
     def of(cls, name: str, trial: TrialFacts, facts: Facts) -> FoldSummary:
         """Make a fold from what the ledger has on it."""
@@ -100,7 +112,7 @@ def are_resamples(folds: Sequence[FoldSummary]) -> bool:
     return len(tested) > 1 and all(queries == tested[0] for queries in tested)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Outcomes:
     """One outcome for each seed and fold.
 
@@ -113,6 +125,10 @@ class Outcomes:
 
     outcomes: Sequence[Sequence[Outcome]]
     folds: Sequence[FoldSummary]
+
+    def __repr__(self) -> str:
+        seeds, folds = quantity(self.n_seeds, "seed"), quantity(len(self.folds), "fold")
+        return f"<Outcomes: {seeds} on {folds}>"
 
     @property
     def n_seeds(self) -> int:
@@ -218,7 +234,7 @@ def weights_of_queries(folds: Sequence[FoldSummary]) -> np.ndarray | None:
     return _by_query(folds, np.concatenate(weights))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """Results of a selector with a ranker.
 
@@ -236,9 +252,13 @@ class Run:
     chosen: Outcomes
     by_k: Mapping[int, Outcomes]
 
+    def __repr__(self) -> str:
+        sizes = shorten(", ".join(map(str, self.by_k)), 80)
+        return f"<Run: {on_one_line(f'{self.selector} with {self.ranker}')}, sizes {sizes}>"
 
-@dataclass(frozen=True, eq=False)
-class StudyResult:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyResult(Reported):
     """Results of a finished study.
 
     Attributes
@@ -285,11 +305,49 @@ class StudyResult:
     settings: Mapping[str, Any] = field(default_factory=dict)
     seen: FirstFold | None = None
 
-    def _repr_html_(self) -> str:
-        """Show the verdict and what was compared in a notebook."""
-        from ranksieve.report import show_in_notebook
+    _figure = "curves"
 
-        return show_in_notebook(self)
+    @property
+    def in_short(self) -> str:
+        """What was compared with which result, in one sentence."""
+        best = max(self.runs.values(), key=self._mean_of)
+        return (
+            f"{self.title}: {quantity(len(self.selecting), 'selector')} with "
+            f"{', '.join(self.rankers)} on {quantity(self.n_queries, 'test query', 'test queries')}"
+            f"; best mean {self.main_measure} {self._mean_of(best):.4f}, by {best.selector} with "
+            f"{best.ranker}"
+        )
+
+    def _mean_of(self, run: Run) -> float:
+        return run.chosen.mean(self.main_measure)
+
+    def to_frame(self, *, library: Library | None = None) -> Any:
+        """Return the means of all runs as a frame of pandas or polars.
+
+        There is a row for each selector, ranker and size. ``size`` is the number of features that
+        was asked for, ``features`` the mean number of those found, and ``chosen`` the share of
+        folds and seeds whose validation queries chose this size; then follows the mean of each
+        measure.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            See :func:`ranksieve.frames.make_frame`.
+        """
+        rows = [(run, size, own) for run in self.runs.values() for size, own in run.by_k.items()]
+        chosen = [[one.k for seed in run.chosen.outcomes for one in seed] for run, _, _ in rows]
+        columns: dict[str, list[Any]] = {
+            "selector": [run.selector for run, _, _ in rows],
+            "ranker": [run.ranker for run, _, _ in rows],
+            "size": [size for _, size, _ in rows],
+            "features": [own.n_features for _, _, own in rows],
+            "chosen": [
+                sizes.count(size) / len(sizes)
+                for (_, size, _), sizes in zip(rows, chosen, strict=True)
+            ],
+        }
+        columns |= {name: [own.mean(name) for _, _, own in rows] for name in self.measures}
+        return make_frame(columns, library)
 
     @cached_property
     def selectors(self) -> list[str]:

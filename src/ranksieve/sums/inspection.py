@@ -13,8 +13,10 @@ import numpy as np
 from ranksieve.data import Block
 from ranksieve.data.missing import count_missing
 from ranksieve.engine import Source, engine_of
+from ranksieve.frames import Library, make_frame
 from ranksieve.metrics import Convention, get_convention, parse_measure
 from ranksieve.progress import progress_bar
+from ranksieve.reported import Reported
 from ranksieve.sums.checks import smallest_and_largest
 from ranksieve.sums.copies import perfectly_correlated, same_splits
 from ranksieve.sums.file_order import FileOrder, file_order
@@ -22,6 +24,7 @@ from ranksieve.sums.gram import centered_gram, present_correlation
 from ranksieve.sums.importance import Importance, feature_importance
 from ranksieve.sums.suspicions import Suspicion, find_suspicions
 from ranksieve.sums.varying import varying_columns
+from ranksieve.text import quantity
 
 _NEARLY = 0.99
 _LARGE = 1e100  # beyond this, and below its inverse, sums of squares may leave the range of floats
@@ -158,13 +161,14 @@ class Correlation:
     values: np.ndarray
 
 
-@dataclass(frozen=True)
-class Inspection:
+@dataclass(frozen=True, repr=False)
+class Inspection(Reported):
     """Result of :func:`inspect`. Queries count by their weights in means, but not in counts."""
 
     n_rows: int
     n_queries: int
     n_features: int
+    feature_names: list[str]
     query_weights: dict[str, float] | None  # min, mean and max; None if each query counts once
     density: float  # share of feature values that are neither zero nor missing
     n_missing: int  # feature values that are missing (NaN)
@@ -198,6 +202,46 @@ class Inspection:
     suspicions: list[Suspicion]
     # Correlations from which near_duplicates were found; None if these were not computed.
     correlation: Correlation | None = field(default=None, compare=False, repr=False)
+
+    _figure = "alone"
+
+    @property
+    def in_short(self) -> str:
+        """Size of the data and what may be wrong with it, in one sentence."""
+        n_constant = len(self.constant) + len(self.constant_in_queries or [])
+        n_copies = sum(len(group) - 1 for group in self.duplicates)
+        return (
+            f"{quantity(self.n_rows, 'row')} of {quantity(self.n_queries, 'query', 'queries')} "
+            f"with {quantity(self.n_features, 'feature')}; {n_constant:,} constant, "
+            f"{n_copies:,} duplicated, {quantity(self.n_missing, 'missing value')}"
+        )
+
+    def to_frame(self, *, library: Library | None = None) -> Any:
+        """Return what is known of each feature as a frame of pandas or polars.
+
+        Features are in the order of the data. ``constant`` is ``everywhere`` or ``within queries``;
+        ``copy_of`` is the first feature with the same values; ``value`` is the measure if the
+        feature alone ranks in its better ``direction``, and ``reverse`` that in the other one.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            See :func:`ranksieve.frames.make_frame`.
+        """
+        constant = dict.fromkeys(self.constant, "everywhere")
+        constant |= dict.fromkeys(self.constant_in_queries or [], "within queries")
+        copies = {copy: first for first, *others in self.duplicates for copy in others}
+        alone = {one.name: one for one in self.best_features or []}
+        names = self.feature_names
+        columns: dict[str, list[Any]] = {
+            "feature": names,
+            "missing": [self.missing.get(name, 0) for name in names],
+            "constant": [constant.get(name) for name in names],
+            "copy_of": [copies.get(name) for name in names],
+        }
+        for field_name in ("direction", "value", "reverse"):
+            columns[field_name] = [getattr(alone.get(name), field_name, None) for name in names]
+        return make_frame(columns, library)
 
     def to_record(self) -> dict[str, Any]:
         """Everything except the correlation of all pairs, as JSON values."""
@@ -252,6 +296,7 @@ def _inspect(source: Source, measure: str, convention: Convention) -> Inspection
         n_rows=source.n_rows,
         n_queries=source.n_queries,
         n_features=source.n_features,
+        feature_names=names.tolist(),
         query_weights=_extent(source.query_weights),
         density=facts.n_nonzero / max(1, source.n_rows * source.n_features),
         n_missing=int(facts.n_missing.sum()),

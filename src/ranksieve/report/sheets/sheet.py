@@ -89,7 +89,7 @@ Fields = dict[Column, Callable[[Item], Entry]]
 """Columns, each with a function that makes its entry from the item of a row."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sheet:
     """A table with its caption and notes."""
 
@@ -151,6 +151,9 @@ class Sheet:
         """Rows of all groups."""
         for group in self.groups:
             yield from group
+
+    def __repr__(self) -> str:
+        return f"<Sheet {self.name!r}: {quantity(len(list(self.rows)), 'row')}>"
 
     def _repr_html_(self) -> str:
         """Show the sheet in a notebook."""
