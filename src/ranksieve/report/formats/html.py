@@ -142,7 +142,7 @@ def _cell(column: Column, entry: Entry, bars: _Bars | None) -> Markup:
     text = element("b", entry.text) if entry.is_best else escape(entry.text)
     mark = element("sup", entry.mark) if entry.mark else ""
     content: list[object] = [text, entry.rank_text, mark]
-    if column.is_name:
+    if column.is_name and entry.text:  # what has no name heads no row
         return element("th", *content, scope="row", class_=_class(column))
     if bars is not None:  # numbers of equal width, so that bars are aligned
         content = [bars.draw(entry.value), element("span", *content)]
