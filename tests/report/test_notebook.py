@@ -1,5 +1,6 @@
 """Results in Python and in notebooks: sentences, cards, frames and figures."""
 
+import html
 import re
 from dataclasses import replace
 
@@ -98,7 +99,7 @@ class TestCards:
         for one in (answer, result, inspected):
             card, (verdict, *others) = one._repr_html_(), sections(one)
             texts = [verdict.sentence, verdict.word, *verdict.notes]
-            plain = re.sub(r"<[^>]*>", "", card).replace("&lt;", "<").replace("&#39;", "'")
+            plain = html.unescape(re.sub(r"<[^>]*>", "", card))
             assert all(text in plain for text in texts)
             parts = [part for section in others for part in section.parts]
             for part in parts:
