@@ -20,6 +20,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from ranksieve.cli.costs import costs
 from ranksieve.cli.data import convert, evaluate, inspect
 from ranksieve.cli.export import export
 from ranksieve.cli.models import predict, train
@@ -37,8 +38,8 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 for _command in (
-    recommend, check, compare, report, inspect, select, train, predict, export, evaluate, convert,
-    reproduce,
+    recommend, check, compare, report, inspect, costs, select, train, predict, export, evaluate,
+    convert, reproduce,
 ):  # fmt: skip
     app.command()(_command)
 

@@ -470,16 +470,7 @@ class _Resolution:
 
     def _matching(self, what: str) -> list[str]:
         """Names of the columns that match one of the patterns, each of which must match."""
-        matching: set[str] = set()
-        for pattern in getattr(self.columns, what):
-            found = matches(pattern, self.table)
-            if not found:
-                self._fail(
-                    f"no column matches {pattern!r} of {what}; columns are "
-                    f"{list_names(list(self.table))}"
-                )
-            matching |= found
-        return [name for name in self.table if name in matching]
+        return match_columns(getattr(self.columns, what), list(self.table), what, self.place)
 
     def _check_exists(self, name: str) -> None:
         if name not in self.table:
@@ -494,6 +485,21 @@ def matches(pattern: str, names: Iterable[str]) -> set[str]:
     if pattern in names:
         return {pattern}
     return {name for name in names if fnmatchcase(name, pattern)}
+
+
+def match_columns(
+    patterns: Sequence[str], names: Sequence[str], what: str, place: Any
+) -> list[str]:
+    """Names of columns that match one of the patterns; a DataError if a pattern matches none."""
+    matching: set[str] = set()
+    for pattern in patterns:
+        found = matches(pattern, names)
+        if not found:
+            raise DataError(
+                f"{place}: no column matches {pattern!r} of {what}; columns are {list_names(names)}"
+            )
+        matching |= found
+    return [name for name in names if name in matching]
 
 
 def why_unfit(name: str, held: str, *, is_open: bool) -> str | None:

@@ -13,7 +13,7 @@ from ranksieve.data.errors import DataError
 if TYPE_CHECKING:
     from ranksieve.data import RankingData
     from ranksieve.data.columns import ColumnsLike
-    from ranksieve.io.tables import Tables
+    from ranksieve.io.tables import TableFile, Tables
 
 TEXT_OPTIONS = ("n_features", "zero_based")
 """Options of :func:`read_letor` that do not apply to other formats."""
@@ -66,12 +66,17 @@ def open_if_tables(
         check_no_options(paths[0], "LETOR text", columns)
         return None
     check_no_options(paths[0], "Parquet and CSV", text_options=options)
-    from ranksieve.io.delimited import DelimitedTable
-    from ranksieve.io.parquet import ParquetTable
     from ranksieve.io.tables import Tables
 
-    files = [DelimitedTable(p) if is_delimited(p) else ParquetTable(p) for p in paths]
-    return Tables(files, columns, aside)
+    return Tables(list(map(open_table, paths)), columns, aside)
+
+
+def open_table(path: Path) -> TableFile:
+    """Open a Parquet, CSV or TSV file."""
+    from ranksieve.io.delimited import DelimitedTable
+    from ranksieve.io.parquet import ParquetTable
+
+    return DelimitedTable(path) if is_delimited(path) else ParquetTable(path)
 
 
 def read_data(
