@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ranksieve.public_names import export
 
 if TYPE_CHECKING:
+    from ranksieve.datasets.clicks import Propensities
     from ranksieve.datasets.collections import Collection, open_collection
     from ranksieve.datasets.demo import demo_costs, load_demo, write_demo_log
     from ranksieve.datasets.demo_table import write_demo_table
@@ -23,6 +24,7 @@ __all__ = [
     "demo_costs",
     "write_demo_log",
     "write_demo_table",
+    "Propensities",
     "PlantedRanking",
     "RankingTruth",
     "FeaturePlan",
@@ -39,6 +41,7 @@ _HOME = {
     "demo_costs": "ranksieve.datasets.demo",
     "write_demo_log": "ranksieve.datasets.demo",
     "write_demo_table": "ranksieve.datasets.demo_table",
+    "Propensities": "ranksieve.datasets.clicks",
     "PlantedRanking": "ranksieve.datasets.planted",
     "RankingTruth": "ranksieve.datasets.feature_plans",
     "FeaturePlan": "ranksieve.datasets.feature_plans",
