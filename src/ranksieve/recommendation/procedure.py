@@ -31,7 +31,6 @@ from ranksieve.experiments import (
     TrialSource,
     gather,
 )
-from ranksieve.experiments.trials import check_distinct
 from ranksieve.io.files import check_replaceable, make_directory
 from ranksieve.io.model import MODEL, MODEL_OF_ALL, TrainedOn
 from ranksieve.io.selection import SelectedFeature, Selection
@@ -63,7 +62,7 @@ from ranksieve.recommendation.facts import (
 )
 from ranksieve.recommendation.naming import choose_point, claim_of, name_sets
 from ranksieve.recommendation.path import SetsKey, Subset
-from ranksieve.recommendation.queries import divide
+from ranksieve.recommendation.queries import divide, set_apart
 from ranksieve.recommendation.task import Task, check_request, default_selectors
 from ranksieve.study.plan import Plan, find_method
 from ranksieve.study.study import title_of_data
@@ -136,7 +135,8 @@ def recommend(
         Features (0-based indices or names) that must be recommended, and that must not be used.
         Excluded features do not count among "all features" either.
     confirm : data, optional
-        Queries that nothing else has seen, for a single test of the recommended features.
+        Queries that nothing else has seen, for a single test of the recommended features. Those
+        that ``data`` has, too, with other labels of the same documents, are left out of it.
     selectors : sequence, optional
         Selectors whose ranks are added up to order the features; by default those that suit the
         ranker. With costs, features of this order are taken as long as they fit; by default, the
@@ -212,9 +212,13 @@ def recommend(
     with progress_bar(progress, "recommend"):
         source = open_for_study(data, split=split, pool=pool, **options)
         queries = divide(source, folds, seed, plan.missing, plan.scale, **options)
+        others, left_out = None, list[str]()
+        if confirm is not None:
+            others = _read_others(queries.whole, plan.scale, confirm, options)
+            queries, left_out = set_apart(queries, others)
         where = plan, queries, margin, budget, level, costs
         task = Task(*where, cost_unit=cost_unit or columns.cost_unit, uses_default=uses_default)
-        others = None if confirm is None else _read_others(task, confirm, options)
+        task.notes += left_out
         _check_missing(task, others)
         task.check_of_rows(others)
         with ExitStack() as stack:
@@ -410,16 +414,15 @@ def _tell_of_time(task: Task, curve: Curve) -> None:
     task.warnings.append(f"The time limit was reached: {lacking}.")
 
 
-def _read_others(task: Task, source: Any, read_options: Mapping[str, Any]) -> RankingData:
+def _read_others(
+    whole: RankingData, scale: str, source: Any, read_options: Mapping[str, Any]
+) -> RankingData:
     """Read the data to confirm by, and treat it like the data of the recommendation."""
-    whole = task.queries.whole
     other = read_whole(source, **options_for(source, read_options))
     if whole.missing is not None and other.missing is None:
         other = other.with_missing(whole.missing)
     other = with_features_of(other, whole, "the data to confirm by")
-    other = scaled_within_queries(other, task.plan.scale)
-    check_distinct("the data to confirm by", {"choose by": whole, "confirm by": other})
-    return other
+    return scaled_within_queries(other, scale)
 
 
 def _check_missing(task: Task, others: RankingData | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,8 @@ from ranksieve.experiments import QuerySets, Trial, TrialSource
 from ranksieve.experiments.trials import check_distinct
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.splits import query_parts
+from ranksieve.sums.agreement import label_agreement
+from ranksieve.text import quantity
 
 ROWS_TO_SELECT = 20_000
 """Sample size for selectors, if there are many rows."""
@@ -124,6 +126,46 @@ def divide(
     )
     query_parts(len(choosing), n_parts)  # raises an error if there are too few queries
     return queries
+
+
+def set_apart(queries: Queries, others: RankingData) -> tuple[Queries, list[str]]:
+    """Leave the queries of the data to confirm by out of the data; also return notes about it.
+
+    Data whose labels are cheap may have them, too. Raises a DataError unless equal ids stand for
+    equal queries, which have a document in common.
+    """
+    whole, confirming = queries.whole, {str(query) for query in others.query_ids.tolist()}
+    shared = np.array([str(query) in confirming for query in whole.query_ids.tolist()])
+    if not shared.any():
+        return queries, []
+    agreement = None
+    if whole.doc_ids is not None and others.doc_ids is not None:
+        agreement = label_agreement(whole, others)
+    if agreement is None or agreement.n_queries < shared.sum():
+        check_distinct("the data to confirm by", {"choose by": whole, "confirm by": others})
+    assert agreement is not None  # the ids are not distinct
+    if shared.all():
+        raise DataError("the data to confirm by has all queries of the data: no query may choose")
+    number = np.cumsum(~shared) - 1
+
+    def keep(positions: np.ndarray) -> np.ndarray:
+        return np.asarray(number[positions[~shared[positions]]])
+
+    left = replace(
+        queries,
+        whole=whole.take_queries(~shared),
+        choosing=keep(queries.choosing),
+        test=None if queries.test is None else keep(queries.test),
+        given=None if queries.given is None else [keep(part) for part in queries.given],
+    )
+    parts = [left.choosing, *([] if left.test is None else [left.test]), *(left.given or [])]
+    if not all(map(len, parts)):
+        raise DataError("the data to confirm by has all queries of a part of the data")
+    query_parts(len(left.choosing), queries.n_parts)  # raises an error if there are too few
+    n = quantity(int(shared.sum()), "query", "queries")
+    return left, [
+        f"Left out of the data: {n} that the data to confirm by has. {agreement.sentence}"
+    ]
 
 
 def _join_folds(folds: Sequence[Fold]) -> tuple[RankingData, list[np.ndarray]]:
