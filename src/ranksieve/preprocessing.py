@@ -100,7 +100,11 @@ class ArrayTransformer(TransformerMixin, BaseEstimator):
         return type(X)(transformed) if sparse.issparse(X) else transformed
 
     def _transform_data(self, data: RankingData) -> RankingData:
-        return data._replace(X=self._transform_queries(data.X, data.query_ptr))
+        X = self._transform_queries(data.X, data.query_ptr)
+        if data.categories:  # whose codes are no numbers
+            columns = np.flatnonzero(data.categorical)
+            X[:, columns] = data.X[:, columns]
+        return data._replace(X=X)
 
     def _learn(self, X: Any) -> None:
         """Learn from rows; by default nothing."""

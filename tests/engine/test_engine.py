@@ -348,7 +348,7 @@ def test_no_scheduler(start_program):
 def test_missing_values_are_named(everywhere, data):
     X = data.X.copy()
     X[777, 3] = np.nan
-    source = everywhere(RankingData(X, data.y, data.qid))
+    source = everywhere(RankingData(X, data.y, data.qid)).refusing_missing()
     for statistic in (feature_importance, centered_gram):
         with pytest.raises(DataError, match=r"NaN in row 777, .*column 3"):
             statistic(source)

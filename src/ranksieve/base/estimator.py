@@ -18,13 +18,15 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted, vali
 
 from ranksieve.base.docstrings import complete_docstring
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.encoding import encode_categories
 from ranksieve.data.fitted import (
     check_names,
     check_rows,
     check_scores,
+    code_categories_as_in_training,
     treat_missing_as_in_training,
 )
-from ranksieve.data.inputs import check_query_weights, polars_to_row_order
+from ranksieve.data.inputs import check_query_weights, is_frame, polars_to_row_order
 from ranksieve.engine import Source, in_memory
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import evaluate
@@ -36,6 +38,10 @@ _OF_ROWS = {
     "positions": ("positions", "--position"),
 }
 """Attribute of data -> what it is, and the option of the command line that gives it."""
+
+
+# What an estimator knows of its training data, besides the names of features.
+_OF_DATA = ("missing_", "columns_", "categories_", "encoding_")
 
 
 class RankEstimator(BaseEstimator):
@@ -55,6 +61,7 @@ class RankEstimator(BaseEstimator):
     no_row_weights: ClassVar[str] = "its definition has none."
     no_positions: ClassVar[str] = "it has no model of the bias of positions."
     takes_missing: ClassVar[bool] = False  # whether it takes missing values (NaN)
+    takes_categories: ClassVar[bool] = False  # else it gets numbers for them, from labels
 
     # Whether it works in many short steps with Python between them. On few rows, several of them at
     # a time take longer than one after the other: only one thread can run Python.
@@ -119,6 +126,8 @@ class RankEstimator(BaseEstimator):
         elif y is not None or qid is not None:
             raise DataError("the data has its own labels and query ids: leave out y and qid")
         else:
+            if isinstance(X, RankingData):
+                X = X.with_observed_categories()
             self._remember_features(X)
             source = X if self.takes_missing else X.refusing_missing()
         if sample_weight is not None:
@@ -138,6 +147,8 @@ class RankEstimator(BaseEstimator):
                 "them with data.with_weights(None)"
             )
         self.check_of_rows(source)
+        if isinstance(source, RankingData) and source.categories and not self.takes_categories:
+            source, self.encoding_ = encode_categories(source)
         return source
 
     def not_taken(self, source: Source) -> dict[str, str]:
@@ -156,8 +167,14 @@ class RankEstimator(BaseEstimator):
 
     def _validate_arrays(self, X: Any, y: Any, qid: Any) -> RankingData:
         """Data from what scikit-learn's estimators take, and query ids."""
-        for attribute in ("missing_", "columns_"):  # from an earlier fit
+        for attribute in _OF_DATA:  # from an earlier fit
             self.__dict__.pop(attribute, None)
+        if is_frame(X) and y is not None and qid is not None:
+            data = RankingData(X, y, qid)
+            if data.categories:
+                data = data.with_observed_categories()
+                self._remember_features(data)
+                return data
         if y is None:
             name = type(self).__name__
             raise DataError(f"{name} requires y to be passed, but the target y is None")
@@ -177,7 +194,7 @@ class RankEstimator(BaseEstimator):
 
     def _remember_features(self, source: Source) -> None:
         """Store the features of training data, and how its missing values are treated."""
-        for attribute in ("missing_", "columns_", "feature_names_in_"):  # from an earlier fit
+        for attribute in (*_OF_DATA, "feature_names_in_"):  # from an earlier fit
             self.__dict__.pop(attribute, None)
         self.n_features_in_ = source.n_features
         if source.has_feature_names:
@@ -187,6 +204,8 @@ class RankEstimator(BaseEstimator):
         columns = getattr(source, "table_columns", None)
         if columns is not None:
             self.columns_ = columns
+        if isinstance(source, RankingData) and source.categories:
+            self.categories_ = dict(source.categories)
 
     def _name_of(self, feature: int) -> str:
         """Name of a feature for people: its name, or its 1-based number."""
@@ -268,13 +287,18 @@ def _require_queries(X: Any, y: Any, qid: Any) -> RankingData:
 
 
 def as_source(
-    eval_set: Any, training: Source, eval_qid: Any = None, eval_group: Any = None
+    eval_set: Any,
+    training: Source,
+    eval_qid: Any = None,
+    eval_group: Any = None,
+    estimator: Any = None,
 ) -> Source | None:
     """Open held-out data; raise a DataError unless it has the features of the training data.
 
-    Its missing values are treated as those of the training data, unless it declares otherwise.
-    ``eval_set`` is a tuple (X, y, qid), a RankingData, shards, or a list of one pair (X, y), with
-    the query of each row (``eval_qid``) or the number of rows of each query (``eval_group``).
+    Its missing values are treated as those of the training data, unless it declares otherwise; its
+    categories get the codes, or the numbers, that the ``estimator`` has learned. ``eval_set`` is a
+    tuple (X, y, qid), a RankingData, shards, or a list of one pair (X, y), with the query of each
+    row (``eval_qid``) or the number of rows of each query (``eval_group``).
     """
     if eval_set is None:
         for name, value in (("eval_qid", eval_qid), ("eval_group", eval_group)):
@@ -284,6 +308,8 @@ def as_source(
     source = _open_eval_set(eval_set, eval_qid, eval_group)
     if source.missing is None and training.missing is not None:
         source = source.with_missing(training.missing)
+    if isinstance(source, RankingData):
+        source = code_categories_as_in_training(estimator, source)
     if not training.keeps_missing:
         source = source.refusing_missing()
     if source.n_features != training.n_features:

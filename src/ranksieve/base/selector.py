@@ -221,7 +221,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         before = dict(vars(self))
         inside, further = choices.cut(source), []
         if held_out:
-            vali = as_source(training=source, **held_out)
+            vali = as_source(training=source, estimator=self, **held_out)
             if vali is not None:
                 self.check_of_rows(vali)
             further = [None if vali is None else choices.cut(vali)]

@@ -185,6 +185,9 @@ SHARED: dict[str, Any] = {
     "allowed. May be repeated. Default: none.",
     "features": "NAME,..: Columns that are features, separated by commas; patterns such as "
     "'bm25_*' are allowed. May be repeated. Default: all remaining columns.",
+    "categorical": "NAME,..: Features whose values are categories, separated by commas; patterns "
+    "are allowed. May be repeated. Default: columns of a categorical type, and columns of text of "
+    "2 to 50 values, each in 50 rows or more on average.",
     "n_features": "N: Number of features in LETOR or SVMlight text. Default: the largest index in "
     "it.",
     "zero_based": "Feature indices in LETOR or SVMlight text start at 0. Default: they start at 1.",
@@ -218,6 +221,7 @@ class ReadingRows:
     position: str | None = None
     ignore: list[str] | None = None
     features: list[str] | None = None
+    categorical: list[str] | None = None
     n_features: int | None = None
     zero_based: bool = False
 
@@ -229,7 +233,14 @@ class ReadingRows:
 
         ignore, features = split_names(self.ignore), split_names(self.features)
         roles = self.label, self.qid, self.doc_id, self.weight
-        own = Columns(*roles, ignore, features, self.row_weight, self.position)
+        own = Columns(
+            *roles,
+            ignore,
+            features,
+            self.row_weight,
+            self.position,
+            categorical=split_names(self.categorical),
+        )
         return own if self.columns is None else own.over(Columns.load(self.columns))
 
     @property

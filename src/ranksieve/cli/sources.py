@@ -92,6 +92,7 @@ def open_for(
 ) -> Iterator[Source]:
     """Open data with the features of a trained ranker, or all features before selection."""
     from ranksieve.data import DataError
+    from ranksieve.data.columns import Columns
     from ranksieve.data.remembered import RememberedColumns
     from ranksieve.datasets.opening import are_table_files, are_text_files, open_source, paths_of
 
@@ -103,6 +104,9 @@ def open_for(
     are_named = is_table and names is not None and not reading.features and not indicated
     if is_table:
         said = replace(reading.roles, features=()) if are_named else reading.roles
+        categories = list(getattr(ranker, "categories_", ()))
+        if not hasattr(ranker, "columns_") and categories:
+            said = said.over(Columns(categorical=categories))
         read_options["columns"] = RememberedColumns.of(
             getattr(ranker, "columns_", None),
             said,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any, NoReturn, Union
@@ -37,6 +37,7 @@ ROLES = {
 }  # fmt: skip
 _REQUIRED = ("label", "qid")
 ROLES_OF_NUMBERS = ("label", "weight", "row_weight", "position")  # the others are of ids
+CATEGORIES, TEXT = "categories", "text"  # what columns hold, in words
 _SHOWN = 8  # names in a message
 
 ColumnsLike = Union["Columns", str, os.PathLike[str], None]
@@ -61,6 +62,10 @@ class Columns:
         Columns to leave out: names, or patterns such as ``"debug_*"``.
     features : str or sequence of str
         Feature columns: names, or patterns. By default all remaining columns.
+    categorical : str or sequence of str
+        Features whose values are categories, such as ``"device"``: names, or patterns. They may be
+        text, whole numbers or booleans. By default columns of a categorical type, and columns of
+        text of 2 to 50 values, each in 50 rows or more on average.
     missing : str or Missing, optional
         How to treat missing values; see :class:`ranksieve.Missing`. An argument ``missing`` takes
         precedence.
@@ -111,6 +116,7 @@ class Columns:
     position: str | None = None
     missing: str | None = None
     cost_unit: str | None = None
+    categorical: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.missing, Missing):
@@ -222,6 +228,7 @@ class Columns:
         known: Mapping[str, str] | None = None,
         aside: Sequence[str] = (),
         needs_label: bool = True,
+        has_few: Callable[[str], bool] = lambda name: False,
     ) -> ColumnRoles:
         """Determine the role of each column of a table.
 
@@ -229,12 +236,14 @@ class Columns:
         numbers; ``place`` is the location of the table, for messages. ``known`` has the columns of
         label, query, document and weight, if the table declares them itself: nothing is guessed
         then, and all other columns are features. Columns ``aside`` are read in addition to the
-        data, such as that of a split. ``needs_label`` says whether there must be a label.
+        data, such as that of a split. ``needs_label`` says whether there must be a label, and
+        ``has_few`` whether a column of text has so few values that they are categories; it is asked
+        only about columns that would be features.
 
-        Raises a DataError if roles are ambiguous or missing; if
-        that is not because of what these columns say, it is a :class:`ColumnsError`.
+        Raises a DataError if roles are ambiguous or missing; if that is not because of what these
+        columns say, it is a :class:`ColumnsError`.
         """
-        return _Resolution(self, table, place, known, aside, needs_label).roles()
+        return _Resolution(self, table, place, known, aside, needs_label, has_few).roles()
 
 
 def list_fields() -> tuple[str, ...]:
@@ -290,6 +299,7 @@ class ColumnRoles:
     left_out: tuple[str, ...] = ()
     row_weight: str | None = None
     position: str | None = None
+    categorical: tuple[str, ...] = ()  # features that are categories
     columns: Columns = Columns()
     """Columns that say all of this without any guess, for other tables of the same kind."""
 
@@ -297,8 +307,9 @@ class ColumnRoles:
         roles = ((ROLES[role], getattr(self, role)) for role in ROLES)
         assigned = ", ".join(f"{word} = {on_one_line(name)}" for word, name in roles if name)
         features = f"{quantity(len(self.features), 'feature')}: {list_names(self.features)}"
-        left_out = f"; left out: {list_names(self.left_out)}" if self.left_out else ""
-        return f"Columns: {assigned}; {features}{left_out}"
+        parts = {"categories": self.categorical, "left out": self.left_out}
+        others = [f"; {word}: {list_names(names)}" for word, names in parts.items() if names]
+        return f"Columns: {assigned}; {features}{''.join(others)}"
 
     @property
     def special(self) -> dict[str, str]:
@@ -333,6 +344,7 @@ class _Resolution:
     known: Mapping[str, str] | None
     aside: Sequence[str]
     needs_label: bool
+    has_few: Callable[[str], bool]
 
     def __post_init__(self) -> None:
         for name in self.aside:
@@ -349,14 +361,16 @@ class _Resolution:
         for role in ROLES_OF_NUMBERS:
             self._check_number(role, found[role])
         features = self._features({name for name in found.values() if name is not None})
-        unfit = self._unfit(features, has_documents=found["doc_id"] is not None)
+        categorical = self._categorical(features)
+        numbers = tuple(name for name in features if name not in categorical)
+        unfit = self._unfit(numbers, has_documents=found["doc_id"] is not None)
         if len(unfit) == len(features):
             problems = "; ".join([*self.problems, *unfit.values()][:_SHOWN])
             self._fail(
                 f"no column is left to be a feature; columns are {list_names([*self.table])}"
                 + (f" ({problems})" if problems else "")
             )
-        complete = self._complete(found, unfit)
+        complete = replace(self._complete(found, unfit), categorical=categorical)
         if self.problems or unfit:
             raise ColumnsError.of(
                 f"{self.place}: " + "; ".join([*self.problems, *_first(list(unfit.values()))]),
@@ -372,6 +386,7 @@ class _Resolution:
             **found,  # type: ignore[arg-type]
             features=features,
             left_out=left_out,
+            categorical=tuple(categorical),
             columns=replace(complete, missing=None, ignore=[*complete.ignore, *self.aside]),
         )
 
@@ -431,7 +446,8 @@ class _Resolution:
 
     def _features(self, special: set[str]) -> tuple[str, ...]:
         if self.columns.features:
-            chosen = self._matching("features")
+            listed = {*self._matching("features"), *self._matching("categorical")}
+            chosen = [name for name in self.table if name in listed]
         else:
             chosen = [
                 name  # but not the index that pandas stores in Parquet files
@@ -440,6 +456,25 @@ class _Resolution:
             ]
         others = special.union(self.ignored, self.aside, self.rivals)
         return tuple(name for name in chosen if name not in others)
+
+    def _categorical(self, features: tuple[str, ...]) -> list[str]:
+        """Features that are declared to be categories, or are taken for such."""
+        declared = self._matching("categorical")
+        for name in declared:
+            if name not in features:
+                self._fail(f"column {name!r} cannot be both a category and something else")
+            if self.table[name] and not _may_be_category(self.table[name]):
+                self._fail(
+                    f"column {name!r} holds {self.table[name]}, which cannot be categories: "
+                    "convert it to text"
+                )
+        return [
+            name
+            for name in features
+            if name in declared
+            or self.table[name] == CATEGORIES
+            or (self.table[name].startswith(TEXT) and not _is_id(name) and self.has_few(name))
+        ]
 
     def _unfit(self, features: tuple[str, ...], *, has_documents: bool) -> dict[str, str]:
         """Columns that cannot be features, each with the reason."""
@@ -454,6 +489,10 @@ class _Resolution:
             name = ids[0] if ids else next(iter(found))
             self.hints.append(
                 (f"if {name!r} names documents, do not ignore it, but add", "doc_id", name)
+            )
+        for name in [name for name in found if self.table[name].startswith(TEXT)][:1]:
+            self.hints.append(
+                (f"if {name!r} is a category, do not ignore it, but add", "categorical", name)
             )
         if ids:
             self.hints.append(
@@ -502,11 +541,19 @@ def match_columns(
     return [name for name in names if name in matching]
 
 
+def _is_id(name: str) -> bool:
+    return name.lower() == "id" or name.lower().endswith("_id")
+
+
+def _may_be_category(held: str) -> bool:
+    return held == CATEGORIES or held.startswith(TEXT)
+
+
 def why_unfit(name: str, held: str, *, is_open: bool) -> str | None:
     """Why a column cannot be a feature; ids cannot unless they are listed as features."""
     if held:
         return f"column {name!r} holds {held}, not numbers"
-    if is_open and (name.lower() == "id" or name.lower().endswith("_id")):
+    if is_open and _is_id(name):
         return f"column {name!r} looks like an id, not like a feature"
     return None
 

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import assert_all_finite, validate_data
 
+from ranksieve.data.categories import NO_CATEGORIES
 from ranksieve.data.errors import DataError
+from ranksieve.data.inputs import default_names, is_frame
 from ranksieve.data.ranking_data import RankingData
 
 SCALE_FIRST = (
@@ -44,28 +46,52 @@ def treat_missing_as_in_training(estimator: Any, data: Any) -> Any:
     return data if missing is None or data.missing is not None else data.with_missing(missing)
 
 
+def trained_names(estimator: Any) -> np.ndarray:
+    """Names of the features of the training data."""
+    known = getattr(estimator, "feature_names_in_", None)
+    return default_names(estimator.n_features_in_) if known is None else known
+
+
+def code_categories_as_in_training(estimator: Any, data: RankingData) -> RankingData:
+    """Data with the codes of categories in training, or with the numbers that stand for them."""
+    data = data.with_categories(getattr(estimator, "categories_", NO_CATEGORIES))
+    encoding = getattr(estimator, "encoding_", None)
+    if encoding is None or not data.categories:
+        return data
+    X = encoding.applied_to(data.X, data.feature_names)
+    return data._replace(X=X, categories=NO_CATEGORIES)
+
+
 def check_rows(estimator: Any, X: Any, *, allow_missing: bool = False) -> Any:
     """Return rows as an array or a CSR matrix with the features an estimator was trained on.
 
     X may be an array, frame, sparse matrix or RankingData. Values that are not finite, and other
     features, are refused.
     """
+    if is_frame(X) and hasattr(estimator, "categories_"):
+        X = RankingData(X, np.zeros(len(X)), np.zeros(len(X), dtype=int))
     if isinstance(X, RankingData):
         X = treat_missing_as_in_training(estimator, X)
         check_features(estimator, X)
+        X = code_categories_as_in_training(estimator, X)
         if allow_missing:
             assert_all_finite(X.X, allow_nan=True, input_name="X")
         else:
             X.refusing_missing().check_finite()  # raises an error with the row and feature
         return X.X
-    return validate_data(
+    encoding = getattr(estimator, "encoding_", None)
+    rows = validate_data(
         estimator,
         X,
         reset=False,
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
-        ensure_all_finite="allow-nan" if allow_missing else True,
+        ensure_all_finite="allow-nan" if allow_missing or encoding is not None else True,
     )
+    if encoding is not None:
+        rows = encoding.applied_to(rows, trained_names(estimator))
+        assert_all_finite(rows, allow_nan=allow_missing, input_name="X")
+    return rows
 
 
 def check_scores(scores: np.ndarray) -> np.ndarray:

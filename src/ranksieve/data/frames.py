@@ -9,7 +9,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ranksieve.data.columns import ColumnRoles, Columns, ColumnsLike, check_named
+from ranksieve.data.categories import NO_CODES, Categories, CategoryCodes, has_few
+from ranksieve.data.columns import (
+    CATEGORIES,
+    TEXT,
+    ColumnRoles,
+    Columns,
+    ColumnsLike,
+    check_named,
+)
 from ranksieve.data.errors import DataError
 from ranksieve.data.inputs import is_frame, whole_numbers
 
@@ -34,7 +42,11 @@ def read_frame(
         n: "mixed values" if values is None else kind_of(values.type) for n, values in table.items()
     }
     wanted = Columns.make(columns)
-    roles = wanted.resolve(held, _FRAME, aside=aside)
+
+    def has_few_values(name: str) -> bool:
+        return has_few(lambda: [table[name]])
+
+    roles = wanted.resolve(held, _FRAME, aside=aside, has_few=has_few_values)
     _log.info("%s", roles)
     for name in (*roles.special.values(), *aside):
         if table[name] is None:
@@ -42,13 +54,46 @@ def read_frame(
                 f"{_FRAME}: column {name!r} has values of several types; convert them to one"
             )
     special = special_arrays(table, roles, f"{_FRAME}: row", 0)
-    kind = float_type([table[name].type for name in roles.features])
-    X = np.empty((len(special["y"]), len(roles.features)), dtype=kind)
-    fill_features(X, table, roles.features, f"{_FRAME}: row", 0)
+    X, categories = _features_of(table, roles.features, roles.categorical)
     with explain_weight_errors(_FRAME, roles.weight):
-        data = make(X, **special, feature_names=roles.features, missing=wanted.missing)
+        names, missing = roles.features, wanted.missing
+        data = make(X, **special, feature_names=names, missing=missing, categories=categories)
     data.table_columns = roles.columns
     return data, {name: ids_of(table[name]) for name in aside}
+
+
+def read_categories(frame: Any, names: Any = None) -> tuple[Any, Categories | None, Any]:
+    """Features of a frame with columns of categories: an array, vocabularies, and names.
+
+    A frame without such columns is returned as it is. ``names`` are other names of its columns.
+    """
+    kinds = getattr(frame, "dtypes", ())
+    if not any(_is_categorical(kind) for kind in getattr(kinds, "tolist", lambda: kinds)()):
+        return frame, None, names
+    table = arrow_columns(frame)
+    named = dict(zip(table if names is None else map(str, names), table.values(), strict=True))
+    for name, values in named.items():
+        held = "values of several types" if values is None else kind_of(values.type)
+        if held not in ("", CATEGORIES):
+            raise DataError(f"X must contain only numbers: column {name!r} holds {held}")
+    categorical = [name for name, values in named.items() if kind_of(values.type)]
+    X, categories = _features_of(named, list(named), categorical)
+    return X, categories, list(named)
+
+
+def _is_categorical(kind: Any) -> bool:
+    """Whether a type of a column of pandas or polars is one of categories."""
+    return type(kind).__name__ in ("CategoricalDtype", "Categorical", "Enum")
+
+
+def _features_of(
+    table: Mapping[str, Any], names: Sequence[str], categorical: Sequence[str]
+) -> tuple[np.ndarray, Categories]:
+    kind = float_type([table[name].type for name in names if name not in categorical])
+    codes = CategoryCodes(categorical)
+    X = np.empty((len(table[names[0]]), len(names)), dtype=kind)
+    fill_features(X, table, names, f"{_FRAME}: row", 0, codes)
+    return X, codes.settle(X, names)
 
 
 def arrow_columns(frame: Any) -> dict[str, Any]:
@@ -90,11 +135,11 @@ def kind_of(kind: Any) -> str:
     if any(check(kind) for check in is_number) or kinds.is_null(kind):
         return ""
     if kinds.is_dictionary(kind):
-        return "categories"
+        return CATEGORIES
     if kinds.is_temporal(kind):
         return "dates or times"
     text = (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
-    return "text" if any(check(kind) for check in text) else f"values of type {kind}"
+    return TEXT if any(check(kind) for check in text) else f"values of type {kind}"
 
 
 def float_type(kinds: Sequence[Any]) -> np.dtype[Any]:
@@ -102,14 +147,19 @@ def float_type(kinds: Sequence[Any]) -> np.dtype[Any]:
     import pyarrow.types as types
 
     simple = (types.is_floating, types.is_integer, types.is_boolean)
-    if not all(any(check(kind) for check in simple) for kind in kinds):
+    if not kinds or not all(any(check(kind) for check in simple) for kind in kinds):
         return np.dtype(np.float64)
     common = np.result_type(*{kind.to_pandas_dtype() for kind in kinds})
     return np.dtype(np.float32 if common in (np.float16, np.float32) else np.float64)
 
 
 def fill_features(
-    X: np.ndarray, table: Mapping[str, Any], names: Sequence[str], place: str, first_row: int
+    X: np.ndarray,
+    table: Mapping[str, Any],
+    names: Sequence[str],
+    place: str,
+    first_row: int,
+    codes: CategoryCodes = NO_CODES,
 ) -> None:
     """Fill the columns of X with feature columns of a table; missing values are NaN.
 
@@ -117,6 +167,9 @@ def fill_features(
     a row by ``place`` and its number, counted from ``first_row``.
     """
     for index, name in enumerate(names):
+        if name in codes:
+            X[:, index] = codes.of_column(name, table[name])
+            continue
         values = numbers_of(table[name])
         with np.errstate(over="ignore"):
             stored = values.astype(X.dtype, copy=False)

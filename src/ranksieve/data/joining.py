@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import sparse
 
+from ranksieve.data.categories import join_vocabularies
 from ranksieve.data.errors import DataError
 from ranksieve.data.inputs import (
     join_documents,
@@ -34,6 +35,11 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
         check_same_features(part, first, "part", number)
     if not merge:
         _check_distinct_queries(parts)
+    vocabularies = {
+        name: join_vocabularies(part.categories.get(name, ()) for part in parts)
+        for name in first.categories
+    }
+    parts = [part.with_categories(vocabularies) for part in parts]
     matrices = [part.X for part in parts]
     any_sparse = any(part.is_sparse for part in parts)
     n_rows = [part.n_rows for part in parts]
@@ -46,6 +52,7 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
         sample_weight=_join_weights(parts),
         row_weights=join_weights([part.row_weights for part in parts], n_rows),
         positions=join_positions([part.positions for part in parts]),
+        categories=vocabularies,
     )
     # If all parts were treated alike, so is the whole; otherwise NaN must be declared again.
     same = all(part.missing == first.missing for part in parts)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ranksieve.data.block import check_finite
+from ranksieve.data.categories import NO_CATEGORIES, Categories, as_categories, recode
 from ranksieve.data.columns import Columns, ColumnsLike
 from ranksieve.data.errors import DataError
-from ranksieve.data.frames import read_frame
+from ranksieve.data.frames import read_categories, read_frame
 from ranksieve.data.inputs import (
     are_numbers,
     as_column,
@@ -26,10 +27,11 @@ from ranksieve.data.inputs import (
     as_shown_positions,
     default_names,
     group_rows,
+    is_frame,
     numbers,
     take_columns,
 )
-from ranksieve.data.missing import Missing, count_missing
+from ranksieve.data.missing import Missing, count_missing, has_missing
 
 # What there is of each row besides its features; None where the data has no such thing.
 OF_ROWS = ("row_weights", "positions")
@@ -67,6 +69,9 @@ class RankingData:
     missing : str or Missing, optional
         How to treat missing values (NaN); see :class:`ranksieve.Missing`. By default they are
         kept: methods that take them get them, and others refuse the data.
+    categories : mapping of str to sequence of str, optional
+        Feature -> its categories, if it is not a number: X then has the position of the category
+        of each row, or NaN. Columns of a frame with a categorical type need not be declared.
 
     Attributes
     ----------
@@ -81,6 +86,8 @@ class RankingData:
     table_columns : Columns or None
         What the columns of the table were that the data was read from, without any guess; None if
         it was not read from a table that leaves something to say about them.
+    categories : dict of str to tuple of str
+        The categories of features that are not numbers; empty if all are.
 
     Examples
     --------
@@ -105,6 +112,7 @@ class RankingData:
     missing: Missing | None = None
     keeps_missing: bool = True  # whether methods may get NaN in X, which is a missing value
     table_columns: Columns | None = None
+    categories: Categories = NO_CATEGORIES
     _names: np.ndarray | None  # None if they are the numbers of the features
 
     def __init__(
@@ -119,11 +127,17 @@ class RankingData:
         row_weights: Any = None,
         positions: Any = None,
         missing: str | Missing | None = None,
+        categories: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
+        if is_frame(X) and categories is None:
+            X, categories, feature_names = read_categories(X, feature_names)
         matrix, columns = as_matrix(X)
         n_rows, n_features = matrix.shape
         names = columns if feature_names is None else feature_names
         self._names = None if names is None else as_names(names, n_features)
+        if categories:
+            known = default_names(n_features) if self._names is None else self._names
+            self.categories = as_categories(categories, matrix, known)
         self.X, self.y, self.qid = matrix, as_labels(y, n_rows), as_query_ids(qid, n_rows)
         self.doc_ids = None if doc_ids is None else as_column(doc_ids, "doc_ids", n_rows)
         self.row_weights = None if row_weights is None else as_row_weights(row_weights, n_rows)
@@ -276,14 +290,64 @@ class RankingData:
         training data; its ``missing`` gives validation and test data the same features.
         """
         how = Missing(missing) if isinstance(missing, str) else missing
-        how = how.learned(lambda: count_missing(self.X))
+        categorical = self.categorical
+        how = how.learned(lambda: np.where(categorical, 0, count_missing(self.X)))
         how.check_fits(self.n_features)
+        X = how.applied_to(self.X, self.query_ptr)
+        if X is not self.X and categorical.any():
+            columns = np.flatnonzero(categorical)
+            X[:, columns] = self.X[:, columns]
         return self._replace(
-            X=how.applied_to(self.X, self.query_ptr),
+            X=X,
             feature_names=how.names(self.feature_names) if how.indicated else self._names,
             missing=how,
-            keeps_missing=how.keeps,
+            keeps_missing=how.keeps or bool(categorical.any()),
         )
+
+    @property
+    def categorical(self) -> np.ndarray:
+        """Mask of the features that have categories."""
+        return np.array([name in self.categories for name in self.feature_names], dtype=bool)
+
+    @property
+    def lacks_numbers(self) -> bool:
+        """Whether a feature that is a number has missing values."""
+        if not self.categories:
+            return has_missing(self.X)
+        return has_missing(self.X[:, ~self.categorical])
+
+    def with_categories(self, categories: Categories) -> RankingData:
+        """Return the same data with the codes of other vocabularies, such as those of training.
+
+        A category that the vocabulary of its feature lacks becomes a missing value. Vocabularies
+        of other features than those of this data are ignored.
+        """
+        if self.categories == categories:
+            return self
+        known = {str(n): categories[n] for n in self.feature_names if n in categories}
+        for name in known.keys() ^ self.categories.keys():
+            if name in known:
+                raise DataError(
+                    f"feature {name!r} had categories in training, but holds numbers here: declare "
+                    f"it with --categorical {name} (in Python, Columns(categorical=[{name!r}]))"
+                )
+            raise DataError(f"feature {name!r} has categories, but was a number in training")
+        X = None
+        for column, name in enumerate(map(str, self.feature_names)):
+            if name in known and known[name] != self.categories[name]:
+                X = np.array(self.X) if X is None else X
+                X[:, column] = recode(X[:, column], self.categories[name], known[name])
+        return self._replace(X=self.X if X is None else X, categories=known)
+
+    def with_observed_categories(self) -> RankingData:
+        """Return the same data, whose vocabularies have only the categories that occur."""
+        observed = {}
+        for column, name in enumerate(map(str, self.feature_names)):
+            if name in self.categories:
+                codes = self.X[:, column]
+                seen = np.unique(codes[~np.isnan(codes)]).astype(np.intp).tolist()
+                observed[name] = tuple(self.categories[name][code] for code in seen)
+        return self.with_categories(observed)
 
     def refusing_missing(self) -> RankingData:
         """Return the same data for a method that takes no missing values: NaN is an error."""
@@ -296,7 +360,8 @@ class RankingData:
             features = self._feature_indices(features.tolist())
         columns = np.arange(self.n_features)[features]
         names = numbers(columns) if self._names is None else self._names[columns]
-        return self._replace(X=take_columns(self.X, columns), feature_names=names)
+        kept = {name: self.categories[name] for name in names if name in self.categories}
+        return self._replace(X=take_columns(self.X, columns), feature_names=names, categories=kept)
 
     def take_queries(self, queries: Any) -> RankingData:
         """Keep some queries: 0-based positions (in the given order) or a boolean mask.
@@ -382,4 +447,6 @@ def fingerprint(*sources: RankingData) -> str:
             if part is not None:
                 digest.update(name.encode())
                 digest.update(np.ascontiguousarray(part).data)
+        if data.categories:
+            digest.update(repr(sorted(data.categories.items())).encode(errors="replace"))
     return digest.hexdigest()[:16]

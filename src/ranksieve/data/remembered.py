@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,6 +62,7 @@ class RememberedColumns(Columns):
         known: Mapping[str, str] | None = None,
         aside: Sequence[str] = (),
         needs_label: bool = True,
+        has_few: Callable[[str], bool] = lambda name: False,
     ) -> ColumnRoles:
         """Determine the role of each column of a new table; see :meth:`Columns.resolve`."""
         for name in self.names:
@@ -75,10 +76,16 @@ class RememberedColumns(Columns):
             if not self.needs_label and roles["label"] not in table:
                 roles["label"] = None
         settings: dict[str, Any] = self.as_dict() | roles
-        settings |= {"ignore": self._ignored(table, roles), "features": self._listed(table)}
+        settings |= {
+            "ignore": self._ignored(table, roles),
+            "features": self._listed(table),
+            "categorical": self._categories(table),
+        }
         needs_label = needs_label and self.needs_label
         found = Columns(**settings)
-        return found.resolve(table, place, known=known, aside=aside, needs_label=needs_label)
+        return found.resolve(
+            table, place, known=known, aside=aside, needs_label=needs_label, has_few=has_few
+        )
 
     def _find(self, role: str, table: Mapping[str, str], place: Any) -> str | None:
         name: str | None = getattr(self, role)
@@ -98,7 +105,7 @@ class RememberedColumns(Columns):
         """What is to be left out of the columns that there are, also if it cannot be a feature."""
         if not self.remembers:
             return list(self.ignore)
-        taken = {*roles.values(), *self.names, *self.features}
+        taken = {*roles.values(), *self.names, *self.features, *self._categories(table)}
         unfit = [
             name
             for name, held in table.items()
@@ -106,6 +113,13 @@ class RememberedColumns(Columns):
         ]
         there = [pattern for pattern in self.ignore if matches(pattern, table)]
         return list(dict.fromkeys([*there, *unfit]))
+
+    def _categories(self, table: Mapping[str, str]) -> list[str]:
+        """Categories among the columns to read."""
+        there = {name for pattern in self.categorical for name in matches(pattern, table)}
+        return [
+            name for name in table if name in there and (not self.only_names or name in self.names)
+        ]
 
     def _listed(self, table: Mapping[str, str]) -> list[str]:
         """Features to read, if not all; the table may lack some that nobody needs."""

@@ -16,7 +16,6 @@ from msgspec import Meta, Struct
 
 from ranksieve.base import RankSelector
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.missing import has_missing
 from ranksieve.engine.clock import work_seconds
 from ranksieve.engine.memo import Memo, sharing
 from ranksieve.experiments.trials import TrialData
@@ -281,7 +280,7 @@ class Describe:
             [q if isinstance(q, int) else str(q) for q in judged.query_ids.tolist()],
             None if judged.query_weights is None else judged.query_weights.tolist(),
             file_order,
-            trial.train.keeps_missing and any(has_missing(part.X) for part in trial.parts),
+            trial.train.keeps_missing and any(part.lacks_numbers for part in trial.parts),
             sorted(frozenset().union(*(part.of_rows for part in trial.parts))),
         )
 

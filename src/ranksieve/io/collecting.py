@@ -14,6 +14,7 @@ from scipy.sparse import vstack
 
 from ranksieve._kernels.rows import permute_rows
 from ranksieve.data import RankingData
+from ranksieve.data.categories import NO_CODES, CategoryCodes
 from ranksieve.data.inputs import group_rows
 
 # Without leading zeros, which identifiers may have, and without a fraction other than 0: 1.10 may
@@ -46,14 +47,18 @@ def group_by_query(
     row_weights: np.ndarray | None = None,
     positions: np.ndarray | None = None,
     feature_names: Any = None,
+    codes: CategoryCodes = NO_CODES,
 ) -> RankingData:
     """Group collected rows by query; other arguments are in the order of the rows."""
     order, _ = group_rows(qid)
     X = rows.finish(n_features, order)
+    categories = codes.settle(X, feature_names or ())
     if order is not None:
         y, qid = y[order], qid[order]
         doc_ids = None if doc_ids is None else doc_ids[order]
-    data = RankingData(X, y, qid, feature_names=feature_names, doc_ids=doc_ids)
+    data = RankingData(
+        X, y, qid, feature_names=feature_names, doc_ids=doc_ids, categories=categories
+    )
     if order is not None:
         data.row_order = order
     data = data.with_weights(sample_weight).with_row_weights(row_weights)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.categories import refuse_categories
 from ranksieve.io.collecting import group_by_query, rows_for, settle_text_ids
 from ranksieve.io.files import (
     PathLike,
@@ -138,6 +139,7 @@ def write_letor(data: RankingData, path: PathLike, *, zero_based: bool = False) 
     of queries, which the format cannot store, and infinite feature values.
     """
     target = Path(path)
+    refuse_categories(data.categories, path, "files of LETOR text")
     beyond = {
         "weights of queries": (data.query_weights, "with_weights"),
         "weights of rows": (data.row_weights, "with_row_weights"),

@@ -10,6 +10,7 @@ from typing import Any
 
 from ranksieve.data import DataError
 from ranksieve.data.columns import Columns
+from ranksieve.data.encoding import TargetEncoding
 from ranksieve.data.missing import Missing
 from ranksieve.io import records
 from ranksieve.io.files import PathLike, file_of, replace_on_success
@@ -51,6 +52,8 @@ class SavedModel:
     ranksieve: str  # version of the program
     trained_on: TrainedOn | None = None  # None if nobody has said it
     columns: Columns | None = None  # of the table that it was trained on; None if it was no table
+    categories: dict[str, tuple[str, ...]] | None = None  # of the features that have some
+    encoding: TargetEncoding | None = None  # numbers for categories, if they were used instead
 
     def __post_init__(self) -> None:
         if self.selection is not None and len(self.selection.features) != self.n_features_in:
@@ -64,6 +67,8 @@ class SavedModel:
 
         if self.missing is not None:
             self.missing.check_learned()
+        if self.encoding is not None:
+            self.encoding.check_fits(self.categories or {})
 
     def to_json(self) -> str:
         """Text for :func:`read_model`, with a line for each field."""

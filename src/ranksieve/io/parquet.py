@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.categories import CategoryCodes
 from ranksieve.data.columns import ColumnsLike, check_distinct, check_named
 from ranksieve.data.frames import fill_features, kind_of
 from ranksieve.io.files import (
@@ -123,7 +124,17 @@ def _columns(data: RankingData, rows: slice) -> dict[str, Any]:
         columns["position"] = data.positions[rows]
     for index, name in enumerate(data.feature_names):
         columns[name] = matrix[:, index]
+        if name in data.categories:
+            columns[name] = _names_of(matrix[:, index], data.categories[name])
     return columns
+
+
+def _names_of(codes: np.ndarray, vocabulary: Sequence[str]) -> Any:
+    import pyarrow as pa
+
+    gaps = np.isnan(codes)
+    indices = pa.array(np.where(gaps, 0, codes).astype(np.int32), mask=gaps)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(vocabulary, pa.string()))
 
 
 def read_parquet(
@@ -195,8 +206,8 @@ class ParquetTable:
             for batch in file.iter_batches(rows, columns=[*numbers, *others]):
                 yield batch, batch.num_rows
 
-    def fill(self, names: Sequence[str], X: np.ndarray) -> Iterator[int]:
-        """Read columns of numbers into an array of all rows; yield the number read so far.
+    def fill(self, names: Sequence[str], X: np.ndarray, codes: CategoryCodes) -> Iterator[int]:
+        """Read features into an array of all rows; yield the number of columns read.
 
         A few columns at a time, because each open column of many rows takes a few MB; but Arrow
         looks at all columns each time.
@@ -209,7 +220,7 @@ class ParquetTable:
                 for batch in file.iter_batches(_ROWS_PER_GROUP, columns=some):
                     columns = dict(zip(some, batch.columns, strict=True))
                     part = X[row : row + batch.num_rows, first : first + len(some)]
-                    fill_features(part, columns, some, f"{self.path}: row", row)
+                    fill_features(part, columns, some, f"{self.path}: row", row, codes)
                     row += batch.num_rows
                 if row != len(X):
                     raise DataError(f"{self.path}: is damaged: it has {row} rows, not {len(X)}")

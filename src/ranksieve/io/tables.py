@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ranksieve.data import DataError, RankingData
+from ranksieve.data import DataError, RankingData, categories
+from ranksieve.data.categories import NO_CODES, CategoryCodes
 from ranksieve.data.columns import ROLES_OF_NUMBERS, ColumnRoles, Columns, ColumnsLike
 from ranksieve.data.frames import (
     explain_weight_errors,
@@ -30,6 +32,8 @@ from ranksieve.io.collecting import (
 from ranksieve.progress import track
 
 _ROWS, _BATCH_BYTES = 65_536, 2**25  # the most of a batch
+# What Arrow reads as a missing number in CSV.
+MISSING_IN_TEXT = ("NULL", "null", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-NaN", "-nan")
 _log = logging.getLogger("ranksieve")
 
 
@@ -79,11 +83,16 @@ class Tables:
             raise DataError("no file to read")
         self.files, self.aside = files, tuple(aside)
         wanted = Columns.make(columns)
-        found = [wanted.resolve(f.held, f.path, known=f.known, aside=aside) for f in files]
+        has_few = cache(self._has_few)
+        found = [
+            wanted.resolve(f.held, f.path, known=f.known, aside=aside, has_few=has_few)
+            for f in files
+        ]
         self.roles = found[0]
         for file, roles in zip(files[1:], found[1:], strict=True):
             _check_agreement(file, roles, files[0], self.roles)
-        kinds = [file.schema[name] for file in files for name in self.roles.features]
+        numbers = [name for name in self.roles.features if name not in self.roles.categorical]
+        kinds = [file.schema[name] for file in files for name in numbers]
         self.dtype = float_type(kinds)
         self.missing = wanted.missing
         self.columns = None  # what they are, if not all files say it
@@ -92,6 +101,21 @@ class Tables:
             self.columns = self.roles.columns
         if is_guess:
             _log.info("%s", self.roles)
+
+    def _has_few(self, name: str) -> bool:
+        """Whether a column of text has few values in all files together."""
+
+        def read() -> Iterator[Any]:
+            for file in self.files:
+                for batch, _ in file.batches([], [name], _ROWS):
+                    yield batch[name]
+
+        return all(name in file.held for file in self.files) and categories.has_few(read)
+
+    def category_codes(self) -> CategoryCodes:
+        """Codes of the categories, before any row is read."""
+        is_text = any(file.ids_are_text for file in self.files)
+        return CategoryCodes(self.roles.categorical, MISSING_IN_TEXT if is_text else ())
 
     @property
     def is_sparse(self) -> bool:
@@ -112,16 +136,22 @@ class Tables:
         """
         chosen = self.files if files is None else files
         as_csr = self.is_sparse if sparse is None else sparse
+        if as_csr and self.roles.categorical:
+            raise DataError(
+                f"{chosen[0].path}: column {self.roles.categorical[0]!r} has categories, which a "
+                "sparse matrix cannot hold"
+            )
+        codes = self.category_codes()
         kind = np.dtype(dtype or self.dtype)
         by_columns = not as_csr and all(hasattr(file, "fill") for file in chosen)
         matrix = rows_for(kind, as_csr, sum(f.size for f in chosen))
         kept: list[TableBatch] = []
         features = () if by_columns else self.roles.features
-        for batch in self.batches(chosen, features=features, dtype=kind):
+        for batch in self.batches(chosen, features=features, dtype=kind, codes=codes):
             matrix.append(csr_matrix(batch.X) if as_csr else batch.X, batch.amount)
             kept.append(batch._replace(X=None))  # type: ignore[arg-type]
         if by_columns:
-            matrix = DenseRows.from_array(self._read_columns(chosen, kind))
+            matrix = DenseRows.from_array(self._read_columns(chosen, kind, codes))
         special = {name: [b.special[name] for b in kept] for name in kept[0].special}
         ids: dict[str, Any] = {"qid": _join_query_ids(kept), "doc_ids": None}
         if self.roles.doc_id is not None:
@@ -136,6 +166,7 @@ class Tables:
                 matrix,
                 len(self.roles.features),
                 feature_names=self.roles.features,
+                codes=codes,
                 **ids,
                 **numbers,
             )
@@ -144,14 +175,16 @@ class Tables:
             data = data.with_missing(self.missing)
         return data, {n: join_ids([b.aside[n] for b in kept]) for n in self.aside}
 
-    def _read_columns(self, files: Sequence[Any], dtype: np.dtype[Any]) -> np.ndarray:
+    def _read_columns(
+        self, files: Sequence[Any], dtype: np.dtype[Any], codes: CategoryCodes
+    ) -> np.ndarray:
         """Feature values of files that are read by columns, whose size is in rows."""
         names = self.roles.features
         X = np.empty((sum(file.size for file in files), len(names)), dtype=dtype)
         advance = track("Reading features", len(names) * len(files))
         first = 0
         for file in files:
-            for n_columns in file.fill(names, X[first : first + file.size]):
+            for n_columns in file.fill(names, X[first : first + file.size], codes):
                 advance(n_columns)
             first += file.size
         return X
@@ -162,11 +195,13 @@ class Tables:
         batch_bytes: int = _BATCH_BYTES,
         features: Sequence[str] | None = None,
         dtype: np.dtype[Any] | None = None,
+        codes: CategoryCodes = NO_CODES,
     ) -> Iterator[TableBatch]:
         """Yield the rows of all files, or of some, a batch at a time.
 
         ``batch_bytes`` bounds the feature values of a batch; ``features`` are those to read, by
-        default all; ``dtype`` is the type of their values, by default that of the files.
+        default all; ``dtype`` is the type of their values, by default that of the files; ``codes``
+        are those of categories.
         """
         chosen = self.files if files is None else files
         names = self.roles.features if features is None else features
@@ -174,14 +209,16 @@ class Tables:
         advance = track("Reading", sum(file.size for file in chosen))
         special = self.roles.special
         texts = [special[role] for role in ("qid", "doc_id") if role in special]
+        texts += [name for name in names if name in codes]
         numbers = [special[role] for role in ROLES_OF_NUMBERS if role in special]
         for file in chosen:
             row = file.first_row
-            for batch, amount in file.batches([*numbers, *names], [*texts, *self.aside], rows):
+            values = [*numbers, *(name for name in names if name not in codes)]
+            for batch, amount in file.batches(values, [*texts, *self.aside], rows):
                 columns = dict(zip(batch.schema.names, batch.columns, strict=True))
                 place = f"{file.path}: row"
                 X = np.empty((batch.num_rows, len(names)), dtype=dtype or self.dtype)
-                fill_features(X, columns, names, place, row)
+                fill_features(X, columns, names, place, row, codes)
                 arrays = special_arrays(
                     columns,
                     self.roles,
@@ -232,6 +269,11 @@ def _check_agreement(
         raise DataError(
             f"{file.path}: its columns are not those of {first.path}: "
             f"{_describe_roles(roles)}, but there {_describe_roles(expected)}"
+        )
+    for name in {*roles.categorical} ^ {*expected.categorical}:
+        raise DataError(
+            f"{file.path}: its columns are not those of {first.path}: only one of them has "
+            f"categories in {name!r}; declare it with --categorical (categorical= of Columns)"
         )
     for one, other, word in ((expected, roles, "lacks"), (roles, expected, "has, in addition,")):
         known = set(other.features)

@@ -13,11 +13,17 @@ from sklearn.base import clone
 
 from ranksieve.base.adapter import Adapter
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.fitted import trained_names
 from ranksieve.engine import Source, in_memory
 from ranksieve.io.records import convert_record
 from ranksieve.rankers.base import Ranker, Refits
 from ranksieve.rankers.libraries import find_library_class, is_error_of_library, library_of
-from ranksieve.rankers.libraries.library import Library, native_rows
+from ranksieve.rankers.libraries.library import (
+    Library,
+    Vocabularies,
+    native_rows,
+    refuse_two_declarations,
+)
 from ranksieve.rankers.libraries.lightgbm_refits import share_bins
 from ranksieve.rankers.libraries.per_feature import reduce_parameters
 from ranksieve.rankers.libraries.rounding import check_distinct_values
@@ -175,6 +181,18 @@ class RankerAdapter(Adapter, Ranker):
         return bool(self._library.takes_missing(self.estimator))
 
     @property
+    def takes_categories(self) -> bool:  # type: ignore[override]
+        """Whether the estimator takes categories, as LightGBM, XGBoost and CatBoost do."""
+        return bool(self._library.takes_categories)
+
+    @property
+    def _vocabularies(self) -> Vocabularies:
+        """Names of the categories of each feature of the training data."""
+        if not hasattr(self, "categories_"):
+            return ()
+        return [self.categories_.get(name) for name in trained_names(self)]
+
+    @property
     def no_row_weights(self) -> str:  # type: ignore[override]
         """Why the estimator takes no weights of rows; empty if it does."""
         return str(self._library.no_row_weights(self.estimator))
@@ -222,6 +240,7 @@ class RankerAdapter(Adapter, Ranker):
         """Raise a DataError for labels or values of features that the library cannot use."""
         library = self._library
         library.check_labels(self._own_parameters(), data)
+        refuse_two_declarations(data, self._own_parameters(), library.of_categories)
         if not self.takes_missing:
             data.check_finite()
         if library.rounding is not None:
@@ -267,12 +286,14 @@ class RankerAdapter(Adapter, Ranker):
 
     def _scores(self, X: Any) -> np.ndarray:
         with _library_errors(library_of(self.estimator_)) as library:
-            return np.asarray(library.scores(self.estimator_, X), dtype=np.float64)
+            return np.asarray(
+                library.scores(self.estimator_, X, self._vocabularies), dtype=np.float64
+            )
 
     def _contributions(self, X: Any) -> np.ndarray:
         rows = X.toarray() if sparse.issparse(X) else native_rows(X)
         with _library_errors(library_of(self.estimator_)) as library:
-            parts = library.contributions(self.estimator_, rows)
+            parts = library.contributions(self.estimator_, rows, self._vocabularies)
         return np.asarray(parts, dtype=np.float64)[:, :-1]  # the last column is the common offset
 
     def _saved_parameters(self) -> dict[str, Any]:

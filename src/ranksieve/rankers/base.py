@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve._version import __version__
 from ranksieve.base import Predictor, as_source
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.fitted import treat_missing_as_in_training
+from ranksieve.data.fitted import trained_names, treat_missing_as_in_training
 from ranksieve.engine import Source
 from ranksieve.io.model import SavedModel, TrainedOn, write_model
 from ranksieve.io.records import get_numbers
@@ -99,7 +99,7 @@ class Ranker(Predictor):
         """
         self._validate_params()
         source = self._source(X, y, qid, sample_weight)
-        vali = as_source(eval_set, source, eval_qid, eval_group)
+        vali = as_source(eval_set, source, eval_qid, eval_group, self)
         if vali is not None:
             self.check_of_rows(vali)
         for attribute in ("selection_", "trained_on_"):  # from an earlier fit
@@ -158,6 +158,8 @@ class Ranker(Predictor):
             selection=selection,
             missing=getattr(self, "missing_", None),
             columns=getattr(self, "columns_", None),
+            categories=getattr(self, "categories_", None),
+            encoding=getattr(self, "encoding_", None),
             learned=self._learned(),
             ranksieve=__version__,
             trained_on=trained_on or getattr(self, "trained_on_", None),
@@ -177,10 +179,9 @@ class Ranker(Predictor):
             ranker.feature_names_in_ = np.array(model.feature_names, dtype=object)
         if model.selection is not None:
             ranker.selection_ = model.selection
-        if model.missing is not None:
-            ranker.missing_ = model.missing
-        if model.columns is not None:
-            ranker.columns_ = model.columns
+        for attribute in ("missing", "columns", "categories", "encoding"):
+            if getattr(model, attribute) is not None:
+                setattr(ranker, f"{attribute}_", getattr(model, attribute))
         if model.trained_on is not None:
             ranker.trained_on_ = model.trained_on
         ranker._relearn(model.learned)
@@ -191,6 +192,10 @@ class Ranker(Predictor):
         restored = self._restore(model)
         scales = np.array([0, 1e-3, 1, 1, 1e3])
         rows = scales[:, None] * np.random.default_rng(0).normal(size=(5, self.n_features_in_))
+        if self.takes_categories and hasattr(self, "categories_"):
+            for column, name in enumerate(trained_names(self)):
+                if name in self.categories_:
+                    rows[:, column] = np.arange(5) % max(1, len(self.categories_[name]))
         kinds = [rows, np.full_like(rows, np.nan)] if self.takes_missing else [rows]
         for X in kinds:
             if not np.array_equal(restored._scores(X), self._scores(X), equal_nan=True):

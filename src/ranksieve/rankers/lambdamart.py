@@ -17,11 +17,17 @@ from ranksieve.io.records import convert_record
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import AtLeastTwo, Count, Positive, Seed
 from ranksieve.rankers.base import Ranker, Refits
-from ranksieve.rankers.libraries.library import check_whole_labels, native_rows
+from ranksieve.rankers.libraries.library import (
+    check_whole_labels,
+    native_rows,
+    refuse_two_declarations,
+)
 from ranksieve.rankers.libraries.lightgbm import (
+    CATEGORY_PARAMETERS,
     LARGEST_LABEL,
     PER_FEATURE,
     blocks_of,
+    categorical_of,
     check_for_lightgbm,
     dataset_of,
     lightgbm_errors,
@@ -129,6 +135,7 @@ class LambdaMART(Ranker):
     )
 
     takes_missing = True
+    takes_categories = True
 
     n_estimators: Count = 100
     _: KW_ONLY
@@ -159,7 +166,8 @@ class LambdaMART(Ranker):
             check_whole_labels("LambdaMART", vali, LARGEST_LABEL)
         if not isinstance(source, Shards) or source.client is None:
             with lightgbm_errors():
-                self._train_on(lambda parameters: dataset_of(blocks_of(source)), vali)
+                columns = categorical_of(source)
+                self._train_on(lambda _: dataset_of(blocks_of(source), None, columns), vali)
             return
         if "positions" in source.of_rows:
             raise DataError(
@@ -180,7 +188,7 @@ class LambdaMART(Ranker):
         parameters, held_out = self._dataset_parameters(), None
         data = dataset(parameters)
         if vali is not None:
-            held_out = dataset_of(blocks_of(vali), reference=data)
+            held_out = dataset_of(blocks_of(vali), data, categorical_of(vali))
         patience = self.early_stopping_rounds
         self.booster_ = train(parameters, data, self.n_estimators, held_out, patience)
         self.best_iteration_ = max(0, self.booster_.best_iteration) or self.booster_.num_trees()
@@ -190,6 +198,7 @@ class LambdaMART(Ranker):
 
     def _check_training(self, source: Source) -> None:
         check_for_lightgbm("LambdaMART", source)
+        refuse_two_declarations(source, self.params or {}, CATEGORY_PARAMETERS)
 
     def _dataset_parameters(self) -> dict[str, Any]:
         return {

@@ -18,7 +18,7 @@ from ranksieve._version import __version__, installed_versions
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns, ColumnsLike
 from ranksieve.data.joining import with_features_of
-from ranksieve.data.missing import check_taken, has_missing
+from ranksieve.data.missing import check_taken
 from ranksieve.data.ranking_data import fingerprint
 from ranksieve.datasets.opening import SplitRule, open_for_study, options_for, read_whole
 from ranksieve.experiments import (
@@ -429,7 +429,7 @@ def _check_missing(task: Task, others: RankingData | None) -> None:
     """Raise a DataError if there are missing values, which the ranker cannot use."""
     if not task.plan.method(task.ranker).takes_missing:
         parts = [task.queries.whole, *([] if others is None else [others])]
-        check_taken([task.ranker] if any(has_missing(part.X) for part in parts) else [])
+        check_taken([task.ranker] if any(part.lacks_numbers for part in parts) else [])
 
 
 def _write(

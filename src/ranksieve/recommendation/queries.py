@@ -11,7 +11,7 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.joining import concatenate
-from ranksieve.data.missing import FILLING, has_missing
+from ranksieve.data.missing import FILLING
 from ranksieve.datasets import Collection
 from ranksieve.datasets.fold_files import Fold
 from ranksieve.datasets.split_rules import DividedData
@@ -48,7 +48,7 @@ class Queries:
     @cached_property
     def filled_source(self) -> TrialSource:
         """The data for selectors that take no missing values."""
-        if not (self.whole.keeps_missing and has_missing(self.whole.X)):
+        if not (self.whole.keeps_missing and self.whole.lacks_numbers):
             return self.source
         return TrialSource.of(self.whole.with_missing(FILLING))
 

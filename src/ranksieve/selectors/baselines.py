@@ -62,6 +62,7 @@ class _Blind(RankSelector):
 
     with_groups = "A group takes the position of its first feature."
     takes_missing = True
+    takes_categories = True
     no_row_weights = no_positions = ""  # it looks at no label
     _uses_labels = False
     _is_nested = True

@@ -13,7 +13,7 @@ from typing import Any
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns, ColumnsLike
-from ranksieve.data.missing import check_taken, has_missing
+from ranksieve.data.missing import check_taken
 from ranksieve.datasets import Collection
 from ranksieve.datasets.opening import (
     SplitRule,
@@ -158,7 +158,7 @@ class Study:
             Whether to show progress in a terminal or a notebook.
         """
         unable = _without_missing(self.plan)
-        if unable and any(has_missing(part.X) for part in self.trials[0].source.parts):
+        if unable and any(part.lacks_numbers for part in self.trials[0].source.parts):
             check_taken(unable)  # before anything is written
         _check_of_rows(self.plan, self.trials[0].source.parts)
         make_directory(self.directory)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.categories import refuse_categories
 from ranksieve.data.columns import ColumnsLike
 from ranksieve.data.frames import explain_weight_errors
 from ranksieve.data.inputs import query_runs, weights_by_query
@@ -86,6 +87,7 @@ def write_shards(
         for number, data in enumerate(pieces, start=1):
             if not isinstance(data, RankingData):
                 raise TypeError(f"expected a RankingData, got {type(data).__name__}")
+            refuse_categories(data.categories, directory, "shards")
             if first is None or filler is None:
                 first = data.take_queries([])
                 filler = ShardFiller(
@@ -266,6 +268,7 @@ def _add_tables(
 ) -> list[str] | None:
     """Add the rows of Parquet or CSV files; return feature names."""
     first, names = tables.files[0].path, list(tables.roles.features)
+    refuse_categories(tables.roles.categorical, first, "shards")
     if n_features not in (None, len(names)):
         raise DataError(f"{first}: there are {len(names)} features, but n_features={n_features}")
     kept = _kept_names(names, len(names), features, first)

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from ranksieve.data import RankingData
 from ranksieve.rankers.libraries.cbm import check_cbm
-from ranksieve.rankers.libraries.library import TreeLibrary, native_rows
+from ranksieve.rankers.libraries.library import TreeLibrary, Vocabularies, native_rows
 from ranksieve.rankers.libraries.per_feature import (
     cut_table,
     indices,
@@ -47,6 +47,7 @@ class CatBoost(TreeLibrary):
             refuse_reduction: "per_float_feature_quantization",
         }
     )
+    of_categories = ("cat_features",)
     rounding = FLOAT32_ROUNDING
 
     @cached_property
@@ -85,20 +86,29 @@ class CatBoost(TreeLibrary):
 
         kind = "group_weight" if data.row_weights is None else "weight"
         weights = {kind: row_weights(data)}
-        return Pool(_narrow(data.X), data.y, group_id=data.query_codes, **weights)
+        vocabularies = [data.categories.get(name) for name in data.feature_names]
+        rows = _with_names(data.X, vocabularies if data.categories else ())
+        columns = np.flatnonzero(data.categorical).tolist() or None
+        queries = data.query_codes
+        return Pool(rows, data.y, group_id=queries, cat_features=columns, **weights)
 
-    def scores(self, estimator: Any, X: Any) -> Any:
-        return estimator.predict(_narrow(X))
+    def scores(self, estimator: Any, X: Any, categories: Vocabularies = ()) -> Any:
+        return estimator.predict(_with_names(X, categories))
 
     def importances(self, estimator: Any, n_features: int) -> Any:
         return estimator.get_feature_importance(type="PredictionValuesChange")
 
-    def contributions(self, estimator: Any, X: Any) -> Any:
+    def contributions(self, estimator: Any, X: Any, categories: Vocabularies = ()) -> Any:
         from catboost import Pool
 
         threads = openmp_thread_count()
         return estimator.get_feature_importance(
-            Pool(_narrow(X)), type="ShapValues", thread_count=threads
+            Pool(
+                _with_names(X, categories),
+                cat_features=[n for n, names in enumerate(categories) if names is not None] or None,
+            ),
+            type="ShapValues",
+            thread_count=threads,
         )
 
     def model_text(self, estimator: Any) -> str:
@@ -118,6 +128,19 @@ class CatBoost(TreeLibrary):
         check_cbm(content)
         try_model("catboost", content)
         estimator.load_model(blob=content)
+
+
+def _with_names(X: Any, categories: Vocabularies) -> Any:
+    """Rows with the names of categories, which CatBoost remembers; empty if they are missing."""
+    if not categories:
+        return _narrow(X)
+    rows = np.asarray(X).astype(object)
+    for column, names in enumerate(categories):
+        if names is not None:
+            table = np.array([*names, ""], dtype=object)
+            codes = np.asarray(X[:, column], dtype=np.float64)
+            rows[:, column] = table[np.where(np.isnan(codes), len(names), codes).astype(np.intp)]
+    return rows
 
 
 def _narrow(X: Any) -> Any:

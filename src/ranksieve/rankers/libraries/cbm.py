@@ -20,10 +20,15 @@ from ranksieve.data import DataError
 _TREES, _INFO = 1, 2
 _DIMENSION, _SPLITS, _SIZES, _STARTS = range(4)
 _FLOAT_FEATURES = 5
-_OTHER_FEATURES = (4, 6, 7, 12, 13, 18)  # categories, texts and embeddings
+_CATEGORIES, _ONE_HOT, _COUNTERS = 4, 6, 7  # features, and splits by their values or statistics
+_OTHER_FEATURES = (12, 13, 18)  # texts and embeddings
 _LEAF_VALUES, _LEAF_WEIGHTS, _STEPS, _LEAVES_OF_NODES = range(8, 12)
 _BIASES, _BINS = 16, 17
-_FLAT_INDEX, _BORDERS = 2, 3
+_FLAT_INDEX, _BORDERS = 2, 3  # of a feature that is a number
+_FLAT_INDEX_OF_CATEGORY = 1
+_OF_CATEGORY, _VALUES = 0, 1  # of splits by values: the position of the category, its hashes
+_COUNTER, _BORDERS_OF_COUNTER = 0, 1
+_COUNTED, _COMBINED = 0, 0  # what a statistic is of, and the categories that it combines
 
 _BORDERS_PER_BUCKET = 254  # values of a feature with more borders take several bytes
 _MOST_FEATURES, _DEEPEST = 2**20, 16
@@ -36,7 +41,7 @@ def check_cbm(content: bytes) -> None:
     try:
         trees = _core(content).table(_TREES)
         if any(trees.tables(field) for field in _OTHER_FEATURES):
-            raise DataError("some of its features are categories or texts, not numbers")
+            raise DataError("some of its features are texts or embeddings")
         if trees.integer(_DIMENSION) != 1 or len(trees.vector(_BIASES, "<f8")) > 1:
             raise DataError("the model has several scores for each row, but a ranker needs one")
         _check_trees(trees)
@@ -60,8 +65,16 @@ def read_training_parameters(content: bytes) -> Any:
 def _check_trees(trees: _Table) -> None:
     features = trees.tables(_FLOAT_FEATURES)
     columns = np.array([feature.integer(_FLAT_INDEX, -1) for feature in features], dtype=np.int64)
-    _check(_ascend(columns) and _are_in(columns, _MOST_FEATURES), "features")
-    n_borders = np.array([len(feature.vector(_BORDERS, "<f4")) for feature in features], dtype=int)
+    of_categories = [c.integer(_FLAT_INDEX_OF_CATEGORY, -1) for c in trees.tables(_CATEGORIES)]
+    categories = np.array(of_categories, dtype=np.int64)
+    for kind in (columns, categories):
+        _check(_ascend(kind) and _are_in(kind, _MOST_FEATURES), "features")
+    _check(not np.intersect1d(columns, categories).size, "features")
+    n_borders = np.array(
+        [len(feature.vector(_BORDERS, "<f4")) for feature in features]
+        + _count_splits_of_categories(trees, len(categories)),
+        dtype=int,
+    )
     n_buckets = int((-(-n_borders // _BORDERS_PER_BUCKET)).sum())
 
     splits, sizes = trees.vector(_SPLITS, "<i4"), trees.vector(_SIZES, "<i4").astype(np.int64)
@@ -86,6 +99,23 @@ def _check_trees(trees: _Table) -> None:
     _check(bool(((steps["left"] < last) & (steps["right"] < last)).all()), "nodes")
     ends_there = (steps["left"] == 0) | (steps["right"] == 0)
     _check(_are_in(leaves[ends_there], n_leaves), "leaves")
+
+
+def _count_splits_of_categories(trees: _Table, n_categories: int) -> list[int]:
+    """Splits of each category by its values, and of each statistic of categories by its borders.
+
+    What the statistics are is not in the trees; a second process tries them.
+    """
+    by_value, counters = trees.tables(_ONE_HOT), trees.tables(_COUNTERS)
+    used = [split.integer(_OF_CATEGORY, -1) for split in by_value]
+    for counter in counters:
+        combined = counter.table(_COUNTER).table(_COUNTED).table(_COMBINED)
+        used += combined.vector(0, "<i4").tolist()
+    _check(_are_in(np.array(used, dtype=np.int64), n_categories), "categories")
+    return [
+        *(len(split.vector(_VALUES, "<i4")) for split in by_value),
+        *(len(counter.vector(_BORDERS_OF_COUNTER, "<f4")) for counter in counters),
+    ]
 
 
 def _are_in(values: np.ndarray, end: int) -> bool:

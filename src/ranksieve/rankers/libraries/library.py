@@ -7,7 +7,7 @@ the base of those for LightGBM, XGBoost and CatBoost.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -37,6 +37,10 @@ _ACCEPTED = (
 )
 
 
+Vocabularies = Sequence[Sequence[str] | None]
+"""Names of the categories of each column, None for numbers; empty if all columns are numbers."""
+
+
 class Library:
     """A regressor, which ranks by the label that it predicts; or a ranker of an unknown package."""
 
@@ -46,6 +50,8 @@ class Library:
     per_feature: ClassVar[Mapping[str, Cut]] = {}  # parameters with a value per feature
     synonyms: ClassVar[Mapping[str, str]] = {}  # native names -> parameters of the class
     has_model_files: ClassVar[bool] = False
+    takes_categories: ClassVar[bool] = False
+    of_categories: ClassVar[Sequence[str]] = ()  # parameters for features that are categories
     rounding: Rounding | None = None  # of the values of features; None if it keeps all digits
 
     def __init__(self, name: str, maker: Library | None = None) -> None:
@@ -112,8 +118,8 @@ class Library:
         """Whether it trains on Datasets of LightGBM, whose values are in bins already."""
         return False
 
-    def scores(self, estimator: Any, X: Any) -> Any:
-        """Scores of rows by a fitted estimator."""
+    def scores(self, estimator: Any, X: Any, categories: Vocabularies = ()) -> Any:
+        """Scores of rows by a fitted estimator; those of ``categories`` are codes."""
         scores = np.asarray(estimator.predict(rows_for(estimator, X)), dtype=np.float64)
         if scores.size != X.shape[0]:
             raise DataError(
@@ -134,7 +140,7 @@ class Library:
                 return np.abs(found)
         raise AttributeError(f"{self.name} has no importances of features")
 
-    def contributions(self, estimator: Any, X: Any) -> Any:
+    def contributions(self, estimator: Any, X: Any, categories: Vocabularies = ()) -> Any:
         """SHAP value of each feature in each row; the last column is the common offset."""
         raise ValueError(f"{self.name} has no SHAP values")
 
@@ -159,6 +165,7 @@ class TreeLibrary(Library):
 
     threads = "n_jobs"
     has_model_files = True
+    takes_categories = True
 
     @abstractmethod
     def fit_arguments(self, data: RankingData) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -182,6 +189,16 @@ class TreeLibrary(Library):
 
     def weights(self, estimator: Any, n_features: int) -> None:
         """None: trees have no weights."""
+
+
+def refuse_two_declarations(data: Any, parameters: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Raise a DataError if the data has categories, and a parameter says which features have."""
+    found = [name for name in names if parameters.get(name) not in (None, "", "auto")]
+    if found and getattr(data, "categories", None):
+        raise DataError(
+            f"leave out {found[0]}: the data says which features are categories "
+            f"({', '.join(map(repr, data.categories))})"
+        )
 
 
 def native_rows(X: Any) -> Any:

@@ -8,7 +8,7 @@ scikit-learn, which trains itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from inspect import signature
@@ -20,7 +20,12 @@ from scipy import sparse
 
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.engine import Source, whole_block
-from ranksieve.rankers.libraries.library import TreeLibrary, check_whole_labels, native_rows
+from ranksieve.rankers.libraries.library import (
+    TreeLibrary,
+    Vocabularies,
+    check_whole_labels,
+    native_rows,
+)
 from ranksieve.rankers.libraries.model_checks import load_booster
 from ranksieve.rankers.libraries.per_feature import (
     cut_table,
@@ -49,6 +54,10 @@ PER_FEATURE = cut_table(
 )
 
 
+CATEGORY_PARAMETERS = tuple(name for name, cut in PER_FEATURE.items() if cut is indices)
+"""Names of the parameter for features that are categories."""
+
+
 @contextmanager
 def lightgbm_errors() -> Iterator[None]:
     """Turn errors of LightGBM, such as for a query of 10,001 documents, into a DataError."""
@@ -67,8 +76,13 @@ def blocks_of(source: Source) -> list[Block]:
     return [source.block(number) for number in range(source.n_shards)]
 
 
-def dataset_of(blocks: Iterable[Block], reference: Any = None) -> Any:
-    """Make a LightGBM Dataset from adjacent blocks, with the bins of ``reference`` if given."""
+def dataset_of(
+    blocks: Iterable[Block], reference: Any = None, categorical: Sequence[int] = ()
+) -> Any:
+    """Make a LightGBM Dataset from adjacent blocks, with the bins of ``reference`` if given.
+
+    ``categorical`` are the features that have categories.
+    """
     import lightgbm
 
     blocks = list(blocks)
@@ -84,7 +98,15 @@ def dataset_of(blocks: Iterable[Block], reference: Any = None) -> Any:
         # No metric takes positions, so held-out queries need none.
         "position": None if positions[0] is None or reference else np.concatenate(positions),
     }
-    return lightgbm.Dataset(X, y, reference=reference, group=counts, **parts)
+    columns: Any = list(categorical) or "auto"
+    return lightgbm.Dataset(
+        X, y, reference=reference, group=counts, categorical_feature=columns, **parts
+    )
+
+
+def categorical_of(source: Source) -> list[int]:
+    """Features that have categories; those of shards are all numbers."""
+    return np.flatnonzero(source.categorical).tolist() if isinstance(source, RankingData) else []
 
 
 def train(
@@ -145,6 +167,7 @@ class LightGBM(TreeLibrary):
     log = MappingProxyType({"verbosity": -1})
     log_names = ("verbose",)
     per_feature = PER_FEATURE
+    of_categories = CATEGORY_PARAMETERS
     rounding = LIGHTGBM_ROUNDING
 
     @cached_property
@@ -189,7 +212,9 @@ class LightGBM(TreeLibrary):
             check_whole_labels("LGBMRanker", data, largest)
 
     def fit_arguments(self, data: RankingData) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        queries = {"group": data.group_counts, "sample_weight": row_weights(data)}
+        queries: dict[str, Any] = {"group": data.group_counts, "sample_weight": row_weights(data)}
+        if data.categories:
+            queries["categorical_feature"] = categorical_of(data)
         return (native_rows(data.X), data.y), queries
 
     def vali_arguments(self, estimator: Any, vali: RankingData) -> dict[str, Any]:
@@ -217,7 +242,8 @@ class LightGBM(TreeLibrary):
         if data.positions is None:
             super().fit(estimator, data, vali)
         else:  # which fit of LightGBM's estimators does not take
-            self.fit_dataset(estimator, lambda _: dataset_of(blocks_of(data)), vali)
+            columns = categorical_of(data)
+            self.fit_dataset(estimator, lambda _: dataset_of(blocks_of(data), None, columns), vali)
 
     def fit_dataset(
         self,
@@ -228,16 +254,16 @@ class LightGBM(TreeLibrary):
         settings = self.dataset_parameters(estimator)
         data, held_out = dataset(settings), None
         if vali is not None:
-            held_out = dataset_of(blocks_of(vali), reference=data)
+            held_out = dataset_of(blocks_of(vali), data, categorical_of(vali))
         self._set_booster(estimator, train(settings, data, estimator.n_estimators, held_out))
 
-    def scores(self, estimator: Any, X: Any) -> Any:
+    def scores(self, estimator: Any, X: Any, categories: Vocabularies = ()) -> Any:
         return predict(estimator.booster_, native_rows(X))
 
     def importances(self, estimator: Any, n_features: int) -> Any:
         return estimator.booster_.feature_importance("gain", iteration=estimator.best_iteration_)
 
-    def contributions(self, estimator: Any, X: Any) -> Any:
+    def contributions(self, estimator: Any, X: Any, categories: Vocabularies = ()) -> Any:
         return predict(estimator.booster_, X, pred_contrib=True)
 
     def model_text(self, estimator: Any) -> str:

@@ -88,6 +88,8 @@ class LightGBMRefits(Refits):
 
 def share_bins(ranker: Any, data: RankingData) -> Refits:
     """Refits that share bins, or plain ones if their trees could differ."""
+    if data.categories:
+        return Refits(ranker, data)
     every = ranker._for_features(range(data.n_features), data.n_features)
     parameters = every._dataset_parameters()
     needs_values = _value(parameters, "linear_tree", False)

@@ -92,11 +92,22 @@ def _load_catboost(content: bytes) -> tuple[int, Score, Score]:
 
     model = CatBoost()
     model.load_model(blob=content)
+    categories = model.get_cat_feature_indices()
+
+    def pool(rows: Any) -> Any:
+        if categories:
+            rows = rows.astype(object)
+            rows[:, categories] = [[str(row)] * len(categories) for row in range(len(rows))]
+        return Pool(rows, cat_features=categories or None)
 
     def explain(rows: Any) -> Any:
-        return model.get_feature_importance(Pool(rows), type="ShapValues", thread_count=1)
+        return model.get_feature_importance(pool(rows), type="ShapValues", thread_count=1)
 
-    return len(model.feature_names_), lambda rows: model.predict(rows, thread_count=1), explain
+    return (
+        len(model.feature_names_),
+        lambda rows: model.predict(pool(rows), thread_count=1),
+        explain,
+    )
 
 
 _LOADERS: dict[str, Callable[[bytes], tuple[int, Score, Score]]] = {

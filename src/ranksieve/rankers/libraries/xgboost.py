@@ -9,7 +9,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
 from ranksieve.data import RankingData
-from ranksieve.rankers.libraries.library import TreeLibrary, check_whole_labels, native_rows
+from ranksieve.rankers.libraries.library import (
+    TreeLibrary,
+    Vocabularies,
+    check_whole_labels,
+    native_rows,
+)
 from ranksieve.rankers.libraries.model_checks import check_json
 from ranksieve.rankers.libraries.per_feature import cut_table, groups, reduce_values
 from ranksieve.rankers.libraries.rounding import FLOAT32_ROUNDING
@@ -27,6 +32,7 @@ class XGBoost(TreeLibrary):
             groups: "interaction_constraints",
         }
     )
+    of_categories = ("feature_types",)
     rounding = FLOAT32_ROUNDING
     synonyms: ClassVar[Mapping[str, str]] = {
         "eta": "learning_rate",
@@ -64,6 +70,12 @@ class XGBoost(TreeLibrary):
         elif parameters.get("objective") == "rank:ndcg" and parameters.get("ndcg_exp_gain", True):
             check_whole_labels("XGBRanker", data, 31)
 
+    def fit(self, estimator: Any, data: RankingData, vali: RankingData | None = None) -> None:
+        if data.categories:
+            kinds = ["c" if is_category else "q" for is_category in data.categorical.tolist()]
+            estimator.set_params(enable_categorical=True, feature_types=kinds)
+        super().fit(estimator, data, vali)
+
     def fit_arguments(self, data: RankingData) -> tuple[tuple[Any, ...], dict[str, Any]]:
         queries = {"qid": data.query_codes, "sample_weight": data.query_weights}
         return (native_rows(data.X), data.y), queries
@@ -83,7 +95,7 @@ class XGBoost(TreeLibrary):
             return config_context(nthread=1)
         return nullcontext()
 
-    def scores(self, estimator: Any, X: Any) -> Any:
+    def scores(self, estimator: Any, X: Any, categories: Vocabularies = ()) -> Any:
         # The number of features was checked before.
         with self.limits():
             return estimator.predict(native_rows(X), validate_features=False)
@@ -96,13 +108,17 @@ class XGBoost(TreeLibrary):
         names = booster.feature_names or [f"f{n}" for n in range(n_features)]
         return [gains.get(name, 0.0) for name in names]
 
-    def contributions(self, estimator: Any, X: Any) -> Any:
+    def contributions(self, estimator: Any, X: Any, categories: Vocabularies = ()) -> Any:
         from xgboost import DMatrix
 
         stopped = estimator.early_stopping_rounds is not None
         trees = (0, estimator.best_iteration + 1 if stopped else 0)
         with self.limits():
-            rows = DMatrix(X, feature_names=estimator.get_booster().feature_names)
+            booster = estimator.get_booster()
+            own = {"feature_names": booster.feature_names}
+            if categories:
+                own |= {"feature_types": booster.feature_types, "enable_categorical": True}
+            rows = DMatrix(X, **own)
             return estimator.get_booster().predict(rows, pred_contribs=True, iteration_range=trees)
 
     def model_text(self, estimator: Any) -> str:
@@ -115,6 +131,8 @@ class XGBoost(TreeLibrary):
         try_model("xgboost", text.encode())
         own = estimator.objective
         estimator.load_model(bytearray(text, "utf-8"))
+        if "c" in (estimator.get_booster().feature_types or ()):
+            estimator.set_params(enable_categorical=True)
         if not estimator.objective.startswith("rank:"):
             estimator.objective = own  # an XGBRanker cannot be made with that of the model
 

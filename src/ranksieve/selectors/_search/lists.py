@@ -10,7 +10,7 @@ import numpy as np
 
 from ranksieve.base import Choices, RankSelector
 from ranksieve.data import RankingData
-from ranksieve.data.missing import FILLING, has_missing
+from ranksieve.data.missing import FILLING
 from ranksieve.engine import Source
 from ranksieve.parameters import FeatureCount, Seed
 from ranksieve.progress import track
@@ -45,6 +45,7 @@ class ListsSelector(HeldOutSelector):
     """
 
     takes_missing = True
+    takes_categories = True  # each selector gets what it takes
 
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
@@ -106,7 +107,7 @@ class ListsSelector(HeldOutSelector):
 
 def _filled(source: Source) -> Source:
     """The same data without missing values, for selectors that take none."""
-    if isinstance(source, RankingData) and source.keeps_missing and has_missing(source.X):
+    if isinstance(source, RankingData) and source.keeps_missing and source.lacks_numbers:
         return source.with_missing(FILLING)
     return source
 

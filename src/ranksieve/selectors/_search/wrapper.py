@@ -85,6 +85,11 @@ class WrapperSelector(Predictor, HeldOutSelector):
         return self._ranker().takes_missing
 
     @property
+    def takes_categories(self) -> bool:  # type: ignore[override]
+        """Whether the ranker takes categories."""
+        return self._ranker().takes_categories
+
+    @property
     def no_row_weights(self) -> str:  # type: ignore[override]
         """Why the ranker takes no weights of rows; empty if it does."""
         return self._ranker().no_row_weights

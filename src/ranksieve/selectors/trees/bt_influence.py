@@ -145,6 +145,7 @@ class BoostedTrees(TreeSelector):
         ),
     )
 
+    takes_categories = True
     _is_nested = True
 
     def _choose(self, source: Source, choices: Choices) -> list[int]:
