@@ -192,7 +192,7 @@ def test_a_long_list_of_names_does_not_go_through_all_columns_for_each(what):
         (
             ["qid", "label", "f"],
             {"label": "y"},
-            "there is no column 'y'; columns are qid, label, f",
+            "there is no column 'y' for label; columns are qid, label, f",
         ),
         (["qid", "label", "f"], {"ignore": "g*"}, r"no column matches 'g\*' of ignore"),
         (["qid", "label", "f"], {"features": ["f", "g"]}, "no column matches 'g' of features"),

@@ -35,7 +35,9 @@ def test_what_is_said_wins():
     roles = resolve([*NEW, "relevance"], Columns(label="relevance", ignore="g"))
     assert (roles.label, roles.qid, roles.weight) == ("relevance", "session", "w")
     assert roles.features == ("grade", "f")
-    with pytest.raises(DataError, match="there is no column 'relevance'; columns are session"):
+    with pytest.raises(
+        DataError, match="there is no column 'relevance' for label; columns are session"
+    ):
         resolve(NEW, Columns(label="relevance"))
     whole = Columns("grade", "session")  # says all, so that there need be no weight
     assert resolve(["session", "grade", "f", "g"], whole).weight is None

@@ -20,6 +20,7 @@ from ranksieve.datasets.opening import (
 from ranksieve.datasets.split_rules import DividedData, SplitByColumn, SplitByTime
 from ranksieve.io.shards import write_shards
 from ranksieve.splits import resample_queries
+from ranksieve.study import Study
 
 
 @pytest.fixture(scope="module")
@@ -360,6 +361,24 @@ def test_columns_of_a_directory(tmp_path, data):
     frame_of(data.take_queries([2])).drop("f1").write_csv(tmp_path / "test.csv")
     with pytest.raises(DataError, match=r"test.csv: .*those of .*train.csv: it lacks 'f1'"):
         open_collection(tmp_path).read_fold(0, columns=Columns(features="f*"))
+
+
+def test_the_first_part_determines_what_gets_indicators(tmp_path, data):
+    """Missing values are treated as columns say, alike in all parts; a study does it itself."""
+    for name, queries, hole in (("train", [0, 1], "f0"), ("test", [2], "f1")):
+        table = frame_of(data.take_queries(queries))
+        holed = pl.when(pl.int_range(pl.len()) == 0).then(None).otherwise(pl.col(hole))
+        table.with_columns(holed.alias(hole)).write_parquet(tmp_path / f"{name}.parquet")
+    columns = Columns(missing="zero+indicators")
+    train, _, test = open_collection(tmp_path).read_fold(0, columns=columns)
+    assert train.missing.indicated == test.missing.indicated == (0,)
+    assert (train.X[0, 0], train.X[0, -1], test.X[0, 1]) == (0, 1, 0)
+    parts = [tmp_path / "train.parquet", tmp_path / "test.parquet"]
+    plans = [
+        Study(tuple(parts), selectors=["top"], rankers=["rankrls"], ks=[1], **settings).plan
+        for settings in ({"columns": columns}, {"columns": columns, "missing": "keep"})
+    ]
+    assert [plan.missing for plan in plans] == ["zero+indicators", "keep"]
 
 
 def test_two_files_of_a_part_are_refused_unless_one_is_a_copy(tmp_path):

@@ -17,7 +17,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.preprocessing import StandardScaler
 from xgboost import XGBRanker
 
-from ranksieve import Missing
+from ranksieve import Columns, Missing
 from ranksieve.data import DataError
 from ranksieve.rankers import RankSVM, as_ranker
 from ranksieve.study import Plan
@@ -247,6 +247,20 @@ def test_plan_files_that_cannot_be_are_named(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
         Plan(**read_settings(path))
+
+
+def test_a_plan_names_columns_or_their_file(tmp_path):
+    columns = Columns("grade", "session", ignore=["url"], missing="zero")
+    columns.save(tmp_path / "columns.toml")
+    for text in (
+        f"columns = {json.dumps(str(tmp_path / 'columns.toml'))}",
+        "[columns]\nlabel = 'grade'\nqid = 'session'\nignore = ['url']\nmissing = 'zero'",
+    ):
+        (tmp_path / "plan.toml").write_text(text)
+        assert read_settings(tmp_path / "plan.toml")["columns"] == columns
+    (tmp_path / "plan.toml").write_text("columns = 'none.toml'")
+    with pytest.raises(DataError, match=r"plan.toml: none.toml: no such file"):
+        read_settings(tmp_path / "plan.toml")
 
 
 def test_names_that_the_libraries_use_elsewhere_are_known():

@@ -263,9 +263,10 @@ def _read_log(
     from ranksieve.io.feature_logs import read_feature_log
     from ranksieve.io.formats import check_no_options
 
-    others = replace(reading.roles, qid=None, doc_id=None)
+    roles = reading.roles
+    others = replace(roles, qid=None, doc_id=None)
     check_no_options(sources[0], "feature logs", others, reading.read_options)
-    where: dict[str, Any] = {"unjudged": unjudged, "qid": reading.qid, "doc_id": reading.doc_id}
+    where: dict[str, Any] = {"unjudged": unjudged, "qid": roles.qid, "doc_id": roles.doc_id}
     data, summary = read_feature_log(sources, judgments, **where, **stored)
     typer.echo(printable(str(summary)))
     return data

@@ -348,7 +348,7 @@ class _Resolution:
 
     def __post_init__(self) -> None:
         for name in self.aside:
-            self._check_exists(name)
+            self._check_exists(name, "to divide by")
         self.named = {role: name for role in ROLES if (name := getattr(self.columns, role))}
         self.ignored = self._matching("ignore")
         self.required = _REQUIRED if self.needs_label else ("qid",)
@@ -393,7 +393,7 @@ class _Resolution:
     def _given_roles(self) -> dict[str, str]:
         role_of: dict[str, str] = {}
         for role, name in self.named.items():
-            self._check_exists(name)
+            self._check_exists(name, f"for {role}")
             taken = role_of.setdefault(name, role)
             if taken != role:
                 self._fail(f"column {name!r} cannot be both {ROLES[taken]} and {ROLES[role]}")
@@ -511,9 +511,10 @@ class _Resolution:
         """Names of the columns that match one of the patterns, each of which must match."""
         return match_columns(getattr(self.columns, what), list(self.table), what, self.place)
 
-    def _check_exists(self, name: str) -> None:
+    def _check_exists(self, name: str, use: str) -> None:
         if name not in self.table:
-            self._fail(f"there is no column {name!r}; columns are {list_names(list(self.table))}")
+            known = list_names(list(self.table))
+            self._fail(f"there is no column {name!r} {use}; columns are {known}")
 
     def _fail(self, message: str) -> NoReturn:
         raise DataError(f"{self.place}: {message}")
