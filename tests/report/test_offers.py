@@ -275,6 +275,19 @@ def test_no_tile_of_the_verdict_stands_alone(browser, pages, kind, width):
             assert max(box["x"] + box["width"] for box in row) <= width
 
 
+@pytest.mark.parametrize(("width", "shown_width"), [(1200, 900), (800, 760), (390, 704)])
+def test_charts_shrink_as_far_as_they_can_be_read(browser, pages, width, shown_width):
+    """And scroll beyond that; what they say under the pointer stays where it is."""
+    with opened(browser, pages["recommendation"], size=(width, 900)) as shown:
+        chart = shown.page.locator("#what-can-be-had svg.wide")
+        assert chart.bounding_box()["width"] == pytest.approx(shown_width, abs=0.1)
+        shown.page.locator('.ring[data-tip*="recommended"]').hover(force=True)
+        assert shown.page.locator("#tip").inner_text().startswith("Features: 4 of 12")
+        shown.page.set_viewport_size({"width": 600, "height": 900})
+        shown.page.emulate_media(media="print")
+        assert chart.bounding_box()["width"] <= 600
+
+
 def test_many_long_names_fit_a_narrow_screen(browser, tmp_path):
     names = [f"a_feature_with_a_rather_long_name_{n}_{'x' * (n % 90)}" for n in range(500)]
     write_page(report_of(made(names, n_kept=40)), tmp_path / "p.html")

@@ -222,6 +222,13 @@ def test_long_lists_are_divided_and_long_texts_cut():
     assert len(re.findall("<table>", folded)) == 1
 
 
+def test_an_empty_cell_is_no_heading():
+    columns = [Column("rank", is_name=True), Column("name", is_name=True)]
+    html = to_html(Sheet("s", "", "", columns, [[[Entry(""), Entry("a")]]]))
+    cells = ET.fromstring(html).find("table/tbody/tr")
+    assert [(cell.tag, cell.text) for cell in cells] == [("td", None), ("th", "a")]
+
+
 def test_a_table_in_html():
     columns = [Column("a", align="left", is_name=True), Column("b"), Column("c", only_csv=True)]
     rows = [[Entry("<x>"), Entry(0.5, ".2f", True, "+", 1), Entry(1)]]

@@ -25,7 +25,7 @@ class Panel:
     form: str  # format of the numbers printed beside the bars
     ends: Sequence[tuple[float, float] | None] | None = None  # of intervals, drawn as whiskers
     css: str = PLAIN  # CSS class of the color
-    below: str = PLAIN  # CSS class of the color of bars below their start
+    below: str = ""  # CSS class of the color of bars below their start, if it is another
     start: float = 0.0  # where bars start
     width: float = 90.0  # width of the bars in pixels, without the numbers
     tips: Sequence[str] = ()  # text shown for each bar
@@ -87,7 +87,7 @@ def _panel_bars(panel: Panel, left: float, bottom: float) -> list[Markup]:
         if value is None:
             continue
         start, end = sorted((zero, across(value)))
-        css = panel.css if value >= panel.start else panel.below
+        css = panel.css if value >= panel.start else panel.below or panel.css
         tip = panel.tips[row] if panel.tips else None
         y = _middle(row)
         where = {

@@ -15,6 +15,8 @@ from ranksieve.text import on_one_line
 
 PAGE, COLUMN = 900.0, 420.0
 """Widths in pixels: of the page, and of one column of a paper."""
+WIDE = 704.0
+"""A drawing that is wider than this shrinks to as many pixels if there is less room."""
 SMALL = 12.0
 """Size of text in charts in pixels, as in the style sheet."""
 _NARROW, _WIDE = frozenset("fijlrtI.,:;'|!()[]{}/\\ -"), frozenset("mwMW@%")
@@ -24,7 +26,8 @@ _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
 def drawing(width: float, height: float, *children: Markup, title: str, **more: object) -> Markup:
     """An ``svg`` element with a title for screen readers, and ``more`` attributes.
 
-    The size is in pixels; a narrow screen scrolls.
+    The size is in pixels. On a narrow screen, a wide one shrinks as far as it can be read, and
+    scrolls.
     """
     return element(
         "svg",
@@ -34,6 +37,7 @@ def drawing(width: float, height: float, *children: Markup, title: str, **more: 
         height=height,
         role="img",
         aria_label=title,
+        class_="wide" if width > WIDE else None,
         **more,
     )
 
