@@ -58,9 +58,13 @@ def test_a_messy_log_from_the_first_look_to_the_nightly_check(run, logs, recomme
     status, output, errors = run("inspect", log)
     assert status == 0
     command = corrected(errors)
-    assert command[-8:-1] == [
-        "--label", "grade", "--qid", "session_id", "--doc-id", "doc_id", "--ignore",
-    ]  # fmt: skip
+    assert dict(zip(command[2::2], command[3::2], strict=True)) == {
+        "--label": "grade",
+        "--qid": "session_id",
+        "--doc-id": "doc_id",
+        "--ignore": "shown_at,query_text",
+        "--categorical": "device,page_class",
+    }
     assert run(*command) == (0, output, errors.partition("The same")[0])
     status, _, errors = run("select", log, "--method", "top", "-k", 2)
     assert status == 1
@@ -72,7 +76,7 @@ def test_a_messy_log_from_the_first_look_to_the_nightly_check(run, logs, recomme
     status, output, errors = run("check", recommended, later, "--format", "json")
     assert status in (0, 1)
     assert json.loads(output)["claim"]["n_queries"] == 60
-    assert errors.startswith("Columns: label = grade, query = session_id, document = doc_id; 43 f")
+    assert errors.startswith("Columns: label = grade, query = session_id, document = doc_id; 45 f")
     assert check(recommended, str(later)).to_record() == json.loads(output)
     status, output, _ = run("report", recommended)
     assert status == 0

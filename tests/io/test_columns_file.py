@@ -1,6 +1,7 @@
 """Columns in files of TOML: what is written is read, and people can edit it."""
 
 import tomllib
+from dataclasses import fields
 
 import pytest
 from hypothesis import given
@@ -61,6 +62,9 @@ def test_every_setting_is_explained(tmp_path):
     columns = Columns(label="grade", ignore=["url", "clicked"])
     write_columns(columns, path, {"url": "text,\nor so"})
     text = path.read_text()
+    paragraphs = text.strip().split("\n\n")[1:]
+    assert len(paragraphs) == len(fields(Columns))
+    assert all(paragraph.startswith("# ") for paragraph in paragraphs)
     assert '\n# The label: a number, and larger is more relevant.\nlabel = "grade"\n' in text
     assert '    "url",  # text, or so\n    "clicked",\n]' in text
     path.write_text(

@@ -27,6 +27,7 @@ _COMMENTS = {
     "ignore": "Columns to leave out. Patterns such as 'debug_*' are allowed, here and below.",
     "features": "The features; columns that are not in this list are left out. Without this list, "
     "all\n# columns are features that are not mentioned above.",
+    "categorical": "Those of the features whose values are categories, such as names or codes.",
     "missing": "What to do with missing values: keep, query-min, query-median or zero, each also "
     "with\n# +indicators.",
     "cost_unit": "The unit of the costs of features.",
