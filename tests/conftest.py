@@ -21,6 +21,9 @@ from ranksieve.engine import Source
 from ranksieve.engine.dask import connect
 from ranksieve.io.shards import open_shards, write_shards
 from tests.processes import Program
+from tests.recommendation.demo_checks import demo_checks, demo_files, demo_recommendation
+
+__all__ = ["demo_checks", "demo_files", "demo_recommendation"]  # fixtures
 
 # Kernels compile on their first call, which no deadline can foresee. On CI the same examples run
 # every time, so that a change is judged by what it changed. There are hundreds of such tests: each

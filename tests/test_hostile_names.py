@@ -155,7 +155,8 @@ COMMANDS = [
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_end_well_and_their_output_is_tame(told, command):
     status, out, errors = told[command]
-    assert (status, errors) == (0, "")
+    expected = 2 if command == "check" else 0  # with so few queries, it cannot be judged
+    assert (status, errors) == (expected, "")
     assert_tame(out)
 
 

@@ -55,6 +55,11 @@ def weighted(weighted_data, tmp_path_factory):
     return recommend(weighted_data, out=place, command=command, **how), place
 
 
+def first_values(record):
+    """What a record of an answer has of the values of its first feature."""
+    return next(iter(record["reference"].values()))["values"]["values"]
+
+
 @pytest.fixture
 def done(directory, answer, tmp_path):
     """A copy of the directory of the answer."""
@@ -256,7 +261,10 @@ class TestFiles:
             lambda r: r["settings"].update(level=0.5),
             lambda r: r["settings"].update(treated={"policy": "zero", "indicators": [99]}),
             lambda r: r["curve"][0].update(bound={}),
-            lambda r: r["reference"].update(x=[1.0]),
+            lambda r: r["reference"].update(x=r["reference"][next(iter(r["reference"]))]),
+            lambda r: first_values(r)["edges"].reverse(),
+            lambda r: first_values(r)["edges"].pop(),
+            lambda r: first_values(r).update(queries=0),
             lambda r: r.update(models={}),
             lambda r: r.update(trained_on=None),
         ],
@@ -339,14 +347,14 @@ class TestModels:
         checked = check(tmp_path, test)
         assert checked.claim.with_chosen == pytest.approx(answer.confirmed.with_chosen, rel=1e-12)
         assert checked.claim.with_all == pytest.approx(answer.confirmed.with_all, rel=1e-12)
-        assert f"Both rankers were trained on {said} of mine." in checked.sentence
+        assert f"Both rankers were trained on {said} of mine." in checked.know
         for known in (deployed, concatenate(split)):
-            assert "exactly this data, so it tests nothing" in check(tmp_path, known).sentence
+            assert "exactly this data, so it tests nothing" in check(tmp_path, known).know[-1]
 
     def test_without_a_split_all_queries_do(self, data, answer, directory):
         assert answer.trained_on == TrainedOn("all queries", 40, fingerprint(data))
-        assert "exactly this data, so it tests nothing" in check(directory, data).sentence
-        assert "tests nothing" not in check(directory, data.take_queries(range(20))).sentence
+        assert "exactly this data, so it tests nothing" in check(directory, data).know[-1]
+        assert "tests nothing" not in check(directory, data.take_queries(range(20))).know[-1]
 
     def test_no_feature_is_checked_against_all(self, data, tmp_path):
         given = useless(data)
@@ -446,7 +454,7 @@ class TestCheck:
         assert by_hand.features == first.features
         other = check(tmp_path / "other", gaps)
         assert found.claim.with_chosen == other.claim.with_chosen
-        assert all(one.shift == 0 for one in found.drift)
+        assert all((one.shift, one.index) == (0, 0) for one in found.drift)
 
     def test_kept_missing_values(self, tmp_path):
         gaps = with_gaps(planted(30))

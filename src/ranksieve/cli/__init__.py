@@ -69,7 +69,7 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(f"not enough memory: {error}", words)
     except BrokenPipeError:  # the reader of the output has closed it
         _discard_output()
-        sys.exit(1)
+        sys.exit(_status_of_errors(words))
     except OSError as error:  # a name that is too long, a file that has vanished, a full disk
         if error.strerror is None:
             raise
@@ -77,6 +77,11 @@ def main(arguments: list[str] | None = None) -> None:
             _discard_output()
             _fail(error.strerror, words)
         _fail(f"{os.fsdecode(error.filename)}: {error.strerror}", words)
+    except Exception as error:  # a fault of the program
+        if _status_of_errors(words) == 1:
+            raise
+        _show_traceback(error)
+        sys.exit(_status_of_errors(words))
 
 
 class _Notes(logging.Handler):
@@ -137,7 +142,14 @@ def _fail(message: str, words: list[str]) -> NoReturn:
     is_set = os.environ.get("RANKSIEVE_DEBUG", "") not in ("", "0")
     if is_set or "--debug" in takewhile(lambda word: word.startswith("-"), words):
         _show_traceback(sys.exception())
-    sys.exit("error: " + printable(message).replace("\n", "\n  "))
+    typer.echo("error: " + printable(message).replace("\n", "\n  "), err=True)
+    sys.exit(_status_of_errors(words))
+
+
+def _status_of_errors(words: list[str]) -> int:
+    """Exit status after an error: 1, but 2 of check, whose 1 says that the margin is broken."""
+    command = next((word for word in words if not word.startswith("-")), "")
+    return 2 if command == "check" else 1
 
 
 def _show_traceback(error: BaseException | None) -> None:

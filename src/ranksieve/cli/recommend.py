@@ -19,7 +19,7 @@ from ranksieve.cli.options import (
     show_result,
 )
 from ranksieve.cli.resumable import resumable, take_source
-from ranksieve.report.formats import FormatName
+from ranksieve.report.formats import CheckFormatName, FormatName
 
 
 @command(
@@ -156,35 +156,50 @@ def recommend(
 @command(
     directory=argument("DIR: Directory that recommend --out wrote."),
     data=argument("NEW_DATA: New data, as files or a directory of shards."),
+    level="P: Confidence level of the verdict: a probability above 0.5 and below 1. Default: that "
+    "of the recommendation.",
+    form=option(
+        "Format of the result: json has all of it, openmetrics is for monitoring, such as the "
+        "textfile collector of Prometheus.",
+        "--format",
+    ),
+    out="FILE: Also write the result to this file of JSON, or to a directory, under a name with "
+    "the time; report shows all results of a directory on one page. Default: write no file.",
 )
 def check(
     directory: Path,
     data: list[Path],
-    form: FormatName = "terminal",
+    level: float | None = None,
+    form: CheckFormatName = "terminal",
+    out: Path | None = None,
     reading: ReadingRows = ReadingRows(),
 ) -> None:
     """Check whether recommended features are enough on new data.
 
     Both rankers of the recommendation, trained on the kept features and on all features, rank the
-    new queries; nothing is trained again. The exit status is 1 if the mean has fallen by more than
-    the margin, for use in scheduled jobs.
+    new queries; nothing is trained again. The exit status is 0 if the recommendation holds, 1 if it
+    is broken, and 2 if the queries cannot tell or if there is an error, for use in scheduled jobs.
     """
     import json
 
+    from ranksieve.io.files import check_replaceable
     from ranksieve.recommendation import check as run
-    from ranksieve.report.formats.terminal import show
-    from ranksieve.report.sheets.recommendation import check_sheets
-    from ranksieve.report.sheets.sheet import long_list
+    from ranksieve.report.formats.openmetrics import to_openmetrics
+    from ranksieve.report.formats.terminal import show_check
+    from ranksieve.report.sheets.checks import check_sheets
 
-    result = run(directory, data, **reading.read_options)
-    sheets = check_sheets(result)
-    if form == "terminal":
-        show(result.sentence)
-        show("")
-        sheets = list(map(long_list, sheets))
-    show_result(sheets, form, json.dumps(result.to_record(), indent=2))
-    if result.is_broken:
-        raise typer.Exit(1)
+    if out is not None and not out.is_dir():
+        check_replaceable(out, data)
+    result = run(directory, data, level=level, **reading.read_options)
+    if out is not None:
+        result.write(out / result.file_name if out.is_dir() else out)
+    if form == "openmetrics":
+        typer.echo(to_openmetrics(result), nl=False)
+    elif form == "terminal":
+        show_check(result)
+    else:
+        show_result(check_sheets(result), form, json.dumps(result.to_record(), indent=2))
+    raise typer.Exit(result.exit_status)
 
 
 def _parameters(ranker: str, settings: list[str], file: Path | None) -> dict[str, Any]:

@@ -135,9 +135,14 @@ def compare(
     _compare(source, out, wanted, no_figures, cluster)
 
 
-@command(directory=argument("DIR: Directory that compare --out or recommend --out wrote."))
+@command(
+    directory=argument(
+        "DIR: Directory that compare --out or recommend --out wrote, or to which check --out wrote "
+        "results."
+    )
+)
 def report(directory: Path) -> None:
-    """Write the report of a study or a recommendation again.
+    """Write the report of a study or a recommendation again, or that of checks over time.
 
     Tables, figures and the page are written from the files in the directory, without the data.
     Nothing that these files name is imported or called, so they may come from somebody else.
@@ -145,29 +150,33 @@ def report(directory: Path) -> None:
     from ranksieve.io.files import file_of
     from ranksieve.io.model import ANSWER
     from ranksieve.report import write_report
-    from ranksieve.report.directory import check_no_links
+    from ranksieve.report.directory import RECORD, check_no_links, check_place
     from ranksieve.report.formats.terminal import show_report
     from ranksieve.study.plan_file import PLAN
 
     check_no_links(directory)
-    is_recommendation = file_of(directory, ANSWER).is_file()
-    if not (is_recommendation or (directory / PLAN).is_file()):
-        raise ValueError(
-            f"{directory}: there is no {PLAN} and no {ANSWER}; ranksieve compare --out and "
-            "recommend --out write them"
-        )
     result: Any
-    if is_recommendation:
+    if file_of(directory, ANSWER).is_file():
         from ranksieve.recommendation import load_recommendation
 
         result = load_recommendation(directory)
-    else:
+    elif (directory / PLAN).is_file():
         from ranksieve.study import load_study
         from ranksieve.study.first_fold import read_first_fold
 
         result = load_study(directory)
         seen = read_first_fold(directory, len(result.feature_names))
         result = replace(result, seen=seen)
+    else:
+        from ranksieve.recommendation import load_checks
+
+        result = load_checks(directory)
+        if result is None:
+            raise ValueError(
+                f"{directory}: there is no {PLAN}, no {ANSWER} and no result of a check; ranksieve "
+                "compare --out, recommend --out and check --out write them"
+            )
+        check_place(directory, [RECORD])
     show_report(write_report(result, directory), directory)
 
 

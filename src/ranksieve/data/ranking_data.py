@@ -363,6 +363,13 @@ class RankingData:
         kept = {name: self.categories[name] for name in names if name in self.categories}
         return self._replace(X=take_columns(self.X, columns), feature_names=names, categories=kept)
 
+    def with_values(self, values: Mapping[int, np.ndarray]) -> RankingData:
+        """Replace the values of some features, by their 0-based indices."""
+        X = self.X.tolil() if self.is_sparse else self.X.copy()
+        for feature, own in values.items():
+            X[:, [feature]] = own[:, None]
+        return self._replace(X=X.tocsr() if self.is_sparse else X)
+
     def take_queries(self, queries: Any) -> RankingData:
         """Keep some queries: 0-based positions (in the given order) or a boolean mask.
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import msgspec
 import numpy as np
@@ -23,12 +23,12 @@ from ranksieve.recommendation.claim import Claim, loss_in_words, percent
 from ranksieve.recommendation.tables import Table, columns_of
 from ranksieve.reported import Reported
 from ranksieve.significance.claims import check_margin
+from ranksieve.sums.drift import FeatureValues
 from ranksieve.text import quantity
 
 _INFINITE = {"lower": -inf, "upper": inf, "bound": -inf, "queries_needed": inf}
 OFFERED_MARGINS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
 """Margins for which the cheapest set is offered, besides the one that is asked for."""
-_REFERENCE = 4  # number of values in ``reference`` for each feature
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,26 @@ class DroppedFeature:
     name: str
     cost: float
     reason: str
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A kept feature at the time of the recommendation, for comparison with later data.
+
+    Attributes
+    ----------
+    alone, error : float
+        Mean over queries of the measure if the feature alone ranks, and its standard error.
+    direction : int
+        1 if large values are good, -1 if small ones are.
+    values : FeatureValues or None
+        Its values in the data as it was given; None for indicators of missing values.
+    """
+
+    alone: float
+    error: float
+    direction: Literal[1, -1]
+    values: FeatureValues | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -321,7 +341,7 @@ class Recommendation(Reported):
     notes : list of str
         What else was left out, and why.
     reference : dict
-        How well each kept feature ranks alone, for :func:`check`.
+        How well each kept feature ranks alone and its values, by name, for :func:`check`.
     confirmed : Claim or None
         Claim about the features, from queries that had no part in the recommendation: the test
         queries of a split, or those to confirm by.
@@ -348,7 +368,7 @@ class Recommendation(Reported):
     dropped_groups: list[DroppedGroup] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    reference: dict[str, list[float]] = field(default_factory=dict)
+    reference: dict[str, Reference] = field(default_factory=dict)
     confirmed: Claim | None = None
     models: dict[str, str] = field(default_factory=dict)
     trained_on: TrainedOn | None = None
@@ -519,7 +539,7 @@ class Recommendation(Reported):
     def from_record(cls, record: Any) -> Recommendation:
         """Restore what :meth:`to_record` returned; raises DataError unless its parts fit."""
         if isinstance(record, dict):  # JSON has no infinities
-            claims = {n: _restore_infinities(record.get(n)) for n in ("claim", "confirmed")}
+            claims = {n: restore_infinities(record.get(n)) for n in ("claim", "confirmed")}
             record = record | claims
         answer = convert_record(record, cls)
         known = range(len(answer.feature_names))
@@ -546,8 +566,8 @@ class Recommendation(Reported):
         named = answer.recommended or answer.whole
         if named.cost != answer.cost or sorted(named.features) != sorted(answer.features):
             raise DataError("'curve' does not have the features to keep at their 'cost'")
-        if not all(len(row) == _REFERENCE for row in answer.reference.values()):
-            raise DataError(f"'reference' should have {_REFERENCE} numbers for each feature")
+        if not set(answer.reference) <= set(answer.names):
+            raise DataError("'reference' has features that are not kept")
         if (answer.trained_on is None) != (not answer.models):
             raise DataError("'trained_on' should say which queries trained the models")
         try:
@@ -579,7 +599,7 @@ def to_json(value: Any) -> dict[str, Any]:
     return record
 
 
-def _restore_infinities(record: Any) -> Any:
+def restore_infinities(record: Any) -> Any:
     """Replace None by the infinity that it stands for in JSON."""
     if not isinstance(record, dict):
         return record

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import special
 
+from ranksieve._version import installed_versions
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import ColumnsLike
 from ranksieve.data.missing import Missing, has_missing
@@ -18,114 +19,30 @@ from ranksieve.data.ranking_data import OF_ROWS, fingerprint
 from ranksieve.data.remembered import RememberedColumns
 from ranksieve.datasets.opening import has_columns, read_whole
 from ranksieve.experiments import query_values
-from ranksieve.io.model import MODEL, MODEL_OF_ALL, TrainedOn
+from ranksieve.io.model import MODEL, MODEL_OF_ALL
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.progress import progress_bar
 from ranksieve.rankers.loading import load_model
-from ranksieve.recommendation.answer import Recommendation, to_json
-from ranksieve.recommendation.claim import Claim, percent
+from ranksieve.recommendation.answer import Recommendation, Settings
+from ranksieve.recommendation.checked import Check, Drift, Helpful
+from ranksieve.recommendation.claim import Claim
 from ranksieve.recommendation.directory import load_answer, model_of
-from ranksieve.recommendation.facts import reference_of
+from ranksieve.recommendation.facts import rank_in_directions
+from ranksieve.recommendation.verdict import add_drift, judge, judge_drift
 from ranksieve.selectors import GreedyRankRLS
+from ranksieve.significance.claims import check_margin
+from ranksieve.sums.chunks import FeatureColumns
+from ranksieve.sums.drift import ValueDrift, drift_of_values, undo_drift
 
-_SHIFT = 3.0  # a larger shift, in standard errors, is notable
-_MISSING = 0.05  # a larger change of the share of missing values is notable
 _HELPFUL = 5  # largest number of helpful features to look for
 _LEAST_GAIN = 0.005  # smallest relative decrease of the error that makes a feature helpful
-
-
-@dataclass(frozen=True)
-class Drift:
-    """How well a feature ranks alone, at the time of the recommendation and now.
-
-    Attributes
-    ----------
-    feature : str
-    before, now : float
-        Mean of the measure if documents are ranked by the feature alone, in its better direction.
-    shift : float
-        Difference in standard errors; minus infinity if the better direction has changed.
-    missing_before, missing_now : float
-        Share of documents without a value.
-    """
-
-    feature: str
-    before: float
-    now: float
-    shift: float
-    missing_before: float
-    missing_now: float
-
-    @property
-    def is_notable(self) -> bool:
-        """Whether the change is too large to be due to chance."""
-        moved = abs(self.missing_now - self.missing_before) > _MISSING
-        return abs(self.shift) > _SHIFT or moved
-
-
-@dataclass(frozen=True)
-class Helpful:
-    """A feature that is not kept but would lower the error; ``gain`` is the relative decrease."""
-
-    feature: str
-    gain: float
-    is_new: bool
-
-
-@dataclass(frozen=True)
-class Check:
-    """Result of :func:`check`.
-
-    Attributes
-    ----------
-    title : str
-        Name of the data of the recommendation.
-    claim : Claim
-        Claim about the kept features, on the new queries.
-    is_broken : bool
-        Whether the mean on the new queries has fallen by more than the margin.
-    drift : list of Drift
-        Drift of each kept feature.
-    helpful : list of Helpful
-        Features that are not kept but would now help, best first.
-    trained_on : TrainedOn
-        The queries that trained both rankers.
-    is_new : bool
-        False if the data is exactly that of the training, or of the whole recommendation.
-    """
-
-    title: str
-    claim: Claim
-    is_broken: bool
-    drift: list[Drift]
-    helpful: list[Helpful]
-    trained_on: TrainedOn
-    is_new: bool
-
-    @property
-    def sentence(self) -> str:
-        """The result in a few sentences."""
-        margin = percent(self.claim.margin)
-        holds = f"The margin of {margin} holds on average."
-        if self.is_broken:
-            holds = f"The margin of {margin} is broken: recommend again."
-        return f"{holds} {self.claim.sentence} {self._about_training()}"
-
-    def _about_training(self) -> str:
-        trained = f"Both rankers were trained on {self.trained_on.in_words} of {self.title}"
-        if self.is_new:
-            return f"{trained}."
-        return f"{trained}: exactly this data, so it tests nothing."
-
-    def to_record(self) -> dict[str, Any]:
-        """Convert to JSON values."""
-        return to_json(self)
 
 
 def check(
     directory: str | os.PathLike[str],
     data: Any,
     *,
+    level: float | None = None,
     columns: ColumnsLike = None,
     progress: bool = True,
     **read_options: Any,
@@ -133,8 +50,10 @@ def check(
     """Check on new queries whether recommended features are still enough.
 
     Both rankers of the recommendation, trained on the kept features and on all features, rank the
-    new queries; nothing is trained again. To find helpful features, greedy RankRLS starts from the
-    kept features and adds others on the new queries, except those that were excluded.
+    new queries; nothing is trained again. The values of each kept feature, and how well it ranks
+    alone, are compared with those at the time of the recommendation. To find helpful features,
+    greedy RankRLS starts from the kept features and adds others on the new queries, except those
+    that were excluded.
 
     Parameters
     ----------
@@ -142,6 +61,9 @@ def check(
         Directory that :func:`ranksieve.recommend` wrote (its ``out``).
     data : anything that :func:`ranksieve.datasets.opening.open_data` opens
         New data with all features of the recommendation; it may have more.
+    level : float, optional
+        Confidence level of the verdict; by default that of the recommendation. A higher one calls
+        fewer recommendations broken that are not, and needs more queries.
     columns : Columns or path, optional
         Columns of new tables; by default those of the recommendation. If label and query are given,
         nothing else is remembered.
@@ -150,52 +72,113 @@ def check(
     **read_options
         Options for opening the data.
 
+    Returns
+    -------
+    Check
+        ``state`` is "holds", "broken" or "undecided", with a known error; see Notes.
+
     Raises
     ------
     DataError
         If the directory has no recommendation with models, if they do not belong to each other,
         or if the data lacks a feature.
+
+    Notes
+    -----
+    A recommendation is broken if the loss is shown to exceed the margin, by a one-sided test at the
+    level, or if values of kept features have changed and that is shown to cost more than the
+    margin: on the same queries, repaired values would be better. It holds if the loss is shown to
+    be below the margin, or if its mean is within the margin and the queries are so many that a loss
+    of twice the margin would be found with a probability of 80 %. Otherwise it cannot be judged: if
+    that takes more queries, if there are fewer than 50, if no query has a relevant document, or if
+    the data is exactly that of the recommendation. The errors of this rule are listed in
+    :mod:`ranksieve.recommendation.verdict`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ranksieve import make_ranking, recommend
+    >>> from ranksieve.recommendation import check
+    >>> data, _ = make_ranking(300, n_informative=2, n_redundant=0, n_noise=3, noise=0.1)
+    >>> out = tempfile.mkdtemp()
+    >>> old, new = data.take_queries(range(100)), data.take_queries(range(100, 300))
+    >>> answer = recommend(old, "rankrls", margin=0.05, details=False, out=out)
+    >>> found = check(out, new)
+    >>> found.state, found.exit_status, found.drifted
+    ('holds', 0, [])
+    >>> check(out, new.take_queries(range(20))).sentence
+    'Cannot be judged: 20 queries are too few, it takes at least 50.'
     """
     with progress_bar(progress, "check"):
-        return _check(Path(directory), data, columns, read_options)
+        return _check(Path(directory), data, level, columns, read_options)
 
 
-def _check(folder: Path, data: Any, columns: ColumnsLike, read_options: Mapping[str, Any]) -> Check:
+def _check(
+    folder: Path,
+    data: Any,
+    level: float | None,
+    columns: ColumnsLike,
+    read_options: Mapping[str, Any],
+) -> Check:
     answer = load_answer(folder)
     if answer.trained_on is None:
         raise DataError(
             f"{folder}: the recommendation has no models to check with: see its notes, and run "
             "recommend with more time, or with a ranker that has model files"
         )
-    model_of_all = load_model(model_of(answer, folder, MODEL_OF_ALL))
-    model = load_model(model_of(answer, folder, MODEL)) if answer.features else None
     settings, names, kept = answer.settings, answer.feature_names, answer.features
+    margin, level = settings["margin"], settings["level"] if level is None else level
+    check_margin(margin, level)
+    model_of_all = load_model(model_of(answer, folder, MODEL_OF_ALL))
+    model = load_model(model_of(answer, folder, MODEL)) if kept else None
     missing = settings["treated"]
     new = _read(answer, data, columns, read_options)
-    known = scaled_within_queries(_with_features(new, names, missing), settings["scale"])
+    untreated = _with_features(new, names, missing)
+    known = _treat(untreated, settings)
     allowed = [feature for feature, name in enumerate(names) if name not in settings["exclude"]]
     measure, convention = settings["measure"], settings["convention"]
 
-    def values(ranker: Any, features: Sequence[int]) -> np.ndarray:
-        scores = np.zeros(known.n_rows)
+    def values(data: RankingData, ranker: Any, features: Sequence[int]) -> np.ndarray:
+        scores = np.zeros(data.n_rows)
         if ranker is not None:
-            scores = ranker.predict(known.take_features(sorted(features)))
-        return query_values(known, scores, [measure], convention)[measure]
+            scores = ranker.predict(data.take_features(sorted(features)))
+        return query_values(data, scores, [measure], convention)[measure]
 
-    chosen, base = values(model, kept), values(model_of_all, allowed)
-    margin, level = settings["margin"], settings["level"]
-    claim = Claim.test(chosen, base, known.query_weights, "new data", measure, margin, level)
-    is_broken = claim.with_chosen < (1 - margin) * claim.with_all
-    drift = _drift(known, kept, names, answer.reference, measure, convention)
+    chosen, base = values(known, model, kept), values(known, model_of_all, allowed)
+    weights, trained_on = known.query_weights, answer.trained_on
+    claim = Claim.test(chosen, base, weights, "new data", measure, margin, level)
+    is_new = fingerprint(known) not in (trained_on.fingerprint, settings["fingerprint"])
+    verdict, cost = judge(chosen, base, weights, claim, is_new=is_new), None
+    drift = _drift(answer, known, untreated)
+    moved = [one.feature for one in drift if one.can_be_undone]
+    if moved and is_new:
+        repaired = values(_treat(_repair(answer, untreated, moved), settings), model, kept)
+        cost = judge_drift(moved, chosen, repaired, weights, claim)
+        verdict = add_drift(verdict, cost, margin)
     if missing is not None and missing.indicated:  # the kept features may be indicators
         new = known
     elif missing is not None and new.missing is None:
         new = new.with_missing(missing)
-    new = scaled_within_queries(new, settings["scale"])
-    helpful = _helpful(new, names, kept, settings["exclude"])
-    is_new = fingerprint(known) not in (answer.trained_on.fingerprint, settings["fingerprint"])
-    trained_on = answer.trained_on
-    return Check(answer.title, claim, bool(is_broken), drift, helpful, trained_on, is_new)
+    return Check(
+        state=verdict.state,
+        reason=verdict.reason,
+        title=answer.title,
+        n_kept=len(kept),
+        n_all=answer.n_all,
+        claim=claim,
+        most=verdict.most,
+        cost=cost,
+        drift=drift,
+        helpful=_helpful(
+            scaled_within_queries(new, settings["scale"]), names, kept, settings["exclude"]
+        ),
+        trained_on=trained_on,
+        is_new=is_new,
+        recommendation=settings["fingerprint"],
+        data=fingerprint(known),
+        checked_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        versions=installed_versions(),
+    )
 
 
 def _read(
@@ -214,28 +197,55 @@ def _read(
     return read_whole(data, columns=columns, **read_options)
 
 
-def _drift(
-    data: RankingData,
-    kept: Sequence[int],
-    names: Sequence[str],
-    reference: Mapping[str, Any],
-    measure: str,
-    convention: str,
-) -> list[Drift]:
-    now = reference_of(data, kept, measure, convention)
+def _treat(data: RankingData, settings: Settings) -> RankingData:
+    """Treat missing values and scale features as for the recommendation."""
+    missing = settings["treated"]
+    if missing is not None and data.missing is None:
+        data = data.with_missing(missing)
+    return scaled_within_queries(data, settings["scale"])
+
+
+def _repair(answer: Recommendation, data: RankingData, features: Sequence[str]) -> RankingData:
+    """Give features the distribution back that they had at the time of the recommendation."""
+    columns, repaired = FeatureColumns(data.X), {}
+    for name in features:
+        place, before = answer.feature_names.index(name), answer.reference[name].values
+        if before is not None:
+            repaired[place] = undo_drift(before, columns[place])
+    return data.with_values(repaired)
+
+
+def _drift(answer: Recommendation, known: RankingData, untreated: RankingData) -> list[Drift]:
+    """Compare each kept feature with the time of the recommendation, the most notable first."""
+    names = answer.feature_names
+    kept = [feature for feature in answer.features if names[feature] in answer.reference]
+    if not kept:
+        return []
+    settings, before = answer.settings, [answer.reference[names[feature]] for feature in kept]
+    now, errors = rank_in_directions(
+        known,
+        kept,
+        [own.direction for own in before],
+        settings["measure"],
+        settings["convention"],
+    )
+    described = {
+        feature: own.values
+        for feature, own in zip(kept, before, strict=True)
+        if own.values is not None and feature < untreated.n_features
+    }
+    values: dict[int, ValueDrift] = {}
+    if described:
+        columns = untreated.take_features(list(described))
+        found = drift_of_values(list(described.values()), columns)
+        values = dict(zip(described, found, strict=True))
     drift = []
-    for feature in kept:
-        name = names[feature]
-        if name not in reference:
-            continue
-        before, error, direction, missing = map(float, reference[name])
-        value, new_error, new_direction, new_missing = now[str(data.feature_names[feature])]
-        spread = math.hypot(error, new_error)
-        shift = (value - before) / spread if spread > 0 else 0.0
-        if direction != new_direction:
-            shift = -math.inf
-        drift.append(Drift(name, before, value, shift, missing, new_missing))
-    return drift
+    for feature, own, value, error in zip(kept, before, now.tolist(), errors.tolist(), strict=True):
+        spread = float(np.hypot(own.error, error))
+        shift = (value - own.alone) / spread if spread > 0 else 0.0
+        p_value = min(1.0, 2 * len(kept) * float(special.ndtr(-abs(shift))))
+        drift.append(Drift(names[feature], own.alone, value, shift, p_value, values.get(feature)))
+    return sorted(drift, key=lambda one: (not one.is_notable, -one.index, one.p_value))
 
 
 def _helpful(
@@ -264,10 +274,7 @@ def _helpful(
 
 
 def _with_features(data: RankingData, names: Sequence[str], missing: Missing | None) -> RankingData:
-    """Take the features of a recommendation by name.
-
-    Missing values are treated as for the recommendation, which may add indicators.
-    """
+    """Take the features of a recommendation by name, without indicators that are still to add."""
     if missing is not None and data.missing is None:
         names = names[: len(names) - len(missing.indicated)]
     columns = [str(name) for name in data.feature_names]
@@ -276,5 +283,4 @@ def _with_features(data: RankingData, names: Sequence[str], missing: Missing | N
         raise DataError(
             f"the new data lacks feature {lacking[0]!r}, which the recommendation was made with"
         )
-    taken = data.take_features([columns.index(name) for name in names])
-    return taken if missing is None or data.missing is not None else taken.with_missing(missing)
+    return data.take_features([columns.index(name) for name in names])

@@ -40,7 +40,7 @@ LEDGER = "recommendation.jsonl"
 FILES = (ANSWER, EVIDENCE, SELECTION, MODEL, MODEL_OF_ALL, "report.html")
 
 _ADVICE = "; run recommend again"  # what to do if a file is damaged
-_VERSION = 3
+_VERSION = 4
 _EVIDENCE_FORMAT, _EVIDENCE_VERSION = "ranksieve-evidence", 2
 
 

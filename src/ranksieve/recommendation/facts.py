@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ranksieve.data import RankingData
-from ranksieve.data.missing import count_missing
 from ranksieve.experiments import Runner, gather
+from ranksieve.metrics import parse_measure
 from ranksieve.recommendation.answer import (
     Alone,
     DroppedFeature,
@@ -18,12 +18,14 @@ from ranksieve.recommendation.answer import (
     KeptFeature,
     KeptGroup,
     Likeness,
+    Reference,
     Substitute,
 )
 from ranksieve.recommendation.task import Task
 from ranksieve.significance.samples import Sample
+from ranksieve.sums.drift import describe_values
 from ranksieve.sums.file_order import random_order
-from ranksieve.sums.importance import Importance
+from ranksieve.sums.importance import Importance, importance_sums
 from ranksieve.sums.varying import varying_features
 
 MOST_COMPARED = 150
@@ -228,24 +230,46 @@ def _likeness(one: int, other: int, similarity: np.ndarray, task: Task) -> float
     return 1.0 if is_copy else float(similarity[one, other])
 
 
-def reference_of(
-    data: RankingData, features: Sequence[int], measure: str, convention: str
-) -> dict[str, list[float]]:
-    """Measure how well each feature ranks alone, for later comparison by :func:`check`.
+def references(
+    data: RankingData, given: RankingData, features: Sequence[int], measure: str, convention: str
+) -> dict[str, Reference]:
+    """Describe each feature, by name, for later comparison by :func:`check`.
 
-    Maps a name to the mean of the measure, its standard error, the better direction, and the share
-    of missing values.
+    ``given`` is the data before missing values were treated and features scaled.
     """
     if not features:
         return {}
     columns = data.take_features(list(features))
     quality = Importance(measure, convention=convention)(columns)
-    errors = np.sqrt(quality.variance / max(1, data.n_queries))
-    missing = count_missing(columns.X) / max(1, data.n_rows)
-    parts = quality.values, errors, quality.directions, missing
-    rows = zip(*(np.asarray(part, dtype=float).tolist() for part in parts), strict=True)
-    names = [str(name) for name in columns.feature_names]
-    return {name: list(row) for name, row in zip(names, rows, strict=True)}
+    errors = np.sqrt(quality.variance / max(1, data.n_queries)).tolist()
+    own = [feature for feature in features if feature < given.n_features]  # others are indicators
+    values = dict(zip(own, describe_values(given.take_features(own)), strict=True))
+    return {
+        str(name): Reference(alone, error, direction, values.get(feature))
+        for feature, name, alone, error, direction in zip(
+            features,
+            columns.feature_names,
+            quality.values.tolist(),
+            errors,
+            quality.directions.tolist(),
+            strict=True,
+        )
+    }
+
+
+def rank_in_directions(
+    data: RankingData,
+    features: Sequence[int],
+    directions: Sequence[int],
+    measure: str,
+    convention: str,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean of the measure by each feature alone in a given direction, and its standard error."""
+    sums = importance_sums(data.take_features(list(features)), measure, convention)
+    rows, columns = (1 - np.array(directions)) // 2, np.arange(len(features))
+    sign = 1 if parse_measure(measure).greater_is_better else -1  # as in a Reference
+    errors = np.sqrt(sums.variance[rows, columns] / max(1, data.n_queries))
+    return sign * sums.mean[rows, columns], errors
 
 
 def rank_alone(task: Task) -> Alone:

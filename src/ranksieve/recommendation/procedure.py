@@ -58,7 +58,7 @@ from ranksieve.recommendation.facts import (
     losses_without_features,
     losses_without_groups,
     rank_alone,
-    reference_of,
+    references,
 )
 from ranksieve.recommendation.naming import choose_point, claim_of, name_sets
 from ranksieve.recommendation.path import SetsKey, Subset
@@ -308,7 +308,7 @@ async def find_features(
 
 def _describe(task: Task, found: Found, similarity: np.ndarray, title: str) -> Recommendation:
     """Make the answer, with what is known of each feature, but without the evidence."""
-    whole, plan, features = task.queries.whole, task.plan, found.features
+    queries, plan, features = task.queries, task.plan, found.features
     kept, dropped = describe_features(
         task, features, found.facts, similarity, is_shown=found.claim.is_shown
     )
@@ -330,7 +330,9 @@ def _describe(task: Task, found: Found, similarity: np.ndarray, title: str) -> R
         settings=task.settings(),
         warnings=task.warnings,
         notes=task.notes,
-        reference=reference_of(whole, features, plan.tune, plan.convention),
+        reference=references(
+            queries.whole, queries.untreated, features, plan.tune, plan.convention
+        ),
     )
 
 

@@ -33,6 +33,7 @@ class Queries:
     """Data, the queries that choose, those that only test, and how the first are divided."""
 
     whole: RankingData
+    untreated: RankingData  # the same before missing values were treated and features scaled
     choosing: np.ndarray  # positions of the queries that are divided into parts
     test: np.ndarray | None  # positions of the test queries of a split
     given: Sequence[np.ndarray] | None  # parts of the first division, if the data has folds
@@ -117,12 +118,20 @@ def divide(
         else:
             whole, given = _join_folds(folds)
             words = f"the {len(folds)} folds of the data, then parts at random (seed {seed})"
+    untreated = whole
     if missing != "none" and (whole.missing is None or whole.missing.name != missing):
         whole = whole.with_missing(missing)
     choosing = np.arange(whole.n_queries if test is None else test[0])
     n_parts = n_parts if given is None else len(given)
     queries = Queries(
-        scaled_within_queries(whole, scale), choosing, test, given, words, n_parts, seed
+        scaled_within_queries(whole, scale),
+        untreated,
+        choosing,
+        test,
+        given,
+        words,
+        n_parts,
+        seed,
     )
     query_parts(len(choosing), n_parts)  # raises an error if there are too few queries
     return queries

@@ -9,19 +9,23 @@ themselves in notebooks.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ranksieve.text import nearest_name
 
 if TYPE_CHECKING:
-    from ranksieve.recommendation import Recommendation
+    from ranksieve.recommendation import Check, CheckHistory, Recommendation
     from ranksieve.report.section import Chart, Report, Section
     from ranksieve.reproduction import Reproduction
     from ranksieve.study import StudyResult
     from ranksieve.sums.inspection import Inspection
 
+    Result: TypeAlias = (
+        StudyResult | Recommendation | Check | CheckHistory | Reproduction | Inspection
+    )
 
-def sections(result: StudyResult | Recommendation | Reproduction | Inspection) -> list[Section]:
+
+def sections(result: Result) -> list[Section]:
     """List the sections of the report of a result, the main result first.
 
     Examples
@@ -45,9 +49,7 @@ def sections(result: StudyResult | Recommendation | Reproduction | Inspection) -
     return list(report_of(result).sections)
 
 
-def write_report(
-    result: StudyResult | Recommendation | Reproduction, directory: Path, *, figures: bool = True
-) -> Report:
+def write_report(result: Result, directory: Path, *, figures: bool = True) -> Report:
     """Write the page of a report, its tables (CSV, LaTeX) and its figures (SVG, PDF); return it.
 
     What an earlier report wrote to the directory and this one does not is removed.
@@ -59,16 +61,14 @@ def write_report(
     return report
 
 
-def show_in_notebook(result: StudyResult | Recommendation | Reproduction | Inspection) -> str:
+def show_in_notebook(result: Result) -> str:
     """Make the card that a notebook shows of a result: its verdict and its main tables, as HTML."""
     from ranksieve.report.page import render_card
 
     return render_card(report_of(result))
 
 
-def find_chart(
-    result: StudyResult | Recommendation | Reproduction | Inspection, name: str
-) -> Chart:
+def find_chart(result: Result, name: str) -> Chart:
     """Find a figure of the report of a result by its name, or by the first part of its name."""
     charts = [part.chart for part in report_of(result).parts if part.chart is not None]
     named = [chart for chart in charts if chart.name == name]
@@ -80,7 +80,7 @@ def find_chart(
     return named[0]
 
 
-def report_of(result: StudyResult | Recommendation | Reproduction | Inspection) -> Report:
+def report_of(result: Result) -> Report:
     """Make the report of a result: its title and its sections."""
     from ranksieve.study import StudyResult
 
@@ -94,8 +94,12 @@ def report_of(result: StudyResult | Recommendation | Reproduction | Inspection) 
         from ranksieve.report.inspection import inspection_report
 
         return inspection_report("The data", result)
-    from ranksieve.recommendation import Recommendation
+    from ranksieve.recommendation import Check, CheckHistory, Recommendation
 
+    if isinstance(result, (Check, CheckHistory)):
+        from ranksieve.report.checks import check_report, history_report
+
+        return check_report(result) if isinstance(result, Check) else history_report(result)
     if isinstance(result, Recommendation):
         from ranksieve.report.recommendation import recommendation_report
 

@@ -20,7 +20,7 @@ from ranksieve.report.sheets.sheet import Sheet
 from ranksieve.text import file_stem
 
 PAGE = "report.html"
-_RECORD = "report-files.json"  # of the tables and figures that a report has written
+RECORD = "report-files.json"  # of the tables and figures that a report has written
 _FOLDERS = ("tables", "figures")
 _TABLES: dict[str, Callable[[Sheet], str]] = {".csv": to_csv, ".tex": to_latex}
 _FIGURES = (".svg", ".pdf")
@@ -50,13 +50,13 @@ def write_files(report: Report, directory: Path, *, figures: bool = True) -> Non
         if name not in written and checksum and _checksum(directory / name) == checksum:
             (directory / name).unlink(missing_ok=True)
     record = {name: _checksum(directory / name) for name in written}
-    write_text(json.dumps({"files": record}, indent=1) + "\n", directory / _RECORD)
+    write_text(json.dumps({"files": record}, indent=1) + "\n", directory / RECORD)
 
 
 def _read_record(directory: Path) -> dict[str, str]:
     """Files that the last report wrote, with their checksums; nothing if that is not known."""
     with suppress(DataError, FileNotFoundError):
-        files = read_record(directory / _RECORD, dict[str, dict[str, str]]).get("files", {})
+        files = read_record(directory / RECORD, dict[str, dict[str, str]]).get("files", {})
         return {name: checksum for name, checksum in files.items() if _OWN.fullmatch(name)}
     return {}
 
@@ -77,7 +77,7 @@ def check_place(directory: Path, marks: Sequence[str], others: Sequence[str] = (
     """
     if any((directory / mark).exists() for mark in marks):
         return
-    for name in (PAGE, _RECORD, *_FOLDERS, *others):
+    for name in (PAGE, RECORD, *_FOLDERS, *others):
         path = directory / name
         is_empty = path.is_dir() and not any(path.iterdir())
         if path.exists() and not is_empty:
@@ -94,7 +94,7 @@ def check_no_links(directory: Path) -> None:
     """
     folders = [directory / name for name in _FOLDERS]
     inside = [path for folder in folders if folder.is_dir() for path in folder.iterdir()]
-    for path in (directory / PAGE, directory / _RECORD, *folders, *inside):
+    for path in (directory / PAGE, directory / RECORD, *folders, *inside):
         if path.is_symlink():
             raise DataError(
                 f"{path}: is a symbolic link, to {os.readlink(path)}, which report does not "

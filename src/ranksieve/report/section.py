@@ -141,7 +141,7 @@ class Report:
 
     title: str
     sections: Sequence[Section]
-    kind: Literal["Study", "Recommendation", "Inspection", "Reproduction"]
+    kind: Literal["Study", "Recommendation", "Check", "Inspection", "Reproduction"]
 
     @property
     def parts(self) -> list[Part]:

@@ -37,7 +37,7 @@ import numpy as np
 from scipy import special
 
 from ranksieve._kernels.rows import center_present
-from ranksieve.data import Block
+from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.sums.chunks import CHUNK, chunks, weights_of
 
@@ -55,6 +55,7 @@ _MOST_CATEGORIES = 50  # that have a bin of their own
 _SAMPLED = 2**15  # rows, about, in whole queries, whose values decide where bins end
 _DIGITS = 7  # decimals of shares
 _LARGEST = np.finfo(np.float32).max
+_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 _LEAST = 1e-9  # statistics that are below differ from 0 by rounding
 _GAPS = [0.5]  # the edge between present, 0, and missing, 1
 
@@ -85,6 +86,13 @@ class Shares:
     mean: float
     square: float
 
+    def __post_init__(self) -> None:
+        if len(self.shares) != len(self.edges) + 1 or self.edges != sorted(self.edges):
+            raise DataError("shares should have a rising edge between any two of them")
+        sizes = self.documents, self.queries
+        if not (min(sizes) > 0 and min(*self.shares, self.mean, self.square) >= 0):
+            raise DataError("shares should be numbers of documents and queries, none below 0")
+
     @classmethod
     def of_sums(cls, edges: Sequence[float], sums: _Sums) -> Shares | None:
         """Make the shares from sums over queries; None if there is no document."""
@@ -105,7 +113,7 @@ class Shares:
             shares=shares.round(_DIGITS).tolist(),
             documents=float(sums.weights[2]),
             queries=float(queries),
-            mean=float(f"{np.trace(covariance):.6g}"),
+            mean=float(f"{max(0.0, np.trace(covariance)):.6g}"),
             square=float(f"{np.sum(covariance**2):.6g}"),
         )
 
@@ -133,6 +141,10 @@ class FeatureValues:
     missing: Shares
     values: Shares | None
     within: Shares | None
+
+    def __post_init__(self) -> None:
+        if len(self.quantiles) not in (0, len(QUANTILES)) or len(self.missing.shares) != 2:
+            raise DataError("values should have 5 quantiles, or none, and 2 shares of missing ones")
 
 
 @dataclass(frozen=True)
@@ -200,10 +212,14 @@ class ValueDrift:
     unknown_now: float | None
 
     @property
+    def misses_otherwise(self) -> bool:
+        """Whether the share of missing values has changed by more than chance, and by much."""
+        return self.missing.is_shown and abs(self.missing_now - self.missing_before) > MISSING
+
+    @property
     def is_notable(self) -> bool:
-        """Whether values or gaps have changed by more than chance, and by much."""
-        gaps = self.missing.is_shown and abs(self.missing_now - self.missing_before) > MISSING
-        return gaps or self.values.is_notable or self.within.is_notable
+        """Whether anything has changed by more than chance, and by much."""
+        return self.misses_otherwise or self.values.is_notable or self.within.is_notable
 
     @property
     def index(self) -> float:
@@ -244,6 +260,34 @@ def drift_of_values(before: Sequence[FeatureValues], source: Source) -> list[Val
     tested = (one for own in before for one in (own.missing, own.values, own.within))
     n_tests = sum(one is not None for one in tested)
     return [_drift(own, new, n_tests) for own, new in zip(before, now, strict=True)]
+
+
+def undo_drift(before: FeatureValues, values: np.ndarray) -> np.ndarray:
+    """Map the values of a feature to those of the same quantiles before; missing ones stay.
+
+    That undoes a change of the unit, or any other that keeps the order of the values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.sums.drift import describe_values, undo_drift
+    >>> data, _ = make_ranking(300, n_informative=1, n_redundant=0, n_noise=0)
+    >>> (before,), values = describe_values(data), data.X[:, 0]
+    >>> repaired = undo_drift(before, 2 * values + 0.1)
+    >>> round(float(np.corrcoef(repaired, values)[0, 1]), 2)
+    1.0
+    """
+    present = ~np.isnan(values)
+    if before.values is None or before.is_categorical or not present.any():
+        return values
+    own = values[present]
+    ordered = np.sort(own)
+    below, up_to = (np.searchsorted(ordered, own, side=side) for side in _SIDES)
+    ends = np.cumsum(before.values.shares[:-1])
+    undone = values.copy()
+    undone[present] = np.interp((below + up_to) / (2 * len(own)), ends, before.values.edges)
+    return undone
 
 
 def shift_of(before: Shares | None, now: Shares | None, n_tests: int = 1) -> Shift:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,7 +93,7 @@ def draw_curves(
     width: float,
     *,
     level: Level | None = None,
-    ticks: Sequence[float] | None = None,
+    ticks: Sequence[float] | Mapping[float, str] | None = None,
     floor: float | None = None,
     ends: tuple[float, float] | None = None,
     is_log: bool | None = None,
@@ -103,8 +103,8 @@ def draw_curves(
     """Draw lines with their names beside them, and values that show under the pointer.
 
     By default, ``ticks`` below the axis are round numbers, and the x scale, from the smallest to
-    the largest number or between ``ends``, is logarithmic if the numbers differ much. The y scale
-    starts at ``floor``, by default below most of the points.
+    the largest number or between ``ends``, is logarithmic if the numbers differ much. A mapping
+    names the ticks. The y scale starts at ``floor``, by default below most of the points.
     """
     names = [curve.name for curve in curves if curve.name] + ([level.name] if level else [])
     labels = min(_LABELS, 0.36 * width, 46 + max(map(svg.width_of, names)))
@@ -155,7 +155,7 @@ def _axes(
     down: Scale,
     lowest: float,
     names: tuple[str, str],
-    ticks: Sequence[float] | None,
+    ticks: Sequence[float] | Mapping[float, str] | None,
 ) -> list[Markup]:
     left, right, bottom = across.start - 12, across.stop + 12, down.start
     marks = down.ticks()
@@ -165,19 +165,21 @@ def _axes(
         svg.text(left - 8, down(value) + 4, f"{value:.{digits}f}", "end", class_="soft")
         for value in marks
     ]
-    shown = _with_room(across, across.ticks(10) if ticks is None else ticks)
-    parts += [svg.text(across(x), bottom + 18, f"{x:g}", "middle", class_="soft") for x in shown]
+    values = across.ticks(10) if ticks is None else ticks
+    texts = values if isinstance(values, Mapping) else {x: f"{x:g}" for x in values}
+    shown = _with_room(across, texts)
+    parts += [svg.text(across(x), bottom + 18, texts[x], "middle", class_="soft") for x in shown]
     parts.append(svg.text((left + right) / 2, lowest, names[0], "middle", class_="soft"))
     turned = f"translate(12 {(down.start + down.stop) / 2:.0f}) rotate(-90)"
     parts.append(svg.text(0, 0, names[1], "middle", class_="soft", transform=turned))
     return parts
 
 
-def _with_room(across: Scale, ticks: Sequence[float]) -> list[float]:
-    """Return ticks whose numbers do not overlap, including the last one."""
+def _with_room(across: Scale, texts: Mapping[float, str]) -> list[float]:
+    """Return ticks whose texts do not overlap, including the last one."""
     shown: list[float] = []
-    for value in sorted(ticks, reverse=True):
-        room = 8 + svg.width_of(f"{value:g}")
+    for value in sorted(texts, reverse=True):
+        room = 8 + svg.width_of(texts[value])
         if not shown or across(shown[-1]) - across(value) >= room:
             shown.append(value)
     return shown

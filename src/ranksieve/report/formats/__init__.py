@@ -3,3 +3,6 @@
 from typing import Literal
 
 FormatName = Literal["terminal", "markdown", "latex", "html", "csv", "json"]
+
+CheckFormatName = Literal["terminal", "markdown", "latex", "html", "csv", "json", "openmetrics"]
+"""Formats of the result of a check, which monitoring reads, too."""

@@ -17,10 +17,11 @@ from ranksieve.report.formats import FormatName
 from ranksieve.report.formats.html import to_html
 from ranksieve.report.formats.latex import to_latex
 from ranksieve.report.formats.plain_text import to_csv, to_json, to_markdown
-from ranksieve.report.sheets.sheet import GAP, Column, Entry, Sheet
+from ranksieve.report.sheets.sheet import GAP, Column, Entry, Sheet, long_list
 from ranksieve.text import file_stem, on_one_line, quantity, shorten
 
 if TYPE_CHECKING:
+    from ranksieve.recommendation import Check
     from ranksieve.report.section import Report
 
 _TEXT_FORMATS: dict[str, Callable[[Sheet], str]] = {
@@ -69,6 +70,24 @@ def show_report(report: Report, directory: Path) -> None:
     for note in (note for section in report.sections[1:] for note in section.notes):
         show(f"Note: {note}")
     show(f"All of this is in {directory}; open {directory / 'report.html'} first")
+
+
+def show_check(found: Check) -> None:
+    """Print the result of a check: its state, what to do now, what is good to know, its tables."""
+    from ranksieve.report.sheets.checks import check_sheets
+
+    show(found.sentence)
+    for heading, texts in (("Do now:", found.act), ("Good to know:", found.know)):
+        if texts:
+            show("")
+            show(heading)
+        for text in texts:
+            item = Table.grid(padding=(0, 1))
+            item.add_row(plain("-"), plain(text))
+            show(item)
+    for sheet in map(long_list, check_sheets(found)):
+        show("")
+        show(to_terminal(sheet))
 
 
 def show(table: RenderableType) -> None:

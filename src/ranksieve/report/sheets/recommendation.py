@@ -23,7 +23,6 @@ from ranksieve.recommendation.answer import (
     Spent,
     cheapest_within,
 )
-from ranksieve.recommendation.checking import Check, Drift, Helpful
 from ranksieve.recommendation.claim import confidence, percent
 from ranksieve.report.sheets.sheet import (
     Column,
@@ -438,45 +437,3 @@ def noise_in_words(evidence: Evidence) -> str:
         f"Of the variance between queries, {percent(evidence.noise)} is the noise of training, "
         "which more repeats would lower."
     )
-
-
-def check_sheets(found: Check) -> list[Sheet]:
-    """How the kept features rank now, and which others would help."""
-    drift = [_drift_sheet(found)] if found.drift else []
-    helpful = [_helpful_sheet(found)] if found.helpful else []
-    return drift + helpful
-
-
-def _drift_sheet(found: Check) -> Sheet:
-    fields: Fields[Drift] = {
-        name_column("feature"): lambda one: Entry(one.feature),
-        Column("before"): lambda one: Entry(one.before, ".4f"),
-        Column("now"): lambda one: Entry(one.now, ".4f"),
-        Column("shift"): (
-            lambda one: Entry(one.shift if isfinite(one.shift) else "turned", "+.1f")
-        ),
-        Column("missing before", importance=0): lambda one: Entry(f"{one.missing_before:.1%}"),
-        Column("missing now"): lambda one: Entry(f"{one.missing_now:.1%}"),
-        Column("notable", align="left", importance=2): lambda one: Entry.yes(one.is_notable),
-    }
-    notes = [
-        f"before, now: {found.claim.measure} if the feature alone ranks the documents of each "
-        "query; shift: the difference in standard errors, or turned if the other direction is now "
-        "the better one; notable from 3 standard errors or 5% of missing values on."
-    ]
-    notable_first = sorted(found.drift, key=lambda one: not one.is_notable)
-    return Sheet.of_items("drift", "Features that are kept", "", fields, [notable_first], notes)
-
-
-def _helpful_sheet(found: Check) -> Sheet:
-    fields: Fields[Helpful] = {
-        name_column("feature"): lambda one: Entry(one.feature),
-        Column("gain"): lambda one: _percent(one.gain),
-        Column("new", align="left"): lambda one: Entry.yes(one.is_new),
-    }
-    notes = [
-        "gain: share of the leave-query-out error of a linear ranker on the kept features that "
-        "it removes, one after the other; new: not in the data of the recommendation."
-    ]
-    title = "Features that are not kept but would help now"
-    return Sheet.of_items("helpful", title, "", fields, [found.helpful], notes)
