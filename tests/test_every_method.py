@@ -130,6 +130,27 @@ def dense_forms():
     yield "polars", (pl.DataFrame(X, schema=names), pl.Series(y), pl.Series(qid))
 
 
+@each_selector
+def test_names_and_frames(name):
+    selector, names = fitted(name), planted().feature_names
+    chosen = selector.selected_.tolist()
+    assert selector.selected_names_ == names[chosen].tolist()
+    assert sorted(selector.selected_names_) == sorted(selector.get_feature_names_out())
+    frame = selector.to_frame(library="polars")
+    assert frame["index"].to_list()[: len(chosen)] == chosen
+    assert sorted(frame["index"]) == list(range(len(names)))
+    assert frame["feature"].to_list() == names[frame["index"].to_list()].tolist()
+    assert frame["rank"].drop_nulls().to_list() == list(range(1, len(chosen) + 1))
+    if hasattr(selector, "scores_"):
+        np.testing.assert_array_equal(frame["score"], selector.scores_[frame["index"].to_list()])
+    else:
+        assert frame["score"].is_null().all()
+    steps = {step.feature: step.score for step in getattr(selector, "path_", [])}
+    for row in frame.iter_rows(named=True):
+        expected = steps.get(row["index"]) if selector.support_[row["index"]] else None
+        assert row["path_score"] == expected or np.isnan(expected)
+
+
 @each
 def test_layouts_and_containers(name):
     """The same seed has the same answer, and names of an earlier fit are forgotten."""

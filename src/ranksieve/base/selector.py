@@ -19,6 +19,7 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.data.fitted import check_features, treat_missing_as_in_training
 from ranksieve.data.inputs import default_names
 from ranksieve.engine import Source
+from ranksieve.frames import Library, make_frame
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import FeatureCount, Features
 from ranksieve.progress import progress_bar
@@ -129,6 +130,8 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
     ----------
     selected_ : int array
         0-based indices of the selected features, in the order of selection.
+    selected_names_ : list of str
+        Their names.
     support_ : bool array of shape (features,)
         Whether each feature is selected.
     n_included_ : int
@@ -186,6 +189,42 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         ``source`` is the training data without the excluded features. A selector that uses held-out
         queries gets them as a further argument, a source like ``source`` or None.
         """
+
+    @property
+    def selected_names_(self) -> list[str]:
+        """Names of the selected features, in the order of selection; numbers from 1 without names.
+
+        ``get_feature_names_out`` has them in the order of the data.
+        """
+        check_is_fitted(self)
+        return [self._name_of(feature) for feature in self.selected_.tolist()]
+
+    def to_frame(self, *, library: Library | None = None) -> Any:
+        """Return all features as a frame of pandas or polars, the selected ones first.
+
+        ``rank`` is the place in the order of selection, from 1, ``score`` is that of ``scores_``,
+        and ``path_score`` that of the step of ``path_`` that selected the feature, if the method
+        has them.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            See :func:`ranksieve.frames.make_frame`.
+        """
+        check_is_fitted(self)
+        chosen = self.selected_.tolist()
+        features = [*chosen, *np.flatnonzero(~self.support_).tolist()]
+        others: list[None] = [None] * (len(features) - len(chosen))
+        scores, path = getattr(self, "scores_", None), getattr(self, "path_", [])
+        steps = {step.feature: float(step.score) for step in path}
+        columns: dict[str, list[Any]] = {
+            "feature": [self._name_of(feature) for feature in features],
+            "index": features,
+            "rank": [*range(1, len(chosen) + 1), *others],
+            "score": [None if scores is None else float(scores[feature]) for feature in features],
+            "path_score": [*(steps.get(feature) for feature in chosen), *others],
+        }
+        return make_frame(columns, library)
 
     def reasons(self) -> list[str]:
         """Return a few words about why each of ``selected_`` was chosen; may be empty."""
