@@ -7,6 +7,17 @@ from nbclient import NotebookClient
 pytestmark = pytest.mark.slow
 
 CELLS = {
+    "results": """
+from ranksieve.sums.inspection import inspect
+from ranksieve import make_ranking
+data, _ = make_ranking(40, n_noise=1)
+inspect(data)
+""",
+    "figures": "inspect(data).plot()",
+    "selectors": """
+from ranksieve.selectors import GAS
+GAS(2).fit(data)
+""",
     "progress": """
 import time
 from ranksieve import progress
@@ -58,3 +69,16 @@ def test_progress_is_shown_and_removed(notebook):
 
 def test_progress_is_turned_off(notebook):
     assert notebook.outputs["off"] == []
+
+
+def test_results_show_themselves(notebook):
+    """A card, a figure, and what scikit-learn shows of a selector, below a bar that is gone."""
+    card, figure, selector = (
+        notebook.outputs[name][-1] for name in ("results", "figures", "selectors")
+    )
+    assert card.data["text/plain"].startswith("<Inspection: ")
+    assert card.data["text/html"].startswith('<div class="ranksieve')
+    assert figure.data["text/plain"].startswith("<Chart 'alone': ")
+    assert figure.data["image/svg+xml"].startswith("<svg")
+    assert selector.data["text/plain"] == "GAS(n_features_to_select=2)"
+    assert "sk-container" in selector.data["text/html"]

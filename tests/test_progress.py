@@ -163,12 +163,12 @@ class TestOnATerminal:
 class TestSilence:
     """No bar, although there is a terminal."""
 
-    def assert_silent(self, terminal, *arguments):
+    def assert_silent(self, stream, *arguments):
         n_threads = threading.active_count()
         with progress_bar(*arguments):
             work("Trainings", 2, 1, 1)
             assert threading.active_count() == n_threads  # no bar waits, either
-        assert terminal.getvalue() == ""
+        assert stream.getvalue() == ""
 
     def test_unless_it_is_wanted(self, monkeypatch):
         terminal = use_terminal(monkeypatch)
@@ -212,6 +212,12 @@ class TestSilence:
         monkeypatch.setattr(sys, "stderr", stream)
         self.assert_silent(terminal)
         assert stream is None or stream.getvalue() == ""
+
+    def test_ipython_is_not_imported(self, monkeypatch):
+        monkeypatch.delitem(sys.modules, "IPython", raising=False)
+        monkeypatch.setattr(sys, "stderr", io.StringIO())
+        self.assert_silent(sys.stderr)
+        assert "IPython" not in sys.modules
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ class TestSentences:
         best = max(result.runs.values(), key=lambda run: run.chosen.mean("MAP"))
         assert repr(result) == (
             "<StudyResult: A study: 3 selectors with ranksvm on 200 test queries; best mean MAP "
-            f"{best.chosen.mean('MAP'):.4f}, by {best.selector} with ranksvm>"
+            f"{best.chosen.mean('MAP'):.4f}, by {best.selector}>"
         )
         assert repr(inspected) == (
             "<Inspection: 240 rows of 40 queries with 9 features; 1 constant, 1 duplicated, 60 "

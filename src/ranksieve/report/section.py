@@ -29,7 +29,8 @@ class Chart:
     draw: Callable[[float], Markup]  # makes an ``svg`` element of about so many pixels
 
     def __repr__(self) -> str:
-        return f"<Chart {self.name!r}: {on_one_line(self.caption):.200}>"
+        first = self.caption.partition(". ")[0].rstrip(".")
+        return f"<Chart {self.name!r}: {on_one_line(first):.200}>"
 
     @property
     def svg(self) -> Markup:

@@ -311,11 +311,11 @@ class StudyResult(Reported):
     def in_short(self) -> str:
         """What was compared with which result, in one sentence."""
         best = max(self.runs.values(), key=self._mean_of)
+        by = best.selector if len(self.rankers) == 1 else f"{best.selector} with {best.ranker}"
         return (
             f"{self.title}: {quantity(len(self.selecting), 'selector')} with "
             f"{', '.join(self.rankers)} on {quantity(self.n_queries, 'test query', 'test queries')}"
-            f"; best mean {self.main_measure} {self._mean_of(best):.4f}, by {best.selector} with "
-            f"{best.ranker}"
+            f"; best mean {self.main_measure} {self._mean_of(best):.4f}, by {by}"
         )
 
     def _mean_of(self, run: Run) -> float:
