@@ -310,6 +310,8 @@ def test_a_catalogue_with_a_unit(succeed, small_demo, demo_cost_files, tmp_path)
     found = json.loads(succeed(*command, "--cost-unit", "ns", "--format", "json"))
     assert "maxsim" not in found["parameters"]["costs"]["features"]
     assert "ns of 115.9 ns for all features" in succeed(*command, "--cost-unit", "ns")
+    (tmp_path / "columns.toml").write_text('cost_unit = "EUR"\n')
+    assert "EUR for all" in succeed(*command, "--columns", tmp_path / "columns.toml")
 
 
 def test_without_a_method_one_that_knows_of_costs_selects(succeed, small_demo, demo_cost_files):

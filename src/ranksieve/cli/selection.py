@@ -98,7 +98,7 @@ def select(
         _default_method(costs or group_costs, budget) if method is None else method
     )
     from_settings = method_parameters(SELECTORS, chosen, param or [], seed)
-    priced = read_costs(costs, group_costs, cost_unit)
+    priced = read_costs(costs, group_costs, cost_unit or reading.roles.cost_unit)
     paid = {"costs": priced, "budget": budget}
     from_options = constraint_parameters(include, exclude, groups, count)
     from_options |= {name: value for name, value in paid.items() if value is not None}
