@@ -10,6 +10,10 @@ import pytest
 from ranksieve import Columns, FeatureCosts, recommend
 from ranksieve.datasets import write_demo_table
 
+NO_FEATURES = {
+    "session_id", "shown_at", "query_text", "doc_id", "shown_position", "clicked", "grade",
+}  # fmt: skip
+
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
@@ -30,6 +34,8 @@ def test_from_a_log_of_requests_to_a_recommendation(table, tmp_path, succeed):
         truth = true.features[row["feature"]] if row["feature"] else true.group_costs[row["group"]]
         covered.append(float(row["lower"]) <= truth <= float(row["upper"]))
     assert len(covered) == len(names) + 7
+    known = {*pq.read_schema(table.log).names}
+    assert known - {*names} == NO_FEATURES
     assert np.mean(covered) > 0.9
     features = ["bm25_body", "bm25_title", "embedding_dot", "click_rate_30d", "url_depth"]
     columns = Columns(qid="session_id", label="grade", features=features)
@@ -39,7 +45,7 @@ def test_from_a_log_of_requests_to_a_recommendation(table, tmp_path, succeed):
     assert answer.settings["cost_unit"] == "ms"
     assert answer.cost_of_all == pytest.approx(measured.total(features))
     assert "ms instead of" in answer.advice
-    assert "The costs also list 39 features" in answer.notes[0]
+    assert "The costs also list 40 features" in answer.notes[0]
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ _MINUTES = 95  # on average between two sessions, of which two go on at the same
 _DEVICES = ("phone", "desktop", "tablet")
 _LEVELS = ("clean", "fair", "poor", "spam")  # of spam_score, which the log has only in words
 _SHARES = (0.25, 0.6, 0.85)  # below which a document has the first levels
+_RENAMED = {"spam_score": "page_class"}
 _UNKNOWN = (("colbert_maxsim", 6.5, "embedding_model"), ("user_affinity", 0.9, "profile_store"))
 _MS = 0.1  # milliseconds of a request for each unit of the costs of the demo
 _BASE_MS = 18.0  # of a request without any feature
@@ -77,8 +78,12 @@ def write_demo_table(directory: str | os.PathLike[str]) -> DemoTable:
     _write_parquet(changed, files.changed)
     _write_parquet(_columns(last, last + _N_FEW), files.few)
     costs = demo_costs()
-    rows = [(name, _MS * cost, costs.groups.get(name, "")) for name, cost in costs.features.items()]
+    rows = [
+        (_RENAMED.get(name, name), _MS * cost, costs.groups.get(name, ""))
+        for name, cost in costs.features.items()
+    ]
     rows.append(("bm25_title_v2", _MS * costs.features["bm25_title"], "title_index"))
+    rows.append(("device", 0.0, ""))
     owners = ("search", "ranking", "data")
     with_owners = [(*row, owners[n % 3]) for n, row in enumerate([*rows, *_UNKNOWN])]
     _write_csv(("feature", "cost_ms", "group", "owner"), with_owners, files.catalogue)
