@@ -39,7 +39,8 @@ from ranksieve.report.formats import CheckFormatName, FormatName
     "none.",
     exclude="NAMES: Features to leave out, separated by commas, as if they were not in the data. "
     "May be repeated. Default: none.",
-    confirm="FILE: Data with other queries, on which the recommended features are tested once. May "
+    confirm="FILE: Data with other queries, on which the recommended features are tested once; "
+    "queries that the data has, too, with other labels, are left out of it. May "
     "be repeated. Default: none.",
     selectors="A,B,..: Selectors whose ranks are added up to order the features, separated by "
     "commas; select --methods lists them. Default: those that suit the ranker; if costs differ, "

@@ -124,7 +124,8 @@ def separate_documents(block: Block, cuts: Sequence[float], queries: np.ndarray)
     The second axis has the three ways to rank of :class:`Separation`.
     """
     weights = weights_of(block, queries)
-    block = replace(block, query_weights=(weights > 0).astype(float), keeps_missing=True)
+    counted = (weights > 0).astype(float)
+    block = replace(block, query_weights=counted, row_weights=None, keeps_missing=True)
     gaps = _gaps(block)
     sums = np.zeros((len(cuts), 3, 3, block.X.shape[1]))
     for own, cut in zip(sums, cuts, strict=True):

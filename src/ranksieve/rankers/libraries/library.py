@@ -225,7 +225,8 @@ def check_whole_labels(name: str, source: Source, largest: int) -> None:
         if isinstance(source, RankingData):
             row = int(source.row_order[row])
         raise DataError(
-            f"{name} needs whole labels from 0 to {largest}, but row {row} has {label:g}"
+            f"{name} needs whole labels from 0 to {largest}, but row {row} has {label:g}: divide "
+            "labels into grades, or use a ranker of any labels, such as rankrls"
         )
 
 
