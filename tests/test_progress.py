@@ -12,7 +12,7 @@ import pytest
 
 from ranksieve import Study, make_ranking, progress, recommend
 from ranksieve.progress import Meter, format_amount, listen, progress_bar, track, track_each
-from ranksieve.rankers import LambdaMART
+from ranksieve.rankers import LambdaMART, RankRLS
 from ranksieve.recommendation import check
 from ranksieve.selectors import GAS, SequentialSelector
 from ranksieve.sums.inspection import inspect
@@ -331,6 +331,14 @@ class TestOperations:
         SequentialSelector(ranker, 1, cv=2, progress=False).fit(data)
         ranker.fit(data)
         assert kept == ["GAS", "SequentialSelector", "LambdaMART"]
+
+    @pytest.mark.parametrize("direction", ["forward", "backward"])
+    def test_searches_count_the_candidates_of_all_steps(self, direction):
+        data, _ = make_ranking(20, n_informative=2, n_redundant=1, n_noise=1)
+        told = []
+        with listen(lambda *report: told.append(report)):
+            SequentialSelector(RankRLS(), 2, cv=2, direction=direction).fit(data)
+        assert [one[1:] for one in told if one[0] == "Candidates"] == [(4, 7), (7, 7)]
 
     @pytest.mark.slow
     def test_procedures(self, kept, monkeypatch, tmp_path):

@@ -340,7 +340,7 @@ def substitutes_text(kept: KeptFeature, answer: Recommendation) -> str:
     shown = []
     for one in kept.substitutes[:_SUBSTITUTES]:
         cost = f", cost {answer.price(one.cost)}" if answer.has_costs else ""
-        shown.append(f"{answer.feature_names[one.feature]} ({one.similarity:.2f}{cost})")
+        shown.append(f"{one.name} ({one.similarity:.2f}{cost})")
     more = len(kept.substitutes) - _SUBSTITUTES
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 

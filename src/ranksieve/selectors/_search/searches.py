@@ -11,6 +11,7 @@ from ranksieve.base import Choices
 from ranksieve.choosing import ROUNDING, EarlyStopping, first_nearly_best, first_of_best
 from ranksieve.costs import AlignedCosts
 from ranksieve.data import DataError
+from ranksieve.progress import track
 
 _BEYOND = 2  # how many more features than wanted a floating search tries
 
@@ -207,12 +208,17 @@ def forward(model: ForwardModel, bounds: Bounds, patience: int | None = None) ->
     stopping = EarlyStopping(patience, rounding=0.0)
     for fit in path:
         stopping.add(-fit.error)
+    n_free = len(bounds.free(model.chosen))
+    left = bounds.choices.k - bounds.choices.size_of(model.chosen)
+    advance = track("Candidates", sum(range(max(0, n_free - left) + 1, n_free + 1)))
     while not bounds.choices.is_full(model.chosen) and len(bounds.free(model.chosen)):
         added = _best_addition(model, bounds)
         if added not in bounds.choices.take([*model.chosen, added]):
             break
         model.change(added)
         path.append(bounds.fit(model))
+        advance(n_free)
+        n_free -= 1
         if stopping.add(-path[-1].error):
             break
     return path
@@ -261,9 +267,12 @@ def backward(model: SearchModel, bounds: Bounds, *, to_the_end: bool = False) ->
     """
     path = [bounds.fit(model)]
     least = max(1, len(bounds.choices.start))
+    last = least if to_the_end else max(least, bounds.choices.k)
+    advance = track("Candidates", sum(range(last + 1, len(model.chosen) + 1)))
     while len(model.chosen) > least and (to_the_end or not bounds.choices.fits(model.chosen)):
         model.change(_best_removal(model, bounds)[0])
         path.append(bounds.fit(model))
+        advance(len(model.chosen) + 1)
     return path[::-1]
 
 
