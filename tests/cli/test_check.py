@@ -56,3 +56,23 @@ def test_formats_and_files(checks, tmp_path):
     assert json.loads(path.read_text())["state"] == "broken"
     status, text, _ = checks("changed", "--format", "csv")
     assert (status, "embedding_cosine" in text) == (1, True)
+
+
+def test_a_page_of_checks(run, checks, tmp_path):
+    place = tmp_path / "checks"
+    place.mkdir()
+    checks("changed", "--out", place)
+    status, text, _ = run("report", place)
+    assert status == 0
+    assert text.startswith("Broken: ")
+    assert max(map(len, text.splitlines())) <= 80
+    assert "Drift over time" in (place / "report.html").read_text()
+    assert run("report", place)[0] == 0  # its own files may be replaced
+    status, _, errors = run("report", tmp_path)
+    assert status == 1
+    assert "no result of a check" in " ".join(errors.split())
+    (tmp_path / "other").mkdir()
+    checks("few", "--out", tmp_path / "other")
+    (tmp_path / "other" / "report.html").write_text("mine")
+    assert run("report", tmp_path / "other")[0] == 1
+    assert (tmp_path / "other" / "report.html").read_text() == "mine"

@@ -12,10 +12,11 @@ import pytest
 from prometheus_client import parser as text_format
 from prometheus_client.openmetrics import parser as openmetrics
 
-from ranksieve import DataError, recommend
+from ranksieve import DataError, RankingData, recommend
 from ranksieve.io.records import checksum_of
-from ranksieve.recommendation import check, load_check
+from ranksieve.recommendation import check, load_check, load_checks
 from ranksieve.recommendation.checked import Check, Drift
+from ranksieve.report import write_report
 from ranksieve.report.formats.openmetrics import to_openmetrics
 from tests.recommendation.demo_checks import CHANGED, COLUMNS
 from tests.recommendation.test_recommend import ONE, planted
@@ -226,3 +227,81 @@ def test_values_that_are_missing_now(demo_files, demo_recommendation, tmp_path):
 def test_checks_are_values(demo_checks):
     found = demo_checks["later"]
     assert Check.from_record(json.loads(json.dumps(found.to_record()))) == found
+
+
+def with_categories(seed, names, shares):
+    """A feature of categories whose codes are in the order of ``names``, and two of numbers."""
+    rng = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(120), 8)
+    codes = rng.choice(len(names), len(qid), p=shares)
+    worth = np.array([{"a": 0, "b": 2, "c": 1, "new": 0.5}[name] for name in names])
+    X = np.column_stack([codes, rng.normal(size=(len(qid), 2))])
+    y = np.digitize(worth[codes] + X[:, 1] + 0.3 * rng.normal(size=len(qid)), [0.5, 2])
+    categories = {"kind": names}
+    return RankingData(X, y, qid, feature_names=["kind", "x", "z"], categories=categories)
+
+
+def test_categories_are_compared_by_name_and_new_ones_are_drift(tmp_path):
+    answer = recommend(
+        with_categories(0, ["a", "b", "c"], [0.4, 0.3, 0.3]),
+        "lightgbm",
+        margin=0.1,
+        parameters={"lightgbm": {"n_estimators": 8}},
+        details=False,
+        selectors=["top"],
+        folds=3,
+        out=tmp_path,
+    )
+    assert "kind" in answer.names
+    reordered = check(tmp_path, with_categories(1, ["c", "a", "b"], [0.3, 0.4, 0.3]))
+    assert reordered.drifted == []
+    (drifted,) = check(
+        tmp_path, with_categories(1, ["b", "new", "a", "c"], [0.2, 0.3, 0.2, 0.3])
+    ).drifted
+    assert drifted.feature == "kind"
+    assert "values" in drifted.changes
+    assert drifted.values.unknown_before == 0
+    assert drifted.values.unknown_now == pytest.approx(0.3, abs=0.05)
+
+
+@pytest.fixture
+def history(demo_checks, tmp_path):
+    """A directory with the checks of some nights, a damaged file and one of something else."""
+    for day, name in enumerate(["later", "later", "few", "changed", "later"], start=1):
+        at = f"2026-11-0{day}T03:00:00+00:00"
+        one = replace(demo_checks[name], checked_at=at)
+        one.write(tmp_path / one.file_name)
+    (tmp_path / "damaged.json").write_text('{"format": "ranksieve-check"')
+    (tmp_path / "other.json").write_text('{"format": "other"}')
+    return tmp_path
+
+
+def test_checks_over_time(history):
+    found = load_checks(history)
+    states = ["holds", "holds", "undecided", "broken", "holds"]
+    assert [one.state for one in found.checks] == states
+    assert len(found.notes) == 1
+    assert found.notes[0].startswith("damaged.json is left out")
+    assert repr(found).startswith("<CheckHistory: 5 checks. Holds: ")
+    report = write_report(found, history, figures=False)
+    headings = [section.heading for section in report.sections]
+    assert headings == ["Verdict", "Change over time", "Drift over time", "Drift", "Reproduce"]
+    assert "bm25_body, embedding_cosine" in report.sections[2].sentence
+    runs = (history / "tables" / "checks.csv").read_text()
+    assert runs.index("Holds") < runs.index("Broken") < runs.index("Cannot be judged")
+    page = (history / "report.html").read_text()
+    for text in ("11-01", "11-05", "Broken", "by changed values", "damaged.json is left out"):
+        assert text in page
+    assert load_checks(history).checks == found.checks  # the report's own files are ignored
+
+
+def test_a_directory_without_checks(tmp_path):
+    assert load_checks(tmp_path) is None
+
+
+def test_frame_and_figures(demo_checks):
+    found = demo_checks["changed"]
+    frame = found.to_frame(library="pandas")
+    assert sorted(frame.feature[frame.is_notable]) == CHANGED
+    assert frame.median_now[frame.feature == "embedding_cosine"].item() > 1
+    assert "embedding_cosine" in found.plot().svg

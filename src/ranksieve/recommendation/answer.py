@@ -130,12 +130,15 @@ class Reference:
         1 if large values are good, -1 if small ones are.
     values : FeatureValues or None
         Its values in the data as it was given; None for indicators of missing values.
+    categories : sequence of str
+        Names of its categories, in the order of their codes; empty for numbers.
     """
 
     alone: float
     error: float
     direction: Literal[1, -1]
     values: FeatureValues | None
+    categories: Sequence[str] = ()
 
 
 @dataclass(frozen=True, repr=False)

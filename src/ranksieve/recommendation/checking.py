@@ -13,6 +13,7 @@ from scipy import special
 
 from ranksieve._version import installed_versions
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.categories import join_vocabularies
 from ranksieve.data.columns import ColumnsLike
 from ranksieve.data.missing import Missing, has_missing
 from ranksieve.data.ranking_data import OF_ROWS, fingerprint
@@ -133,7 +134,7 @@ def _check(
     model = load_model(model_of(answer, folder, MODEL)) if kept else None
     missing = settings["treated"]
     new = _read(answer, data, columns, read_options)
-    untreated = _with_features(new, names, missing)
+    untreated = _with_known_codes(_with_features(new, names, missing), answer)
     known = _treat(untreated, settings)
     allowed = [feature for feature, name in enumerate(names) if name not in settings["exclude"]]
     measure, convention = settings["measure"], settings["convention"]
@@ -195,6 +196,16 @@ def _read(
             names=names[: len(names) - n_indicators],
         )
     return read_whole(data, columns=columns, **read_options)
+
+
+def _with_known_codes(data: RankingData, answer: Recommendation) -> RankingData:
+    """Give categories of kept features the codes that they had, and higher ones to new names."""
+    before = {name: own.categories for name, own in answer.reference.items() if own.categories}
+    joined = {
+        name: join_vocabularies([tuple(own), data.categories.get(name, ())])
+        for name, own in before.items()
+    }
+    return data.with_categories({**data.categories, **joined})
 
 
 def _treat(data: RankingData, settings: Settings) -> RankingData:

@@ -243,9 +243,13 @@ def references(
     quality = Importance(measure, convention=convention)(columns)
     errors = np.sqrt(quality.variance / max(1, data.n_queries)).tolist()
     own = [feature for feature in features if feature < given.n_features]  # others are indicators
-    values = dict(zip(own, describe_values(given.take_features(own)), strict=True))
+    taken = given.take_features(own)
+    described = describe_values(taken, np.flatnonzero(taken.categorical).tolist())
+    values = dict(zip(own, described, strict=True))
     return {
-        str(name): Reference(alone, error, direction, values.get(feature))
+        str(name): Reference(
+            alone, error, direction, values.get(feature), given.categories.get(str(name), ())
+        )
         for feature, name, alone, error, direction in zip(
             features,
             columns.feature_names,

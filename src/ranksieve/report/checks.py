@@ -13,7 +13,8 @@ from ranksieve.recommendation.checked import Check, CheckHistory, Drift
 from ranksieve.recommendation.claim import change_in_words, percent
 from ranksieve.recommendation.verdict import IN_WORDS
 from ranksieve.report.charts.colors import CHANGE, KEPT, LOSS, color_class
-from ranksieve.report.charts.curves import Bar, Curve, Level, draw_bars, draw_curves
+from ranksieve.report.charts.curves import Curve, Level, draw_curves
+from ranksieve.report.charts.panels import Panel, draw_panels
 from ranksieve.report.section import Chart, Part, Report, Section, provenance, verdict
 from ranksieve.report.sheets import checks as sheets
 from ranksieve.report.sheets.sheet import SHOWN, long_list
@@ -74,9 +75,9 @@ def _drift_section(found: Check) -> Section | None:
         return None
     sheet = sheets.drift_sheet(found)
     caption = (
-        f"Population stability index of each feature, {quantity(SHOWN, 'feature')} at most: the "
-        f"larger one of values and of values within queries. {MODERATE:g} is called moderate, and "
-        f"{LARGE:g} large; bars in the color of losses have changed notably."
+        "Population stability index of the values, and of the values minus their mean within the "
+        f"query, of at most {quantity(SHOWN, 'feature')}: {MODERATE:g} is called moderate, and "
+        f"{LARGE:g} large."
     )
     chart = Chart("drift", caption, partial(_draw_drift, found.drift[:SHOWN]))
     part = Part(sheet, chart, is_folded=False, brief=long_list(sheet))
@@ -84,11 +85,20 @@ def _drift_section(found: Check) -> Section | None:
 
 
 def _draw_drift(drift: Sequence[Drift], width: float) -> Markup:
-    bars = [
-        Bar(one.feature, one.index, f"{one.index:.2f}", LOSS if one.is_notable else KEPT)
-        for one in drift
+    shifts = {"values": "PSI of values", "within": "PSI within queries"}
+    panels = [
+        Panel(
+            name,
+            [None if one.values is None else getattr(one.values, which).index for one in drift],
+            ".2f",
+            css=KEPT,
+            reach=(LARGE,),
+        )
+        for which, name in shifts.items()
     ]
-    return draw_bars(bars, "Drift of the kept features", width)
+    changes = [", ".join(one.changes) for one in drift]
+    names = [one.feature for one in drift]
+    return draw_panels(names, panels, changes, "changed", "Drift of the kept features", width)
 
 
 def _helpful_section(found: Check) -> Section | None:
@@ -144,6 +154,7 @@ def _draw_changes(checks: Sequence[Check], width: float) -> Markup:
         width,
         level=Level("all features", 0.0, claim.margin),
         ticks=_dates(checks),
+        floor=1.2 * min(*costs, *curve.y, -claim.margin),
         is_log=False,
     )
 

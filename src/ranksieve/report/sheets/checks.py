@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ranksieve.recommendation.checked import Check, Drift, Helpful
-from ranksieve.recommendation.claim import confidence
+from ranksieve.recommendation.claim import confidence, percent
 from ranksieve.recommendation.verdict import IN_WORDS
 from ranksieve.report.sheets.sheet import (
     Column,
@@ -96,7 +96,7 @@ def runs_sheet(checks: Sequence[Check]) -> Sheet:
         Column("cost", "by changed values", importance=3): lambda one: _cost(one),
         Column("bound", "at least"): lambda one: Entry(_finite(one.claim.bound), "+.2%"),
         Column("most", "at most"): lambda one: Entry(_finite(one.most), "+.2%"),
-        Column("margin", importance=0): lambda one: Entry(one.claim.margin, ".3%"),
+        Column("margin", importance=0): lambda one: Entry(percent(one.claim.margin)),
         Column("queries", importance=2): lambda one: Entry(one.claim.n_queries, ","),
         Column("recommendation", only_csv=True): lambda one: Entry(one.recommendation[:12]),
         text_column("drifted"): lambda one: Entry(", ".join(own.feature for own in one.drifted)),
