@@ -16,7 +16,15 @@ from hypothesis import strategies as st
 
 from ranksieve.report import report_of
 from ranksieve.report.charts.colors import KEPT, MEANINGS, OTHER, color_class
-from ranksieve.report.charts.curves import Bar, Curve, Level, draw_bars, draw_curves
+from ranksieve.report.charts.curves import (
+    Bar,
+    Curve,
+    Landmark,
+    Level,
+    Span,
+    draw_bars,
+    draw_curves,
+)
 from ranksieve.report.charts.matrices import Taken, draw_selections
 from ranksieve.report.charts.panels import Panel, draw_panels
 from ranksieve.report.charts.paper import paint, to_svg
@@ -169,6 +177,20 @@ class TestLines:
         numbers = list(map(float, re.findall(r"-?[\d.]+", band.get("d"))))
         assert max(numbers[::2]) > min(numbers[::2])
         assert max(numbers[1::2]) > min(numbers[1::2])
+
+    @pytest.mark.parametrize("x", [0.0, 50.0, 99.0, 100.0])
+    def test_names_on_the_axis_are_apart(self, x):
+        """Also in a column of a paper, and where two are nearly at the same place."""
+        named = [Landmark(x, 0.0, "recommended 1,234 ms", "kept"), Landmark(100, 0, "all 99", "")]
+        curve = Curve("c", [0, 100], [-1, 0], [], "s0")
+        span = Span(x, 100.0, "saves 1,234 ms (27%)")
+        figure = paint(draw_curves([curve], "T", "x", "y", COLUMN, landmarks=named, span=span))
+        figure.draw_without_rendering()
+        found = {text.get_text(): text.get_window_extent() for text in figure.axes[0].texts}
+        first, last = (found[one.name] for one in named)
+        assert first.x1 < last.x0
+        assert figure.bbox.x0 <= first.x0 < last.x1 <= figure.bbox.x1
+        assert figure.bbox.x0 <= found[span.name].x0 < found[span.name].x1 <= figure.bbox.x1
 
     @given(st.lists(st.floats(0, 300), min_size=1, max_size=20))
     def test_labels_are_apart(self, wanted):

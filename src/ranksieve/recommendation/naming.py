@@ -48,7 +48,7 @@ async def name_sets(task: Task, run: Runner, curve: Curve) -> Named:
     try:
         paths.append(await task.path.build(run, task.queries.to_deploy))
     except OutOfTimeError:
-        task.warnings.append("There was no time to look at all queries together.")
+        task.notes.append("There was no time to build the sets of all queries together.")
     sets = [_name(task, own) for own in zip(*paths, strict=True)]
     band = curve.band(task, sets)
     assert band is not None

@@ -291,7 +291,7 @@ async def find_features(
                 found = await losses_without_groups(task, features, run)
                 facts = facts._replace(group_losses=found)
     except OutOfTimeError:
-        task.warnings.append("There was no time to examine the features that are kept.")
+        task.notes.append("There was no time to examine the features that are kept.")
     _tell_of_time(task, curve)
     return Found(
         features,

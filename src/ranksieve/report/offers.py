@@ -116,6 +116,8 @@ def _caption(answer: Recommendation, shown: _Shown, named: _Named) -> str:
         f"{answer.claim.measure}; the dashed line is the lower bound, which holds for all sets at "
         f"once. Points are filled if their bound is within {margin}. The ring is {ring}."
     )
+    if answer.confirmed is not None:
+        caption += " All of this is without the test queries, whose result the verdict has."
     if shown.first:
         caption += (
             f" {quantity(shown.first, 'cheaper set')} that lose more left out; the table has all."

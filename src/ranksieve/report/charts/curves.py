@@ -21,6 +21,7 @@ _LEFT, _TOP, _BOTTOM = 72.0, 12.0, 48.0
 _LABELS = 200.0  # maximum width of the names at the right with their lines, in pixels
 _LINE = 16.0  # distance between names
 _WIDE = 10.0  # ratio of numbers from which the scale is logarithmic
+_BOLD = 1.15  # width of bold text, relative to the same that is not
 _MOST_DOTS = 60  # points of a line that are drawn as dots, too
 _SMALL_WIDTH, _SMALL_GAP = 190.0, 24.0  # of small charts side by side: least width, and distance
 _GAINS_HEIGHT, _GAINS_TOP = 140.0, 44.0
@@ -198,7 +199,7 @@ def _level(level: Level | None, across: Scale, down: Scale) -> list[Markup]:
 
 def _landmarks(landmarks: Sequence[Landmark], across: Scale, down: Scale) -> list[Markup]:
     parts: list[Markup] = []
-    widths = [svg.width_of(one.name) for one in landmarks]
+    widths = [_BOLD * svg.width_of(one.name) for one in landmarks]
     apart = 12 + sum(widths) / max(1, len(widths))  # exact for two
     wanted = [across(one.x) for one in landmarks]
     right = across.stop + 12
@@ -215,7 +216,7 @@ def _span(span: Span | None, across: Scale, down: Scale) -> list[Markup]:
         return []
     start, end, y = across(span.start), across(span.end), down.start - 10
     ends = [svg.line(x, y - 4, x, y + 4, "whisker") for x in (start, end)]
-    has_room = svg.width_of(span.name) <= end - start
+    has_room = _BOLD * svg.width_of(span.name) <= end - start
     x, anchor = ((start + end) / 2, "middle") if has_room else (end, "end")
     name = svg.text(x, y - 6, span.name, anchor, class_="strong")
     return [svg.line(start, y, end, y, "whisker"), *ends, name]
