@@ -359,7 +359,10 @@ class TestModels:
     def test_no_feature_is_checked_against_all(self, data, tmp_path):
         given = useless(data)
         found = recommend(given, out=tmp_path, **QUICK | {"details": True})
-        assert (found.features, found.warnings, found.notes) == ([], [], [])
+        left_out = (
+            "Left out of all smaller sets before any training: 1, 2 (constant within every query)."
+        )
+        assert (found.features, found.warnings, found.notes) == ([], [], [left_out])
         assert found.models.keys() == {MODEL_OF_ALL}
         assert load_recommendation(tmp_path).to_record() == found.to_record()
         assert check(tmp_path, given).claim.change == 0

@@ -646,7 +646,7 @@ class TestInspection:
         told = " ".join(verdict.notes)
         assert "Few queries: 40" in told
         assert "7: constant within every query: cannot rank documents." in told
-        assert ": copy of <script>alert(1)</script> 0: orders all rows alike." in told
+        assert ": copy of <script>alert(1)</script> 0: ranks documents exactly alike." in told
         assert re.search(r"Missing values: 2\.8%, of 1 feature", told)
 
     def test_clean_data_has_none(self):

@@ -24,6 +24,7 @@ from ranksieve.recommendation.tables import Table, columns_of
 from ranksieve.reported import Reported
 from ranksieve.significance.claims import check_margin
 from ranksieve.sums.drift import FeatureValues
+from ranksieve.sums.suspicions import Suspicion
 from ranksieve.text import quantity
 
 _INFINITE = {"lower": -inf, "upper": inf, "bound": -inf, "queries_needed": inf}
@@ -339,6 +340,8 @@ class Recommendation(Reported):
         ``kept`` and of these add up to ``cost``, those of all to ``cost_of_all``.
     settings : dict
         Measure, convention, ranker, margin and more, for readers and for :func:`check`.
+    suspicions : list of Suspicion
+        Why features should perhaps not be used: leaks, outcomes, positions, copies, constants.
     warnings : list of str
         What changes the meaning of the answer, such as a time limit that was reached.
     notes : list of str
@@ -369,6 +372,7 @@ class Recommendation(Reported):
     settings: Settings
     kept_groups: list[KeptGroup] = field(default_factory=list)
     dropped_groups: list[DroppedGroup] = field(default_factory=list)
+    suspicions: list[Suspicion] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     reference: dict[str, Reference] = field(default_factory=dict)

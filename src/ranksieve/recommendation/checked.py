@@ -205,6 +205,8 @@ class Check(Reported):
                 f"{sure} ({change} on average, "
                 f"at least {loss_in_words(self.most)} lost, {queries})."
             )
+        if claim.about == "all":
+            return f"{state}: {claim.sentence[0].lower()}{claim.sentence[1:]}"
         if claim.is_shown:
             return (
                 f"{state}: the {kept} lose less than the margin of {percent(claim.margin)} of "
@@ -256,7 +258,11 @@ class Check(Reported):
     @property
     def know(self) -> list[str]:
         """What is good to know: the numbers, drift that does no harm yet, what would help."""
-        known = [f"Kept against all features: {self.claim.numbers}" if self.claim.n_queries else ""]
+        claim, known = self.claim, list[str]()
+        if claim.about == "all":
+            known.append(f"{claim.measure} is {claim.with_all:.4f} with all features.")
+        elif claim.n_queries:
+            known.append(f"Kept against all features: {claim.numbers}")
         cost = self.cost
         is_repaired = cost is not None and cost.is_shown
         if self.drifted and (self.state != "broken" or is_repaired):  # otherwise act says it

@@ -26,7 +26,7 @@ from ranksieve.progress import progress_bar
 from ranksieve.rankers.loading import load_model
 from ranksieve.recommendation.answer import Recommendation, Settings
 from ranksieve.recommendation.checked import Check, Drift, Helpful
-from ranksieve.recommendation.claim import Claim
+from ranksieve.recommendation.claim import About, Claim
 from ranksieve.recommendation.directory import load_answer, model_of
 from ranksieve.recommendation.facts import rank_in_directions
 from ranksieve.recommendation.verdict import add_drift, judge, judge_drift
@@ -147,7 +147,8 @@ def _check(
 
     chosen, base = values(known, model, kept), values(known, model_of_all, allowed)
     weights, trained_on = known.query_weights, answer.trained_on
-    claim = Claim.test(chosen, base, weights, "new data", measure, margin, level)
+    about: About = "all" if len(kept) == len(allowed) else "new data"
+    claim = Claim.test(chosen, base, weights, about, measure, margin, level)
     is_new = fingerprint(known) not in (trained_on.fingerprint, settings["fingerprint"])
     verdict, cost = judge(chosen, base, weights, claim, is_new=is_new), None
     drift = _drift(answer, known, untreated)

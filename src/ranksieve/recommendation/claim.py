@@ -13,7 +13,7 @@ from ranksieve.significance.samples import Sample
 from ranksieve.text import quantity
 
 _MANY = 1e15  # a larger number of queries is written as a power of ten
-About = Literal["set", "none", "test", "new data"]
+About = Literal["set", "none", "all", "test", "new data"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -22,9 +22,10 @@ class Claim:
 
     Attributes
     ----------
-    about : {"set", "none", "test", "new data"}
+    about : {"set", "none", "all", "test", "new data"}
         What is claimed: that the recommended features are shown to be enough, by cross-fitting;
-        that no smaller set is (the numbers are those of the set that comes nearest); that these
+        that no smaller set is (the numbers are those of the set that comes nearest); nothing,
+        because all features are kept and there is no smaller set to compare with; that these
         features are enough on test queries, which had no part in anything; or on new data, whose
         queries may have had a part in it.
     measure : str
@@ -102,13 +103,15 @@ class Claim:
     @property
     def sentence(self) -> str:
         """What was tested and the result, in a few sentences."""
-        if not self.n_queries:
+        if not self.n_queries or self.about == "all":
             return f"{self.headline}."
         return f"{self.headline}: {self.numbers}"
 
     @property
     def headline(self) -> str:
         """What was tested and whether it is shown, without the final period."""
+        if self.about == "all":
+            return "All features are kept, so there is nothing to compare"
         loss = f"lose less than {percent(self.margin)} of {self.measure}"
         if not self.n_queries:
             return f"Nothing is claimed about the loss of {self.measure}: no query has judged"

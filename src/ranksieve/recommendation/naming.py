@@ -127,7 +127,8 @@ def claim_of(task: Task, curve: Curve, named: Named, chosen: int | None) -> Clai
     asked: Any = dict(measure=task.plan.tune, margin=task.margin, level=task.level)
     band, points, n = named.band, named.points, len(curve.queries)
     if band is None or not points:
-        return Claim(about="none", **asked)
+        is_all = band is not None or not task.has_smaller_sets
+        return Claim(about="all" if is_all else "none", **asked)
     point = points[chosen] if chosen is not None else max(points, key=lambda one: one.bound)
     half = float(special.stdtrit(n - 1, (1 + task.level) / 2)) * point.error
     reach = (band.quantile + float(special.ndtri(POWER))) * point.error / task.margin

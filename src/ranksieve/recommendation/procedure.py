@@ -47,7 +47,7 @@ from ranksieve.recommendation.answer import (
     Spent,
 )
 from ranksieve.recommendation.claim import Claim
-from ranksieve.recommendation.crossfit import Curve, cross_fit
+from ranksieve.recommendation.crossfit import Curve, assemble, cross_fit
 from ranksieve.recommendation.directory import FILES, LEDGER, write_answer
 from ranksieve.recommendation.facts import (
     FeatureFacts,
@@ -221,6 +221,7 @@ def recommend(
         task.notes += left_out
         _check_missing(task, others)
         task.check_of_rows(others)
+        task.tell_suspicions()
         with ExitStack() as stack:
             if out is None:  # nothing is kept
                 temporary = TemporaryDirectory(prefix="ranksieve-", ignore_cleanup_errors=True)
@@ -239,7 +240,9 @@ def recommend(
         elapsed = perf_counter() - started
         answer = replace(answer, evidence=replace(evidence, elapsed=elapsed, command=list(command)))
         if out is not None:
-            answer = _write(task, answer, directory, has_time=bool(found.curve))
+            answer = _write(
+                task, answer, directory, has_time=bool(found.curve) or found.claim.about == "all"
+            )
     return answer
 
 
@@ -271,7 +274,11 @@ async def find_features(
         """Number of cells that follow the cross-fitting if a set of such a size is named."""
         return cells_without(task, size) * details + 2 * _RETRAININGS * has_test
 
-    curve = await cross_fit(task, task.path, run, further)
+    if task.has_smaller_sets:
+        curve = await cross_fit(task, task.path, run, further)
+    else:
+        curve = assemble(task, [])
+        task.tell_all_are_kept(tested=has_test)
     model = task.training(task.allowed).key(task.queries.to_deploy.name)
     run.limit.reserve(n_models * run.limit.expected(model))
     named = await name_sets(task, run, curve)
@@ -328,6 +335,7 @@ def _describe(task: Task, found: Found, similarity: np.ndarray, title: str) -> R
         kept_groups=kept_groups,
         dropped_groups=dropped_groups,
         settings=task.settings(),
+        suspicions=task.suspicions,
         warnings=task.warnings,
         notes=task.notes,
         reference=references(

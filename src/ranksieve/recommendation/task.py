@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from numbers import Real
@@ -36,8 +38,12 @@ from ranksieve.recommendation.queries import Queries
 from ranksieve.registry import Method
 from ranksieve.significance.claims import check_margin
 from ranksieve.study.plan import Plan
+from ranksieve.sums.suspicions import Suspicion, find_suspicions, warnings_of
+from ranksieve.sums.varying import varying_features
+from ranksieve.text import on_one_line
 
 _SEED = "random_state"
+_log = logging.getLogger("ranksieve")
 
 
 class Effort(NamedTuple):
@@ -149,6 +155,13 @@ class Task:
         return self.budget
 
     @property
+    def has_smaller_sets(self) -> bool:
+        """Whether any feature may be left out."""
+        if not self.allows_none and len(self.allowed) == 1:
+            return False
+        return set(self.include) != set(self.allowed)
+
+    @property
     def first_smoothed(self) -> int:
         """Position of the smallest set that has features."""
         return int(self.allows_none)
@@ -157,6 +170,43 @@ class Task:
     def copies(self) -> dict[int, int]:
         """Exact copies of other features, which are left out: copy -> the one that stays."""
         return self._left[1]
+
+    @cached_property
+    def suspicions(self) -> list[Suspicion]:
+        """What is suspicious about the features that may be chosen."""
+        whole, varies = self.queries.whole, varying_features(self.queries.whole)
+        return find_suspicions(
+            whole.take_features(list(self.allowed)),
+            Counter(whole.y.tolist()),
+            [self.names[feature] for feature in self.allowed if not varies[feature]],
+            {self.names[copy]: self.names[other] for copy, other in self.copies.items()},
+        )
+
+    def tell_suspicions(self) -> None:
+        """Log what is suspicious, and note what is left out, before anything is trained."""
+        for sentence in warnings_of(self.suspicions):
+            _log.warning("%s", on_one_line(sentence))
+        left_out = [
+            f"{', '.join(names)} ({one.what.partition(':')[0]})"
+            for one in self.suspicions
+            if not one.is_warning and (names := self._outside(one.features))
+        ]
+        if left_out:
+            reasons = "; ".join(left_out)
+            self.notes.append(f"Left out of all smaller sets before any training: {reasons}.")
+            _log.info("%s", on_one_line(self.notes[-1]))
+
+    def tell_all_are_kept(self, *, tested: bool) -> None:
+        """Say why there is nothing to compare, and what is not used because of that."""
+        why = "it is the only one" if len(self.allowed) == 1 else "all are to be included"
+        self.warnings.append(f"No feature may be left out: {why}.")
+        if tested:
+            self.notes.append("There is no smaller set to test: the queries to test by are unused.")
+
+    def _outside(self, names: Sequence[str]) -> list[str]:
+        """Those of some features that may not be chosen."""
+        inside = {self.names[feature] for feature in self._left[0]}
+        return [name for name in names if name not in inside]
 
     @cached_property
     def _left(self) -> tuple[tuple[int, ...], dict[int, int]]:

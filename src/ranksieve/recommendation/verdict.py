@@ -12,6 +12,8 @@ Let :math:`\lambda` be the true loss of the kept features, relative to all featu
 - *cannot be judged* otherwise, and if the data shows nothing: it has fewer than ``FEWEST`` queries,
   it is exactly the data of the training, or no ranking of it is better than another.
 
+If all features are kept, none is lost, so it holds unless changed values break it.
+
 With so many queries that they are just enough, and differences that are about normal, the
 probabilities are
 
@@ -116,6 +118,8 @@ def judge(
     if not claim.with_all > 0:
         why = f"{claim.measure} is 0 with all features: no query has a relevant document"
         return Verdict("undecided", why, np.inf)
+    if claim.about == "all":
+        return Verdict("holds", "", np.inf)
     few = quantity(claim.n_queries, "query is", "queries are")
     if claim.n_queries < FEWEST:
         return Verdict("undecided", f"{few} too few, it takes at least {FEWEST}", np.inf)

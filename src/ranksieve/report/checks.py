@@ -61,11 +61,14 @@ def _verdict(found: Check, sentence: str, facts: Sequence[tuple[str, ...]]) -> S
 def _facts(found: Check) -> Iterator[tuple[str, ...]]:
     """The most important numbers."""
     claim = found.claim
-    change, margin = change_in_words(claim.change), percent(claim.margin)
-    yield f"Change of {claim.measure}", change, f"margin {margin}"
-    if isfinite(claim.bound) and isfinite(found.most):
-        ends = f"{change_in_words(claim.bound)} to {change_in_words(found.most)}"
-        yield "Bounds", ends
+    if claim.about == "all":
+        yield claim.measure, f"{claim.with_all:.4f}", "with all features"
+    else:
+        change, margin = change_in_words(claim.change), percent(claim.margin)
+        yield f"Change of {claim.measure}", change, f"margin {margin}"
+        if isfinite(claim.bound) and isfinite(found.most):
+            ends = f"{change_in_words(claim.bound)} to {change_in_words(found.most)}"
+            yield "Bounds", ends
     yield "Queries", f"{claim.n_queries:,}"
     yield "Features that drifted", f"{len(found.drifted)}", f"of {found.n_kept}"
 

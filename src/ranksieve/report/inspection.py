@@ -21,7 +21,7 @@ from ranksieve.report.section import Chart, Part, Report, Section, provenance, v
 from ranksieve.report.sheets import inspection as sheets
 from ranksieve.report.sheets.features import similar_sheet, suspicions_sheet
 from ranksieve.sums.inspection import Correlation, Inspection
-from ranksieve.sums.suspicions import advice
+from ranksieve.sums.suspicions import warnings_of
 from ranksieve.text import quantity
 
 _FEW_QUERIES = 200  # with fewer, only large differences can be shown
@@ -35,9 +35,8 @@ def inspection_report(
 
     ``title`` is that of the data; a terminal shows the ``top`` best features.
     """
-    serious = [one.sentence for one in found.suspicions if one.remedy]
     others = [*_warnings(found)]
-    n_warnings = len(serious) + len(others)
+    n_warnings = sum(one.is_warning for one in found.suspicions) + len(others)
     measured = f"{found.measure}, convention {found.convention}, ties averaged"
     versions = ", ".join(f"{name} {version}" for name, version in installed_versions().items())
     how = [("Command", shlex.join(command))] if command else []
@@ -47,7 +46,7 @@ def inspection_report(
             f"{quantity(found.n_rows, 'row')} of {quantity(found.n_queries, 'query', 'queries')} "
             f"with {quantity(found.n_features, 'feature')}.",
             [*_numbers(found)],
-            [*serious, *filter(None, [advice(found.suspicions)]), *others],
+            [*warnings_of(found.suspicions), *others],
             is_shown=not n_warnings,
             word=quantity(n_warnings, "warning") if n_warnings else "No warnings",
         ),
@@ -82,7 +81,7 @@ def _warnings(found: Inspection) -> Iterator[str]:
             f"Missing values: {share:.1%}, of {quantity(len(found.missing), 'feature')}. Choose "
             "how to treat them with --missing."
         )
-    yield from (one.sentence for one in found.suspicions if not one.remedy)
+    yield from (one.sentence for one in found.suspicions if not one.is_warning)
     if found.near_duplicates:
         pairs = quantity(len(found.near_duplicates), "pair")
         yield f"{pairs} of near-duplicate features: correlation of at least 0.99 within queries."

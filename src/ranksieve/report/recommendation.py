@@ -30,6 +30,7 @@ from ranksieve.report.sheets import recommendation as sheets
 from ranksieve.report.sheets.features import alone_sheet, similar_sheet
 from ranksieve.report.sheets.sheet import LONG, long_list
 from ranksieve.report.similarity import order_by_similarity
+from ranksieve.sums.suspicions import warnings_of
 from ranksieve.text import quantity
 
 
@@ -58,6 +59,7 @@ def _verdict(answer: Recommendation) -> Section:
         answer.advice,
         [*_facts(answer, claim)],
         [
+            *warnings_of(answer.suspicions),
             claim.sentence,
             *(one.sentence for one in others),
             *_what_is_shown(answer),
@@ -70,6 +72,8 @@ def _verdict(answer: Recommendation) -> Section:
 
 def _badge(answer: Recommendation, claim: Claim) -> str:
     """One or two words about the advice that follows them."""
+    if claim.about == "all":
+        return "All kept"
     if answer.is_shown:
         return "Confirmed" if claim is answer.confirmed else "Shown"
     if answer.budget_that_binds is not None and answer.dropped and isfinite(claim.bound):
@@ -88,6 +92,8 @@ def _facts(answer: Recommendation, claim: Claim) -> Iterator[tuple[str, ...]]:
         yield "Cost", answer.price(answer.cost), f"of {answer.price(answer.cost_of_all)}"
     where = " on test queries" if claim.about == "test" else ""
     loss = f"Loss{where}, with {confidence(claim.level)} confidence"
+    if claim.about == "all":
+        return
     if claim.about == "none":
         loss = "Loss of the nearest smaller set"
         if answer.curve:

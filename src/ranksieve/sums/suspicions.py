@@ -36,8 +36,8 @@ class Suspicion:
     ----------
     kind : {"leak", "outcome", "position", "id", "time", "copy", "constant"}
         The feature ranks nearly perfectly alone; it is an outcome, a position, an id or a time, by
-        its name or its values; it orders all rows as another feature does; or it is constant within
-        every query.
+        its name or its values; it ranks documents exactly as another feature does; or it is
+        constant within every query.
     features : list of str
     what : str
         What was found, of each of them.
@@ -54,6 +54,11 @@ class Suspicion:
     what: str
     numbers: dict[str, float] = field(default_factory=dict)
     remedy: str = ""
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether it may mislead a ranker; copies and constants only add nothing."""
+        return self.kind not in ("copy", "constant")
 
     @property
     def sentence(self) -> str:
@@ -79,7 +84,7 @@ def find_suspicions(
     constant : sequence of str
         Features that are constant within every query.
     copies : mapping of str to str
-        Features that order all rows as another feature does, and that feature.
+        Features that rank documents exactly as another feature does, and that feature.
     comparable : bool
         Whether all values are finite or missing; otherwise only names are looked at.
 
@@ -122,14 +127,14 @@ def find_suspicions(
     for copy, original in copies.items():
         of_source.setdefault(original, []).append(copy)
     for original, own in of_source.items():
-        found.append(Suspicion("copy", own, f"copy of {original}: orders all rows alike"))
+        found.append(Suspicion("copy", own, f"copy of {original}: ranks documents exactly alike"))
     if constant:
         found.append(Suspicion("constant", [*constant], _CONSTANT))
     return sorted(found, key=lambda one: get_args(Kind).index(one.kind))
 
 
 def advice(suspicions: Iterable[Suspicion]) -> str:
-    """What to do about all suspicions together, in one sentence; empty if there is nothing."""
+    """What to do about all warnings together, in one sentence; empty if there is nothing."""
     names = [name for one in suspicions if one.remedy for name in one.features]
     if not names:
         return ""
@@ -138,6 +143,12 @@ def advice(suspicions: Iterable[Suspicion]) -> str:
         "What is not known when documents are ranked must not be learned from: leave it out with "
         f"{_leave_out(names)} (in Python, {python})."
     )
+
+
+def warnings_of(suspicions: Sequence[Suspicion]) -> list[str]:
+    """Sentences about what may mislead a ranker, and what to do; empty if there is nothing."""
+    sentences = [one.sentence for one in suspicions if one.is_warning]
+    return [*sentences, *filter(None, [advice(suspicions)])]
 
 
 def _describe(leak: Leak, names: Sequence[str]) -> Suspicion:
