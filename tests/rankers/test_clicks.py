@@ -9,6 +9,7 @@ from sklearn.linear_model import Ridge
 from ranksieve import DataError, RankingData
 from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.rankers import RANKERS, LambdaMART, as_ranker
+from ranksieve.rankers.libraries.lightgbm_workers import best_number_of_trees
 from ranksieve.threads import limit_threads
 
 QUICK = {"n_estimators": 8, "num_leaves": 5, "min_child_samples": 3}
@@ -91,6 +92,24 @@ def test_lgbm_ranker_with_positions(log, patience):
     np.testing.assert_array_equal(ranker.predict(log), direct.predict(log.X))
     assert ranker.estimator_.best_iteration_ == direct.best_iteration
     assert patience is None or direct.best_iteration < 30
+
+
+@pytest.mark.parametrize("patience", [1, 3, 100])
+def test_workers_stop_where_lightgbm_would(log, patience):
+    """LightGBM's measures count a held-out query by the mean weight of its rows."""
+    vali = make_log(30, seed=1, of_queries=True)
+    own = {**QUICK, "n_estimators": 30}
+    stopped = LambdaMART(**own, early_stopping_rounds=patience).fit(log, eval_set=vali)
+    every = LambdaMART(**own).fit(log).booster_
+    found = best_number_of_trees(every, vali, 10, patience)
+    assert found == stopped.best_iteration_
+    assert patience > 1 or found < 30
+
+
+@pytest.mark.parametrize("ranker", [LambdaMART(), as_ranker(Ridge())])
+def test_weights_that_are_all_0_are_refused(weighted, ranker):
+    with pytest.raises(DataError, match="row_weights must not be 0 for all rows"):
+        ranker.fit(weighted.with_row_weights(np.zeros(weighted.n_rows)))
 
 
 def test_regressors_get_the_product(weighted):

@@ -147,6 +147,8 @@ class RankEstimator(BaseEstimator):
                 "them with data.with_weights(None)"
             )
         self.check_of_rows(source)
+        if isinstance(source, RankingData) and source.row_weights is not None:
+            check_query_weights(source.row_weights, "row_weights", "rows")
         if isinstance(source, RankingData) and source.categories and not self.takes_categories:
             source, self.encoding_ = encode_categories(source)
         return source

@@ -367,10 +367,12 @@ def as_shown_positions(positions: Any, n_rows: int) -> np.ndarray:
     return values.astype(np.int64)
 
 
-def check_query_weights(weights: np.ndarray | None, name: str = "sample_weight") -> None:
-    """Raise a DataError if queries have weights that are all 0."""
+def check_query_weights(
+    weights: np.ndarray | None, name: str = "sample_weight", of: str = "queries"
+) -> None:
+    """Raise a DataError if queries, or rows, have weights that are all 0."""
     if weights is not None and weights.size and weights.max() == 0:
-        raise DataError(f"{name} must not be 0 for all queries")
+        raise DataError(f"{name} must not be 0 for all {of}")
 
 
 def as_positions(choice: Any) -> np.ndarray:
