@@ -31,12 +31,12 @@ SHOPS = [
 N_DOCUMENTS = 8
 
 
-def frame_of(seed=0, n_queries=60, unused=()):
+def frame_of(seed=0, n_queries=60, unused=(), effect=1):
     """A table whose labels depend on its categories, some of which are missing."""
     rng, n = np.random.default_rng(seed), n_queries * N_DOCUMENTS
     shop, kind = rng.integers(-1, len(SHOPS), n), rng.integers(0, 3, n)
     size = rng.normal(size=n)
-    score = np.sin(3 * shop) + (kind == 1) + 0.5 * size + 0.5 * rng.normal(size=n)
+    score = effect * np.sin(3 * shop) + (kind == 1) + 0.5 * size + 0.5 * rng.normal(size=n)
     return pd.DataFrame(
         {
             "size": size,

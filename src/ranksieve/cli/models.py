@@ -183,10 +183,13 @@ def _options_to_read(
 def _scores(ranker: Ranker, data: list[Path], reading: Reading) -> np.ndarray:
     """Scores of all rows in the order of the files; shards are read one at a time."""
     from ranksieve.data import RankingData
+    from ranksieve.data.fitted import tell_unknown_categories
 
     with open_for(ranker, data, reading, needs_label=False) as source:
         if reading.missing is not None:
             source = source.with_missing(reading.missing)
+        if isinstance(source, RankingData):
+            tell_unknown_categories(ranker, source)
         scores = ranker.predict(source)
         return source.to_input_order(scores) if isinstance(source, RankingData) else scores
 

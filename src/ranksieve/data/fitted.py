@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from ranksieve.data.categories import NO_CATEGORIES
 from ranksieve.data.errors import DataError
 from ranksieve.data.inputs import default_names, is_frame
 from ranksieve.data.ranking_data import RankingData
+from ranksieve.text import list_names, on_one_line, quantity
+
+_log = logging.getLogger("ranksieve")
 
 SCALE_FIRST = (
     "scale the features first, with ranksieve.preprocessing.QueryMinMaxScaler or "
@@ -60,6 +64,23 @@ def code_categories_as_in_training(estimator: Any, data: RankingData) -> Ranking
         return data
     X = encoding.applied_to(data.X, data.feature_names)
     return data._replace(X=X, categories=NO_CATEGORIES)
+
+
+def tell_unknown_categories(estimator: Any, data: RankingData) -> None:
+    """Say which features have categories that were not in training, and in how many rows."""
+    known = getattr(estimator, "categories_", NO_CATEGORIES)
+    for column, name in enumerate(map(str, data.feature_names)):
+        if name not in known or name not in data.categories:
+            continue
+        own = data.categories[name]
+        new = {code for code, category in enumerate(own) if category not in set(known[name])}
+        is_new = np.isin(data.X[:, column], list(new))
+        if is_new.any():
+            there = [own[int(code)] for code in np.unique(data.X[is_new, column])]
+            _log.info(
+                f"Feature {on_one_line(name)} has categories that were not in training, in "
+                f"{quantity(int(is_new.sum()), 'row')}: {list_names(there)}; they count as missing"
+            )
 
 
 def check_rows(estimator: Any, X: Any, *, allow_missing: bool = False) -> Any:

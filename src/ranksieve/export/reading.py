@@ -22,6 +22,7 @@ from ranksieve.rankers.adapter import RankerAdapter
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.lambdamart import LambdaMART
 from ranksieve.rankers.rankboost import RankBoost
+from ranksieve.text import list_names
 
 _ZERO = float(np.float32(1e-35))  # LightGBM treats values up to this one as 0
 _BEFORE_ZERO = float(np.nextafter(-_ZERO, -np.inf))
@@ -75,6 +76,13 @@ class TrainedRanker:
 def read_trained(ranker: Ranker) -> TrainedRanker:
     """Read a trained ranker; raises DataError with the reason if it cannot be exported."""
     check_is_fitted(ranker)
+    categories = list(getattr(ranker, "categories_", ()))
+    if categories:
+        raise DataError(
+            f"the model was trained on categories ({list_names(categories)}), which no target "
+            "holds: leave these features out (--ignore), or train with 0/1 features in their "
+            "place; predict scores with the model as it is"
+        )
     library, model, saw_missing = _read(ranker)
     missing = getattr(ranker, "missing_", None)
     if missing is not None and not missing.keeps:

@@ -119,6 +119,9 @@ class RankerAdapter(Adapter, Ranker):
     ``group`` (the number of rows of each query), ``sample_weight`` (one for each row) and
     ``eval_set``: a tuple (X, y, qid) if it takes query ids, else a list of one pair (X, y).
 
+    LightGBM, XGBoost and CatBoost get features that are categories of the data as such; estimators
+    of other packages get numbers for them.
+
     Missing values (NaN) are accepted; each library treats them in its own way. Estimators of
     scikit-learn get them only if their tags allow it. XGBoost also treats entries that a sparse
     matrix does not store as missing; LightGBM and CatBoost treat them as 0. Shards are read into

@@ -15,7 +15,8 @@ from ranksieve._version import installed_versions
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.categories import join_vocabularies
 from ranksieve.data.columns import ColumnsLike
-from ranksieve.data.missing import Missing, has_missing
+from ranksieve.data.fitted import tell_unknown_categories
+from ranksieve.data.missing import Missing
 from ranksieve.data.ranking_data import OF_ROWS, fingerprint
 from ranksieve.data.remembered import RememberedColumns
 from ranksieve.datasets.opening import has_columns, read_whole
@@ -135,6 +136,7 @@ def _check(
     missing = settings["treated"]
     new = _read(answer, data, columns, read_options)
     untreated = _with_known_codes(_with_features(new, names, missing), answer)
+    tell_unknown_categories(model_of_all, untreated)
     known = _treat(untreated, settings)
     allowed = [feature for feature, name in enumerate(names) if name not in settings["exclude"]]
     measure, convention = settings["measure"], settings["convention"]
@@ -264,7 +266,7 @@ def _helpful(
     data: RankingData, names: Sequence[str], kept: Sequence[int], excluded: Sequence[str]
 ) -> list[Helpful]:
     """Return the features that greedy RankRLS adds to the kept ones, as long as they help."""
-    if has_missing(data.X) or data.n_queries < 2:
+    if data.lacks_numbers or data.n_queries < 2:
         return []
     columns = [str(name) for name in data.feature_names]
     start = [columns.index(names[feature]) for feature in kept]

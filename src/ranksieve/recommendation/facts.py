@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ranksieve.data import RankingData
+from ranksieve.data.encoding import encode_categories
 from ranksieve.experiments import Runner, gather
 from ranksieve.metrics import parse_measure
 from ranksieve.recommendation.answer import (
@@ -239,7 +240,7 @@ def references(
     """
     if not features:
         return {}
-    columns = data.take_features(list(features))
+    columns, _ = encode_categories(data.take_features(list(features)))
     quality = Importance(measure, convention=convention)(columns)
     errors = np.sqrt(quality.variance / max(1, data.n_queries)).tolist()
     own = [feature for feature in features if feature < given.n_features]  # others are indicators
@@ -269,16 +270,17 @@ def rank_in_directions(
     convention: str,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean of the measure by each feature alone in a given direction, and its standard error."""
-    sums = importance_sums(data.take_features(list(features)), measure, convention)
-    rows, columns = (1 - np.array(directions)) // 2, np.arange(len(features))
+    columns, _ = encode_categories(data.take_features(list(features)))
+    sums = importance_sums(columns, measure, convention)
+    rows, places = (1 - np.array(directions)) // 2, np.arange(len(features))
     sign = 1 if parse_measure(measure).greater_is_better else -1  # as in a Reference
-    errors = np.sqrt(sums.variance[rows, columns] / max(1, data.n_queries))
-    return sign * sums.mean[rows, columns], errors
+    errors = np.sqrt(sums.variance[rows, places] / max(1, data.n_queries))
+    return sign * sums.mean[rows, places], errors
 
 
 def rank_alone(task: Task) -> Alone:
     """Measure how well each feature, and a random order, ranks all queries."""
-    whole, measure, convention = task.queries.whole, task.plan.tune, task.plan.convention
+    whole, measure, convention = task.queries.as_numbers, task.plan.tune, task.plan.convention
     quality = Importance(measure, convention=convention)(whole)
     chance = random_order(whole, measure, convention)
     return Alone(np.abs(quality.values).tolist(), quality.directions.tolist(), chance)

@@ -14,6 +14,7 @@ import numpy as np
 from ranksieve.choosing import ROUNDING, sum_ranks
 from ranksieve.costs import AlignedCosts
 from ranksieve.data import RankingData
+from ranksieve.data.encoding import encode_categories
 from ranksieve.data.missing import count_missing
 from ranksieve.data.ranking_data import OF_ROWS
 from ranksieve.engine.clock import work_seconds
@@ -194,7 +195,7 @@ class FindSets:
         path, own, start = self.path, self.path.candidates, work_seconds()
         columns = sorted({*own.features, *own.include})
         found = sets_of_worth(
-            trial.without(OF_ROWS).train.take_features(columns),
+            encode_categories(trial.without(OF_ROWS).train.take_features(columns))[0],
             own.costs.take(columns),
             path.shares,
             [columns.index(feature) for feature in own.include],

@@ -234,7 +234,7 @@ def recommend(
             run = stack.enter_context(Runner(ledger, client, limit))
             n_models = 0 if out is None else 2
             found = run.finish(find_features(task, run, others, n_models, details=details))
-        similarity = Similarity("tau_b", absolute=True)(queries.whole)
+        similarity = Similarity("tau_b", absolute=True)(queries.as_numbers)
         answer = _describe(task, found, similarity, title_of_data(data) if title is None else title)
         evidence = _gather_evidence(task, found, similarity, run, answer.kept)
         elapsed = perf_counter() - started

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.encoding import encode_categories
 from ranksieve.data.joining import concatenate
 from ranksieve.data.missing import FILLING
 from ranksieve.datasets import Collection
@@ -52,6 +53,11 @@ class Queries:
         if not (self.whole.keeps_missing and self.whole.lacks_numbers):
             return self.source
         return TrialSource.of(self.whole.with_missing(FILLING))
+
+    @cached_property
+    def as_numbers(self) -> RankingData:
+        """The data with numbers for categories, from labels of other queries."""
+        return encode_categories(self.whole)[0]
 
     @property
     def is_large(self) -> bool:

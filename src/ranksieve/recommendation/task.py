@@ -210,7 +210,8 @@ class Task:
 
     @cached_property
     def _left(self) -> tuple[tuple[int, ...], dict[int, int]]:
-        where = self.queries.whole, self.allowed, self.include, self.costs
+        data = self.queries.whole if self.is_for_trees else self.queries.as_numbers
+        where = data, self.allowed, self.include, self.costs
         return leave_out(*where, for_trees=self.is_for_trees)
 
     @cached_property

@@ -14,6 +14,7 @@ import numpy as np
 
 from ranksieve._version import installed_versions
 from ranksieve.data import DataError
+from ranksieve.data.encoding import encode_categories
 from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import sharing
 from ranksieve.io import records
@@ -108,20 +109,21 @@ def describe_first_fold(study: Study, result: StudyResult) -> FirstFold:
     Raises a DataError if the data has values that cannot be ranked.
     """
     fold = study.trials[0].open()
+    train, _ = encode_categories(fold.train)
     importance = Importance(study.plan.tune, study.plan.convention)
     with sharing(fold.memo):
-        values = importance(fold.train).values.round(6)
+        values = importance(train).values.round(6)
         chance = random_order(fold.train, study.plan.tune, study.plan.convention)
         compared = np.sort(rank_features(result, values)[:MOST_COMPARED])
         # A mean of absolute values would be far from 0 for features that have nothing in common.
-        similarity = np.abs(Similarity("spearman")(fold.train.take_features(compared)))
+        similarity = np.abs(Similarity("spearman")(train.take_features(compared)))
         similarity = np.minimum(similarity, 1.0).round(3)
         grades = np.empty(0)
         densities: list[FeatureDensities] = []
         kinds = [SELECTORS[name].kind for name in study.plan.selectors if name in SELECTORS]
         if any(issubclass(kind, FSED) for kind in kinds):
             with suppress(DataError):  # such as values that are missing, which have no density
-                grades, densities = _densities(fold.train, values)
+                grades, densities = _densities(train, values)
     return FirstFold(
         fold=fold.name,
         measure=importance.label,

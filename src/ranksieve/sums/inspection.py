@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ranksieve.data import Block
+from ranksieve.data import Block, RankingData
+from ranksieve.data.encoding import encode_categories
 from ranksieve.data.missing import count_missing
 from ranksieve.engine import Source, engine_of
 from ranksieve.frames import Library, make_frame
@@ -285,6 +286,8 @@ def inspect(
 
 def _inspect(source: Source, measure: str, convention: Convention) -> Inspection:
     facts = overview(source, convention.relevance)
+    if isinstance(source, RankingData):
+        source = encode_categories(source)[0]  # what follows compares numbers
     comparable = facts.n_infinite == 0
     few = source.n_features <= MOST_FEATURES_TO_PAIR
     names = source.feature_names
