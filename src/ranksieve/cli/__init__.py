@@ -142,8 +142,11 @@ def _fail(message: str, words: list[str]) -> NoReturn:
     is_set = os.environ.get("RANKSIEVE_DEBUG", "") not in ("", "0")
     if is_set or "--debug" in takewhile(lambda word: word.startswith("-"), words):
         _show_traceback(sys.exception())
-    typer.echo("error: " + printable(message).replace("\n", "\n  "), err=True)
-    sys.exit(_status_of_errors(words))
+    text, status = "error: " + printable(message).replace("\n", "\n  "), _status_of_errors(words)
+    if status == 1:
+        sys.exit(text)
+    typer.echo(text, err=True)
+    sys.exit(status)
 
 
 def _status_of_errors(words: list[str]) -> int:

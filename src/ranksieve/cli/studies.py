@@ -173,8 +173,8 @@ def report(directory: Path) -> None:
         result = load_checks(directory)
         if result is None:
             raise ValueError(
-                f"{directory}: there is no {PLAN}, no {ANSWER} and no result of a check; ranksieve "
-                "compare --out, recommend --out and check --out write them"
+                f"{directory}: there is no {PLAN} and no {ANSWER}; ranksieve compare --out and "
+                "recommend --out write them, and check --out writes results of checks"
             )
         check_place(directory, [RECORD])
     show_report(write_report(result, directory), directory)

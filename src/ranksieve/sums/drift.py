@@ -276,7 +276,7 @@ def undo_drift(before: FeatureValues, values: np.ndarray) -> np.ndarray:
     >>> (before,), values = describe_values(data), data.X[:, 0]
     >>> repaired = undo_drift(before, 2 * values + 0.1)
     >>> round(float(np.corrcoef(repaired, values)[0, 1]), 2)
-    1.0
+    0.99
     """
     present = ~np.isnan(values)
     if before.values is None or before.is_categorical or not present.any():
