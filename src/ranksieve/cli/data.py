@@ -27,6 +27,7 @@ from ranksieve.text import on_one_line, printable, quantity
 
 if TYPE_CHECKING:
     from ranksieve.data import RankingData
+    from ranksieve.data.times import Times
     from ranksieve.engine import Source
     from ranksieve.io.selection import Selection
 
@@ -75,7 +76,8 @@ def inspect(
         _open_to_inspect(data, demo, cluster, verify, reading) as (source, held),
     ):
         _tell_columns(source, context.obj[1:], reading, write_columns, held)
-        inspection = inspect_source(source, measure, convention)
+        times = _times_of(source, data)
+        inspection = inspect_source(source, measure, convention, times=times)
     report = inspection_report(title_of(data), inspection, context.obj, top)
     if html is not None:
         from ranksieve.report.page import write_page
@@ -85,6 +87,16 @@ def inspect(
     show_result(sheets, form, json.dumps(inspection.to_record(), indent=2))
     if html is not None and form == "terminal":
         typer.echo(f"\nThe page is in {on_one_line(str(html))}")
+
+
+def _times_of(source: Source, data: list[Path] | None) -> Times | None:
+    """Times of the rows of a table that was read into memory."""
+    from ranksieve.data import RankingData
+    from ranksieve.datasets.times import times_of
+
+    if not data or not isinstance(source, RankingData):
+        return None
+    return times_of(source, data, source.table_columns)
 
 
 @contextmanager

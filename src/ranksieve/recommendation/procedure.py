@@ -20,7 +20,10 @@ from ranksieve.data.columns import Columns, ColumnsLike
 from ranksieve.data.joining import with_features_of
 from ranksieve.data.missing import check_taken
 from ranksieve.data.ranking_data import fingerprint
+from ranksieve.data.times import Times
 from ranksieve.datasets.opening import SplitRule, open_for_study, options_for, read_whole
+from ranksieve.datasets.split_rules import SplitByTime
+from ranksieve.datasets.times import times_of
 from ranksieve.experiments import (
     Ledger,
     OutOfTimeError,
@@ -62,7 +65,7 @@ from ranksieve.recommendation.facts import (
 )
 from ranksieve.recommendation.naming import choose_point, claim_of, name_sets
 from ranksieve.recommendation.path import SetsKey, Subset
-from ranksieve.recommendation.queries import divide, set_apart
+from ranksieve.recommendation.queries import Queries, divide, set_apart
 from ranksieve.recommendation.task import Task, check_request, default_selectors
 from ranksieve.study.plan import Plan, find_method
 from ranksieve.study.study import title_of_data
@@ -212,6 +215,7 @@ def recommend(
     with progress_bar(progress, "recommend"):
         source = open_for_study(data, split=split, pool=pool, **options)
         queries = divide(source, folds, seed, plan.missing, plan.scale, **options)
+        queries = replace(queries, times=_times(queries, source, data, split))
         others, left_out = None, list[str]()
         if confirm is not None:
             others = _read_others(queries.whole, plan.scale, confirm, options)
@@ -311,6 +315,17 @@ async def find_features(
         curve.n_repeats,
         curve.noise,
     )
+
+
+def _times(queries: Queries, source: Any, data: Any, split: SplitRule | None) -> Times | None:
+    """What came first: by the split by time, or by a column of times of the data."""
+    whole = queries.whole
+    if isinstance(split, SplitByTime):
+        is_later = whole.query_codes >= len(queries.choosing)
+        return Times(split.column, is_later.astype(np.int64))
+    if not isinstance(source, RankingData):
+        return None
+    return times_of(source, data, source.table_columns)
 
 
 def _describe(task: Task, found: Found, similarity: np.ndarray, title: str) -> Recommendation:

@@ -13,6 +13,7 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.data.encoding import encode_categories
 from ranksieve.data.joining import concatenate
 from ranksieve.data.missing import FILLING
+from ranksieve.data.times import Times
 from ranksieve.datasets import Collection
 from ranksieve.datasets.fold_files import Fold
 from ranksieve.datasets.split_rules import DividedData
@@ -41,6 +42,7 @@ class Queries:
     in_words: str  # how queries are divided, for readers
     n_parts: int
     seed: int
+    times: Times | None = None  # of the rows of the whole
 
     @cached_property
     def source(self) -> TrialSource:

@@ -180,6 +180,7 @@ class Task:
             Counter(whole.y.tolist()),
             [self.names[feature] for feature in self.allowed if not varies[feature]],
             {self.names[copy]: self.names[other] for copy, other in self.copies.items()},
+            times=self.queries.times,
         )
 
     def tell_suspicions(self) -> None:

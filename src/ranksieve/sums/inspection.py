@@ -13,6 +13,7 @@ import numpy as np
 from ranksieve.data import Block, RankingData
 from ranksieve.data.encoding import encode_categories
 from ranksieve.data.missing import count_missing
+from ranksieve.data.times import Times
 from ranksieve.engine import Source, engine_of
 from ranksieve.frames import Library, make_frame
 from ranksieve.metrics import Convention, get_convention, parse_measure
@@ -257,6 +258,7 @@ def inspect(
     measure: str = "ndcg@10",
     convention: str | Convention = "standard",
     *,
+    times: Times | None = None,
     progress: bool = True,
 ) -> Inspection:
     """Describe ranking data, in which values may be missing.
@@ -267,6 +269,8 @@ def inspect(
     measure : str
         Measure by which single features are compared.
     convention : str or Convention
+    times : Times, optional
+        Times of the rows of data in memory, to look for drift.
     progress : bool
         Whether to show progress in a terminal or a notebook.
 
@@ -281,10 +285,12 @@ def inspect(
     (['2'], '1', 1.0)
     """
     with progress_bar(progress, "inspect"):
-        return _inspect(source, measure, get_convention(convention))
+        return _inspect(source, measure, get_convention(convention), times)
 
 
-def _inspect(source: Source, measure: str, convention: Convention) -> Inspection:
+def _inspect(
+    source: Source, measure: str, convention: Convention, times: Times | None
+) -> Inspection:
     facts = overview(source, convention.relevance)
     if isinstance(source, RankingData):
         source = encode_categories(source)[0]  # what follows compares numbers
@@ -328,7 +334,12 @@ def _inspect(source: Source, measure: str, convention: Convention) -> Inspection
         file_order=file_order(source, measure, convention),
         best_features=_by_quality(source, measure, convention) if comparable else None,
         suspicions=find_suspicions(
-            source, facts.labels, names[flat].tolist(), copies, comparable=comparable
+            source,
+            facts.labels,
+            names[flat].tolist(),
+            copies,
+            comparable=comparable,
+            times=times,
         ),
         correlation=related,
     )

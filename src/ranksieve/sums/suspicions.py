@@ -7,12 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from ranksieve.data import RankingData
+from ranksieve.data.times import Times
 from ranksieve.engine import Source
+from ranksieve.sums.drift import MODERATE
+from ranksieve.sums.drift_over_time import Drifted, find_drift
 from ranksieve.sums.leaks import Leak, find_leaks
 from ranksieve.sums.row_numbers import RowNumbers, find_row_numbers
 from ranksieve.sums.suspicious_names import Suspect, suspect_name
 
-Kind = Literal["leak", "outcome", "position", "id", "time", "copy", "constant"]
+Kind = Literal["leak", "outcome", "position", "id", "time", "drift", "copy", "constant"]
 
 _BY_NAME: dict[Suspect, str] = {
     "outcome": "by its name, an outcome that is known only after users have seen the results",
@@ -25,6 +29,7 @@ _NUMBERS = (
     "another ranker"
 )
 _GROWS = "grows from row to row, as ids and times do, which a ranker would memorize"
+_MOST_DRIFTED = 5  # features to name
 _CONSTANT = "constant within every query: cannot rank documents"
 
 
@@ -34,17 +39,18 @@ class Suspicion:
 
     Attributes
     ----------
-    kind : {"leak", "outcome", "position", "id", "time", "copy", "constant"}
+    kind : {"leak", "outcome", "position", "id", "time", "drift", "copy", "constant"}
         The feature ranks nearly perfectly alone; it is an outcome, a position, an id or a time, by
-        its name or its values; it ranks documents exactly as another feature does; or it is
-        constant within every query.
+        its name or its values; its values change over time; it ranks documents exactly as another
+        feature does; or it is constant within every query.
     features : list of str
     what : str
         What was found, of each of them.
     numbers : dict of str to float
         Of a leak: ``right``, the share of the pairs of documents of a query in the right order, and
         ``right_next``, that of the next best feature; ``label``, the least label of the better
-        document of a pair; and ``queries``, the number of queries that have such pairs.
+        document of a pair; and ``queries``, the number of queries that have such pairs. Of a drift:
+        ``index``, the population stability index; ``missing_before`` and ``missing_now``.
     remedy : str
         Option of the command line that leaves them out; empty if they need not be.
     """
@@ -73,6 +79,7 @@ def find_suspicions(
     copies: Mapping[str, str],
     *,
     comparable: bool = True,
+    times: Times | None = None,
 ) -> list[Suspicion]:
     """List what is suspicious about features, the worst first.
 
@@ -87,6 +94,8 @@ def find_suspicions(
         Features that rank documents exactly as another feature does, and that feature.
     comparable : bool
         Whether all values are finite or missing; otherwise only names are looked at.
+    times : Times, optional
+        Times of the rows, to look for drift; of data in memory only.
 
     Examples
     --------
@@ -108,6 +117,9 @@ def find_suspicions(
         for leak in find_leaks(source, labels):
             found.append(_describe(leak, names))
             accused.add(names[leak.feature])
+    if comparable and times is not None and isinstance(source, RankingData):
+        drifted = [one for one in find_drift(source, times) if names[one.feature] not in accused]
+        found += [_describe_drift(one, names, times.column) for one in drifted[:_MOST_DRIFTED]]
     by_kind: dict[tuple[Kind, str], list[str]] = {}
     rows = find_row_numbers(source) if comparable else RowNumbers([], [])
     for feature, name in enumerate(names):
@@ -167,6 +179,25 @@ def _describe(leak: Leak, names: Sequence[str]) -> Suspicion:
         "queries": float(leak.n_queries),
     }
     return Suspicion("leak", [name], what, numbers, _leave_out([name]))
+
+
+def _describe_drift(one: Drifted, names: Sequence[str], column: str) -> Suspicion:
+    drift = one.drift
+    what = f"drifts with {column}: "
+    if one.size >= MODERATE:
+        what += f"population stability index {one.size:.2f}"
+        if drift.before and drift.now:
+            middle = len(drift.before) // 2
+            what += f", median {drift.before[middle]:.4g} earlier and {drift.now[middle]:.4g} later"
+    else:
+        before, now = drift.missing_before, drift.missing_now
+        what += f"{before:.1%} of the values missing earlier, {now:.1%} later"
+    numbers = {
+        "index": one.size,
+        "missing_before": drift.missing_before,
+        "missing_now": drift.missing_now,
+    }
+    return Suspicion("drift", [names[one.feature]], what, numbers)
 
 
 def _leave_out(names: Sequence[str]) -> str:
