@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data import RankingData
-from ranksieve.rankers.libraries.cbm import check_cbm
+from ranksieve.rankers.libraries.cbm import check_cbm, check_numbers
 from ranksieve.rankers.libraries.library import TreeLibrary, Vocabularies, native_rows
 from ranksieve.rankers.libraries.per_feature import (
     cut_table,
@@ -121,6 +121,7 @@ class CatBoost(TreeLibrary):
         return b64encode(content).decode()
 
     def text_of_file(self, content: bytes) -> str:
+        check_numbers(content)
         return b64encode(content).decode()
 
     def restore(self, estimator: Any, text: str) -> None:

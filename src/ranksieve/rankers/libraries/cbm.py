@@ -51,6 +51,18 @@ def check_cbm(content: bytes) -> None:
         raise DataError("it is damaged or cut off") from None
 
 
+def check_numbers(content: bytes) -> None:
+    """Raise a DataError if a file has categories, whose codes in data it does not know."""
+    try:
+        trees = _core(content).table(_TREES)
+        if any(trees.tables(field) for field in (_CATEGORIES, _ONE_HOT, _COUNTERS)):
+            raise DataError("some of its features are categories or texts, not numbers")
+    except (struct.error, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError("it is damaged or cut off") from None
+
+
 def read_training_parameters(content: bytes) -> Any:
     """Return what a file says of its training; raises a DataError if it is damaged."""
     try:
