@@ -114,6 +114,7 @@ class RankingData:
     table_columns: Columns | None = None
     categories: Categories = NO_CATEGORIES
     _names: np.ndarray | None  # None if they are the numbers of the features
+    _refusing: RankingData | None = None  # the copy that refuses missing values, if it is known
 
     def __init__(
         self,
@@ -351,7 +352,11 @@ class RankingData:
 
     def refusing_missing(self) -> RankingData:
         """Return the same data for a method that takes no missing values: NaN is an error."""
-        return self._replace(keeps_missing=False) if self.keeps_missing else self
+        if not self.keeps_missing:
+            return self
+        if self._refusing is None:  # always the same copy, so that fits share what it tells
+            self._refusing = self._replace(keeps_missing=False)
+        return self._refusing
 
     def take_features(self, features: Any) -> RankingData:
         """Keep some features: 0-based indices (in the given order), names, or a boolean mask."""
@@ -434,7 +439,7 @@ class RankingData:
         if names is not None and are_numbers(names):
             names = None
         copy = object.__new__(RankingData)
-        copy.__dict__.update(self.__dict__ | changes | {"_names": names})
+        copy.__dict__.update(self.__dict__ | changes | {"_names": names, "_refusing": None})
         return copy
 
 

@@ -40,6 +40,7 @@ class Shards:
         self.columns: np.ndarray | None = None  # features kept by take_features; None for all
         self.missing: Missing | None = None  # how to treat missing values
         self.keeps_missing = True  # whether methods may get NaN, which is a missing value
+        self._refusing: Shards | None = None  # the copy that refuses them, if it is known
         self.checks = checks  # of the files, that were already done
         # Weights of queries set by with_weights, or no weights; None for those in the files.
         self.new_weights: tuple[np.ndarray | None] | None = None
@@ -181,7 +182,11 @@ class Shards:
 
     def refusing_missing(self) -> Shards:
         """Return the same shards with NaN as an error, for methods without missing values."""
-        return self._copy_with(keeps_missing=False) if self.keeps_missing else self
+        if not self.keeps_missing:
+            return self
+        if self._refusing is None:  # always the same copy, so that fits share what it tells
+            self._refusing = self._copy_with(keeps_missing=False)
+        return self._refusing
 
     def with_weights(self, sample_weight: Any) -> Shards:
         """Return the same shards with other query weights, one per query; None removes weights.
@@ -221,7 +226,7 @@ class Shards:
         """Return a copy on the same files with changed attributes."""
         self._open_manifest  # noqa: B018  closed shards cannot be copied
         copy = object.__new__(Shards)
-        copy.__dict__.update(self.__dict__ | changes)
+        copy.__dict__.update(self.__dict__ | changes | {"_refusing": None})
         return copy
 
     def _count_missing(self) -> np.ndarray:
