@@ -166,11 +166,11 @@ class TestSelectors:
         assert len(calls) == 2
 
     def test_bad_data_is_told_as_ever(self):
-        missing = RankingData([[1.0, 2.0], [np.nan, 1.0]], [0, 1], [1, 1])
+        endless = RankingData([[1.0, 2.0], [np.inf, 1.0]], [0, 1], [1, 1])
         memo = Memo()
         for _ in range(2):
-            with sharing(memo), pytest.raises(ValueError, match="NaN in row 1, feature '1'"):
-                GAS(1).fit(missing)
+            with sharing(memo), pytest.raises(ValueError, match="infinity in row 1, feature '1'"):
+                GAS(1).fit(endless)
         assert memo.costs == []
 
 

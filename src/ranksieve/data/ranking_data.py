@@ -31,7 +31,7 @@ from ranksieve.data.inputs import (
     numbers,
     take_columns,
 )
-from ranksieve.data.missing import Missing, count_missing, has_missing
+from ranksieve.data.missing import Missing, count_missing, has_missing, has_missing
 
 # What there is of each row besides its features; None where the data has no such thing.
 OF_ROWS = ("row_weights", "positions")
@@ -352,7 +352,7 @@ class RankingData:
 
     def refusing_missing(self) -> RankingData:
         """Return the same data for a method that takes no missing values: NaN is an error."""
-        if not self.keeps_missing:
+        if not self.keeps_missing or not has_missing(self.X):
             return self
         if self._refusing is None:  # always the same copy, so that fits share what it tells
             self._refusing = self._replace(keeps_missing=False)
