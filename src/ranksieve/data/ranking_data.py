@@ -31,7 +31,7 @@ from ranksieve.data.inputs import (
     numbers,
     take_columns,
 )
-from ranksieve.data.missing import Missing, count_missing, has_missing, has_missing
+from ranksieve.data.missing import Missing, count_missing, has_missing
 
 # What there is of each row besides its features; None where the data has no such thing.
 OF_ROWS = ("row_weights", "positions")
