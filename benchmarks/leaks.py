@@ -7,8 +7,8 @@ others know nothing. A leak is made of the label.
 
 honest kinds: "usual" features know little. "one strong" is one that knows far more than all others,
 which orders about 96 % of the pairs right, and in "stronger" 99 %, which no rule can tell from a
-leak. In "several strong", six order up to 99.7 % right, as in the search for known items. "rare match" is right
-wherever it says something, which it does for one document in thirty.
+leak. In "several strong", six order up to 99.7 % right, as in the search for known items. "rare
+match" is right wherever it says something, which it does for one document in thirty.
 
 leaks: "exact" is whether the label is at least 1, and "top grade" whether it is the best one;
 "noisy" ones are wrong for 1 %, 2 % or 5 % of the documents; "graded" is the label with a little
@@ -32,7 +32,7 @@ from ranksieve import RankingData
 from ranksieve.sums.leaks import find_leaks
 
 PARAMETERS = {"draws": 200, "queries": "20,50,200,1000", "documents": 20, "features": 30}
-TINY = {"draws": 2, "queries": "20,30", "documents": 8, "features": 6}
+TINY = {"draws": 2, "queries": "20,30", "documents": 8, "features": 10}
 
 _CUTS = {"binary": (0.7,), "graded": (0.6, 0.8, 0.9, 0.96)}
 _NOISE = {  # of honest features; all further ones know nothing

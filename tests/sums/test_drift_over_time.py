@@ -92,7 +92,7 @@ def test_times_of_tables(form, tmp_path):
         given.write_parquet(path)
     elif form == "csv":
         given.write_csv(path)
-    found = times_of(data, given if form == "frame" else path, IGNORE)
+    found = times_of(data, given if form == "frame" else path)
     assert found.column == "day"
     days = np.datetime64("2026-01-01") + data.qid
     assert (found.values == days).all()
@@ -102,12 +102,12 @@ def test_tables_without_times(tmp_path):
     given = table()
     data = RankingData.from_frame(given, IGNORE)
     gappy = given.with_columns(day=pl.when(pl.col("qid") == 3).then(None).otherwise(pl.col("day")))
-    assert times_of(data, gappy, IGNORE) is None
+    assert times_of(data, gappy) is None
     assert times_of(data, given.drop("day")) is None
     assert times_of(data, data) is None
     data = RankingData.from_frame(given.drop("day"))
     hours = given.with_columns(day=pl.lit("07:30").str.to_time("%H:%M"))
-    assert times_of(data, hours, IGNORE) is None
+    assert times_of(data, hours) is None
 
 
 @pytest.mark.parametrize("split", [None, SplitByTime("day", after="2026-02-24")])
@@ -127,6 +127,6 @@ def test_the_log_of_the_demo_does_not_drift_until_units_change(tmp_path):
     for later, expected in ((1, []), (2, [["bm25_body"], ["embedding_cosine"]])):
         frame = pl.concat([parts[0], parts[later]])
         data = RankingData.from_frame(frame, ignore)
-        found = inspect(data, times=times_of(data, frame, ignore), progress=False).suspicions
+        found = inspect(data, times=times_of(data, frame), progress=False).suspicions
         assert [one.features for one in found if one.kind == "drift"] == expected
     assert read_parquet(files.log, ignore).n_queries == 400

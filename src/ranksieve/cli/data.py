@@ -96,7 +96,7 @@ def _times_of(source: Source, data: list[Path] | None) -> Times | None:
 
     if not data or not isinstance(source, RankingData):
         return None
-    return times_of(source, data, source.table_columns)
+    return times_of(source, data)
 
 
 @contextmanager

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import RankingData
-from ranksieve.data.columns import ColumnsLike
 from ranksieve.data.frames import arrow_columns, ids_of, kind_of
 from ranksieve.data.inputs import is_frame, join_ids
 from ranksieve.data.times import Times
 from ranksieve.datasets.opening import are_table_files, paths_of
-from ranksieve.io.formats import open_if_tables, open_table
+from ranksieve.io.formats import open_table
 
 _TIMES = "dates or times"
+_ROWS = 65_536  # of a batch
 
 
-def times_of(data: RankingData, source: Any, columns: ColumnsLike = None) -> Times | None:
+def times_of(data: RankingData, source: Any) -> Times | None:
     """Read the times of the rows of data from the table that it was read from.
 
     They are those of the first column of dates or times; None if there is none, or if rows lack
@@ -34,8 +34,7 @@ def times_of(data: RankingData, source: Any, columns: ColumnsLike = None) -> Tim
     ...     "qid": [2, 1, 2], "label": [0, 1, 1], "x": [1.0, 2.0, 3.0],
     ...     "day": [date(2026, 1, day) for day in (5, 6, 7)],
     ... })
-    >>> columns = Columns(ignore="day")
-    >>> found = times_of(RankingData.from_frame(frame, columns), frame, columns)
+    >>> found = times_of(RankingData.from_frame(frame, Columns(ignore="day")), frame)
     >>> found.column, found.values.astype("datetime64[D]").astype(str).tolist()
     ('day', ['2026-01-05', '2026-01-07', '2026-01-06'])
     """
@@ -47,11 +46,12 @@ def times_of(data: RankingData, source: Any, columns: ColumnsLike = None) -> Tim
     paths = paths_of(source)
     if not are_table_files(paths):
         return None
-    named = _first(open_table(paths[0]).held)
-    tables = None if named is None else open_if_tables(paths, columns, {}, [named])
-    if named is None or tables is None:
+    files = [open_table(path) for path in paths]
+    named = _first(files[0].held)
+    if named is None:
         return None
-    return _times(data, named, join_ids([one.aside[named] for one in tables.batches(features=())]))
+    batches = (batch for file in files for batch, _ in file.batches([], [named], _ROWS))
+    return _times(data, named, join_ids([ids_of(batch.column(named)) for batch in batches]))
 
 
 def _first(held: dict[str, str]) -> str | None:

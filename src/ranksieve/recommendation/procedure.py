@@ -325,7 +325,7 @@ def _times(queries: Queries, source: Any, data: Any, split: SplitRule | None) ->
         return Times(split.column, is_later.astype(np.int64))
     if not isinstance(source, RankingData):
         return None
-    return times_of(source, data, source.table_columns)
+    return times_of(source, data)
 
 
 def _describe(task: Task, found: Found, similarity: np.ndarray, title: str) -> Recommendation:
