@@ -342,7 +342,7 @@ def test_errors_are_tame(place):
     damaged = ranking([*NAMES[3:12], "y"], 10)
     damaged.X[0, 0] = np.nan
     write_data(damaged, place / "damaged.parquet")
-    status, _, errors = run("select", place / "damaged.parquet")
+    status, _, errors = run("select", place / "damaged.parquet", "--method", "greedy-rankrls")
     assert (status, errors.count("\n")) == (1, 1)
     assert "a\\x1b[31mred" in errors
     assert_tame(errors)

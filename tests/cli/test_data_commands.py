@@ -307,6 +307,8 @@ def test_progress_bar_only_on_a_terminal(run, succeed, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     with open(slave, "w") as terminal, monkeypatch.context() as here:
         here.setattr(sys, "stderr", terminal)
+        here.setattr("ranksieve.progress._QUICK", 0.0)
+        here.setattr("ranksieve.progress._TICK", 0.01)
         status, shown, _ = run(*command)
     assert b"Reading" in os.read(master, 100_000)
     os.close(master)

@@ -59,7 +59,7 @@ def test_inspect_counts_them(run, train):
     shown = run("inspect", train).out
     assert "of the values are neither zero nor missing)" in " ".join(shown.split())
     assert "missing values" in shown
-    assert "of 4 features; choose how to treat them with --missing" in " ".join(shown.split())
+    assert "of 4 features; trees take them as they are" in " ".join(shown.split())
     assert "Best single features" in shown
     found = json.loads(run("inspect", train, "--format", "json").out)
     data = read_letor(train)

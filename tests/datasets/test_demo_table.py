@@ -44,10 +44,10 @@ def test_later_sessions_are_others_of_the_same_kind(files, log):
     assert not {*later.session_id} & {*log.session_id}
 
 
-def test_two_features_have_another_unit_after_the_change(files):
+def test_three_features_have_another_unit_after_the_change(files):
     later, changed = (pq.read_table(path).to_pandas() for path in (files.later, files.changed))
     differ = [name for name in later if not later[name].equals(changed[name])]
-    assert differ == ["bm25_body", "embedding_cosine"]
+    assert differ == ["bm25_body", "lm_dir_body", "embedding_cosine"]
 
 
 def test_the_catalogue_has_costs_of_every_call(files):

@@ -35,7 +35,7 @@ class DemoTable(NamedTuple):
 
     log: Path  # sessions of some weeks
     later: Path  # sessions of the following weeks
-    changed: Path  # the same sessions after the units of two features have changed
+    changed: Path  # the same sessions after the units of three features have changed
     few: Path  # so few sessions that nothing can be judged
     catalogue: Path  # costs of features in milliseconds, also of some that the log does not have
     calls: Path  # costs of groups of features that are computed together
@@ -74,7 +74,8 @@ def write_demo_table(directory: str | os.PathLike[str]) -> DemoTable:
     _write_parquet(_columns(_N_SESSIONS, last), files.later)
     changed = _columns(_N_SESSIONS, last)
     changed["embedding_cosine"] = 2 * changed["embedding_cosine"] + np.float32(0.1)
-    changed["bm25_body"] = changed["bm25_body"] / np.float32(10)
+    for name in ("bm25_body", "lm_dir_body"):
+        changed[name] = changed[name] / np.float32(10)
     _write_parquet(changed, files.changed)
     _write_parquet(_columns(last, last + _N_FEW), files.few)
     costs = demo_costs()

@@ -141,8 +141,8 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str | int]]:
 def _missing(found: Inspection) -> str:
     share = found.n_missing / (found.n_rows * found.n_features)
     return (
-        f"{found.n_missing:,} ({share:.1%}), of {quantity(len(found.missing), 'feature')}; choose "
-        "how to treat them with --missing"
+        f"{found.n_missing:,} ({share:.1%}), of {quantity(len(found.missing), 'feature')}; trees "
+        "take them as they are, other rankers need --missing"
     )
 
 
