@@ -56,7 +56,7 @@ def test_parts_keep_their_queries():
     kept = [query for query in range(20) if query not in (3, 4, 19)]
     assert left.whole.query_ids[left.choosing].tolist() == kept
     assert set_apart(queries, make_labels([30], of_people=True)) == (queries, [])
-    split = type(queries)(ratings, np.arange(15), np.arange(15, 20), None, "", 3, 0)
+    split = type(queries)(ratings, ratings, np.arange(15), np.arange(15, 20), None, "", 3, 0)
     left, _ = set_apart(split, people)
     assert left.whole.query_ids[left.test].tolist() == [15, 16, 17, 18]
     with pytest.raises(DataError, match="all queries of a part"):

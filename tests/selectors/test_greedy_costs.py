@@ -196,7 +196,7 @@ def test_without_costs_there_is_no_cost():
             {"budget": 3, "include": [0]},
             "the included features cost 4, which exceeds the budget of 3",
         ),
-        ({"costs": {"1": 1}}, "feature '2' has no cost"),
+        ({"costs": {"1": 1}}, "5 features of the data have no cost: 2, 3, 4, 5, 6: add them"),
         ({"costs": [1, 2]}, "costs must have one number for each of 6 features"),
         ({"costs": "costs.csv"}, "The 'costs' parameter of GreedyRankRLS must be"),
     ],

@@ -186,6 +186,7 @@ def test_names_the_place_of_a_value_that_is_not_finite(everywhere, method, value
     X[1, 1] = value
     qid = ["b", "a", "b", "b"]  # the only document of its query; moved to the end
     source = everywhere(RankingData(X, np.zeros(4), qid, feature_names=["x", "speed"]))
+    source = source.refusing_missing()
     place = "row 1, feature 'speed'" if isinstance(source, RankingData) else "row 3, column 1"
     with pytest.raises(NonFiniteError, match=place):
         feature_similarity(source, method)

@@ -312,7 +312,7 @@ def as_source(
         source = source.with_missing(training.missing)
     if isinstance(source, RankingData):
         source = code_categories_as_in_training(estimator, source)
-    if not training.keeps_missing:
+    if not (training.keeps_missing and getattr(estimator, "takes_missing", True)):
         source = source.refusing_missing()
     if source.n_features != training.n_features:
         raise DataError(

@@ -50,9 +50,9 @@ class RecordLog(ABC):
         if head is None or path.exists():
             try:
                 self.refresh()  # raises an error before writing to a file of another kind
-            except _OtherHeadError:
+            except _OtherHeadError as error:
                 if not self._clear_if_unused():
-                    raise
+                    raise DataError(*error.args) from None
         if head is not None and not self.head:
             first = {"format": self.FORMAT, "version": self.VERSION, **head}
             with self._open_locked() as file:

@@ -41,8 +41,8 @@ class Slider:
     def data(self) -> Markup:
         r"""JSON for an element of the page.
 
-        >>> print(Slider("Sets", ["</script>"], [Stop([], [0])], 0, "the first set").data[:37])
-        {"names": ["\u003c/script\u003e"], "
+        >>> print(Slider("Sets", ["</script>"], [Stop([], [0])], 0, "the first set").data[:33])
+        {"names": ["\u003c/script\u003e"]
         """
         names = list(map(on_one_line, self.names))
         stops = [asdict(stop) for stop in self.stops]

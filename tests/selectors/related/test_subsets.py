@@ -61,8 +61,8 @@ def test_what_cannot_be_held_out(name, parts):
     with pytest.raises(DataError, match="eval_set has 3 features, but the training data has 7"):
         make_quick(name).fit(train, eval_set=test.take_features([0, 1, 2]))
     broken = test.X.copy()
-    broken[4] = np.nan
-    with pytest.raises(DataError, match="NaN in row 4, feature '1'"):
+    broken[4] = np.inf
+    with pytest.raises(DataError, match="infinity in row 4, feature '1'"):
         make_quick(name).fit(train, eval_set=(broken, test.y, test.qid))
 
 
