@@ -1,8 +1,9 @@
 """Run the console blocks of a page of documentation, and compare what they print.
 
 A command begins with ``$`` and goes on after a backslash; the lines below it are what it prints, on
-the terminal or as errors. A file that does not exist has what ``cat`` shows of it. A line ``...`` stands for any lines. White space does not count, and
-numbers may differ a little, because other versions of libraries grow other trees.
+the terminal or as errors. A line ``...`` stands for any lines. A file that does not exist is made
+with what ``cat`` shows of it. White space does not count, and numbers may differ a little, because
+other versions of libraries grow other trees.
 """
 
 import re

@@ -78,8 +78,8 @@ def _warnings(found: Inspection) -> Iterator[str]:
     if found.n_missing:
         share = found.n_missing / (found.n_rows * found.n_features)
         yield (
-            f"Missing values: {share:.1%}, of {quantity(len(found.missing), 'feature')}. Trees take "
-            "them as they are; other rankers need --missing."
+            f"Missing values: {share:.1%}, of {quantity(len(found.missing), 'feature')}. Trees "
+            "take them as they are; other rankers need --missing."
         )
     yield from (one.sentence for one in found.suspicions if not one.is_warning)
     if found.near_duplicates:
