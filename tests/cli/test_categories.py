@@ -33,6 +33,7 @@ def test_from_declared_columns_to_later_data(run, files, tmp_path):
     status, _, told = run("train", train, *columns, *TREES, "--out", model)
     assert status == 0, told
     assert "categories: shop, kind" in told  # the second of them is guessed
+    assert "No target of export takes categories (shop, kind): if the model is to run" in told
     status, out, told = run("predict", model, later)
     assert status == 0, told
     assert "Feature shop has categories that were not in training, in 7 rows: 'brand\\nnew'" in told

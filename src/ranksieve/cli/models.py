@@ -26,6 +26,7 @@ from ranksieve.cli.sources import (
     open_validation_data,
 )
 from ranksieve.report.formats import FormatName
+from ranksieve.text import on_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -86,6 +87,7 @@ def train(
     predict applies a model that was written with --out to other files, which must have all features
     of the training data.
     """
+    from ranksieve.data.categories import export_remark
     from ranksieve.datasets.opening import title_of
     from ranksieve.io.selection import read_selection
     from ranksieve.metrics import get_convention
@@ -123,6 +125,8 @@ def train(
         for part in parts.values():
             _check_labels(part, measures, convention)
         first, *others = parts.values()
+        if remark := export_remark(getattr(first, "categories", {})):
+            typer.echo(on_one_line(remark), err=True)
         with explain_errors(method):
             ranker.fit(first, eval_set=others[0] if others else None)
         measured = {

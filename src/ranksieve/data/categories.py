@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data.errors import DataError
+from ranksieve.text import list_names
 
 Vocabulary = tuple[str, ...]
 Categories = Mapping[str, Vocabulary]
@@ -51,6 +52,16 @@ def recode(codes: np.ndarray, before: Vocabulary, after: Vocabulary) -> np.ndarr
     position = {name: code for code, name in enumerate(after)}
     table = np.array([position.get(name, np.nan) for name in before] + [np.nan])
     return table[np.where(np.isnan(codes), len(before), codes).astype(np.intp)]
+
+
+def export_remark(categories: Categories) -> str:
+    """What to know of exports before a model with categories is trained; empty without any."""
+    if not categories:
+        return ""
+    return (
+        f"No target of export takes categories ({list_names(list(categories))}): if the model is "
+        "to run elsewhere, leave them out with --ignore."
+    )
 
 
 def refuse_categories(names: Iterable[str], place: Any, what: str) -> None:

@@ -15,6 +15,7 @@ from ranksieve._version import __version__
 from ranksieve.base.choices import listed_features
 from ranksieve.costs import FeatureCosts, format_cost
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.categories import export_remark
 from ranksieve.data.ranking_data import fingerprint
 from ranksieve.experiments import Head, Runner, Select, Train, Trial
 from ranksieve.experiments.cells import make_selector
@@ -196,6 +197,8 @@ class Task:
             reasons = "; ".join(left_out)
             self.notes.append(f"Left out of all smaller sets before any training: {reasons}.")
             _log.info("%s", on_one_line(self.notes[-1]))
+        if remark := export_remark(self.queries.whole.take_features([*self.allowed]).categories):
+            _log.info("%s", on_one_line(remark))
 
     def tell_all_are_kept(self, *, tested: bool) -> None:
         """Say why there is nothing to compare, and what is not used because of that."""
