@@ -115,6 +115,7 @@ class TestOnATerminal:
             task = work("Similarity", 0, 0)
             wait_for("Similarity 0:00", terminal)
             task(1)
+        assert all(" 0/" not in line for line in lines(terminal))
 
     def test_names_cannot_control_the_terminal(self, monkeypatch):
         terminal = use_terminal(monkeypatch)

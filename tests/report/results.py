@@ -6,20 +6,16 @@ import numpy as np
 
 from ranksieve import RankingData
 from ranksieve.recommendation.answer import (
-    Alone,
     CurvePoint,
     DroppedFeature,
     DroppedGroup,
-    Evidence,
-    Judges,
     KeptFeature,
     KeptGroup,
-    Likeness,
     Recommendation,
-    Spent,
     Substitute,
 )
 from ranksieve.recommendation.claim import Claim
+from ranksieve.recommendation.evidence import Alone, Evidence, Judges, Likeness, Spent
 from ranksieve.study.first_fold import FeatureDensities, FirstFold
 from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run, StudyResult
 from tests.report.browser import HOSTILE

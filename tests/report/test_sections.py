@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ranksieve import RankingData
-from ranksieve.recommendation.answer import Judges
+from ranksieve.recommendation.evidence import Judges
 from ranksieve.report import report_of, sections
 from ranksieve.report.formats.terminal import show_report
 from ranksieve.report.inspection import inspection_report

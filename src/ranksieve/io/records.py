@@ -325,3 +325,10 @@ def get_numbers(record: Mapping[str, Any], key: str, *shape: int | None) -> np.n
         wanted = " x ".join("any" if length is None else str(length) for length in shape)
         raise DataError(f"{key!r} should be {wanted} finite numbers, not {record.get(key)!r:.40}")
     return values
+
+
+def to_json(value: Any) -> dict[str, Any]:
+    """Convert a record to JSON values; numbers that are not finite become None."""
+    text = json.dumps(msgspec.to_builtins(value, str_keys=True))  # as ASCII: names may be no UTF-8
+    record: dict[str, Any] = json.loads(text, parse_constant=lambda _: None)
+    return record

@@ -3,7 +3,6 @@
 from ranksieve.recommendation.answer import (
     CurvePoint,
     DroppedFeature,
-    Evidence,
     KeptFeature,
     Offer,
     Recommendation,
@@ -21,6 +20,7 @@ from ranksieve.recommendation.checked import (
 from ranksieve.recommendation.checking import check
 from ranksieve.recommendation.claim import Claim
 from ranksieve.recommendation.directory import load_recommendation
+from ranksieve.recommendation.evidence import Evidence
 from ranksieve.recommendation.procedure import recommend
 
 __all__ = [

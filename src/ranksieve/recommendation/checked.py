@@ -20,9 +20,10 @@ from ranksieve.io.records import (
     convert_record,
     locate_errors,
     read_record,
+    to_json,
     write_text,
 )
-from ranksieve.recommendation.answer import restore_infinities, to_json
+from ranksieve.recommendation.answer import restore_infinities
 from ranksieve.recommendation.claim import (
     Claim,
     change_in_words,

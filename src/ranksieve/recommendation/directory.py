@@ -31,7 +31,8 @@ from ranksieve.io.records import (
     write_text,
 )
 from ranksieve.io.selection import Selection, write_selection
-from ranksieve.recommendation.answer import Evidence, Recommendation
+from ranksieve.recommendation.answer import Recommendation
+from ranksieve.recommendation.evidence import Evidence
 
 EVIDENCE, SELECTION = "evidence.json", "selection.json"
 LEDGER = "recommendation.jsonl"

@@ -13,15 +13,14 @@ from ranksieve.data.encoding import encode_categories
 from ranksieve.experiments import Runner, gather
 from ranksieve.metrics import parse_measure
 from ranksieve.recommendation.answer import (
-    Alone,
     DroppedFeature,
     DroppedGroup,
     KeptFeature,
     KeptGroup,
-    Likeness,
     Reference,
     Substitute,
 )
+from ranksieve.recommendation.evidence import Alone, Likeness
 from ranksieve.recommendation.task import Task
 from ranksieve.significance.samples import Sample
 from ranksieve.sums.drift import describe_values

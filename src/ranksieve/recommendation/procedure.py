@@ -41,17 +41,11 @@ from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.progress import progress_bar
 from ranksieve.rankers.loading import check_loadable
 from ranksieve.rankers.registry import RANKERS
-from ranksieve.recommendation.answer import (
-    CurvePoint,
-    Evidence,
-    Judges,
-    KeptFeature,
-    Recommendation,
-    Spent,
-)
+from ranksieve.recommendation.answer import CurvePoint, KeptFeature, Recommendation
 from ranksieve.recommendation.claim import Claim
 from ranksieve.recommendation.crossfit import Curve, assemble, cross_fit
 from ranksieve.recommendation.directory import FILES, LEDGER, write_answer
+from ranksieve.recommendation.evidence import Evidence, Judges, Spent
 from ranksieve.recommendation.facts import (
     FeatureFacts,
     cells_without,

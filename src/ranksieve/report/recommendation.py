@@ -10,14 +10,9 @@ from math import inf, isfinite
 
 import numpy as np
 
-from ranksieve.recommendation.answer import (
-    OFFERED_MARGINS,
-    Evidence,
-    KeptFeature,
-    KeptGroup,
-    Recommendation,
-)
+from ranksieve.recommendation.answer import OFFERED_MARGINS, KeptFeature, KeptGroup, Recommendation
 from ranksieve.recommendation.claim import Claim, confidence, loss_in_words, percent
+from ranksieve.recommendation.evidence import Evidence
 from ranksieve.report.charts.colors import COST, GAIN, KEPT, LOSS, OTHER
 from ranksieve.report.charts.curves import Bar, draw_bars, draw_gains
 from ranksieve.report.charts.matrices import Taken, draw_selections

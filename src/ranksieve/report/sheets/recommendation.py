@@ -12,18 +12,16 @@ from typing import Any, NamedTuple
 from ranksieve.costs import cost_heading
 from ranksieve.recommendation.answer import (
     OFFERED_MARGINS,
-    Alone,
     CurvePoint,
     DroppedFeature,
     DroppedGroup,
-    Evidence,
     KeptFeature,
     KeptGroup,
     Recommendation,
-    Spent,
     cheapest_within,
 )
 from ranksieve.recommendation.claim import confidence, percent
+from ranksieve.recommendation.evidence import Alone, Evidence, Spent
 from ranksieve.report.sheets.sheet import (
     Column,
     Entry,
