@@ -246,7 +246,9 @@ def groups_sheet(answer: Recommendation) -> Sheet:
         ),
     }
     notes = ["saves: the cost of the group, and those of its features that are kept."]
+    title = "What leaving out a whole group would save"
     if any(group.loss is not None for group in answer.kept_groups):
+        title += " and lose"
         fields[Column("loss", "loses", importance=4)] = lambda group: _percent(group.loss)
         fields[Column("interval", align="left", importance=3)] = _interval
         notes.append(
@@ -257,7 +259,6 @@ def groups_sheet(answer: Recommendation) -> Sheet:
     fields[text_column("names", importance=0)] = lambda group: Entry(
         ", ".join(names[feature] for feature in group.features)
     )
-    title = "What leaving out a whole group would save and lose"
     return Sheet.of_items("groups", title, "", fields, [answer.kept_groups], notes)
 
 
