@@ -120,14 +120,12 @@ def test_recommend_warns_of_drift(split):
 
 
 @pytest.mark.slow
-UNITS = [["bm25_body"], ["lm_dir_body"], ["embedding_cosine"]]
-
-
 def test_the_log_of_the_demo_does_not_drift_until_units_change(tmp_path):
     files = write_demo_table(tmp_path)
     ignore = Columns(ignore=["query_text", "shown_at", "device", "page_class"])
     parts = [pl.read_parquet(path) for path in (files.log, files.later, files.changed)]
-    for later, expected in ((1, []), (2, UNITS)):
+    units = [["bm25_body"], ["lm_dir_body"], ["embedding_cosine"]]
+    for later, expected in ((1, []), (2, units)):
         frame = pl.concat([parts[0], parts[later]])
         data = RankingData.from_frame(frame, ignore)
         found = inspect(data, times=times_of(data, frame), progress=False).suspicions
