@@ -49,6 +49,13 @@ def test_formats_and_files(checks, tmp_path):
     printed, written = json.loads(text), json.loads((tmp_path / "few.json").read_text())
     assert (status, printed["exit_status"]) == (2, 2)
     assert written == printed
+    assert checks("few", "--out", tmp_path / "few.json")[0] == 2  # a check may be replaced
+    for name in ("notes.json", "notes.txt"):
+        (tmp_path / name).write_text("{}")
+        status, text, errors = checks("few", "--out", tmp_path / name)
+        assert (status, text) == (2, "")
+        assert f"{name}: not the result of a check" in " ".join(errors.split())
+        assert (tmp_path / name).read_text() == "{}"
     status, text, _ = checks("changed", "--format", "openmetrics", "--out", tmp_path)
     assert 'ranksieve_check_state{recommendation="log.parquet",state="broken"} 1.0\n' in text
     assert text.endswith("\n# EOF\n")
@@ -59,8 +66,7 @@ def test_formats_and_files(checks, tmp_path):
 
 
 def test_a_page_of_checks(run, checks, tmp_path):
-    place = tmp_path / "checks"
-    place.mkdir()
+    place = tmp_path / "checks"  # which is made
     checks("changed", "--out", place)
     status, text, _ = run("report", place)
     assert status == 0

@@ -164,8 +164,9 @@ def recommend(
         "textfile collector of Prometheus.",
         "--format",
     ),
-    out="FILE: Also write the result to this file of JSON, or to a directory, under a name with "
-    "the time; report shows all results of a directory on one page. Default: write no file.",
+    out="PATH: Also write the result: to a file if the name ends in .json, else to a directory, "
+    "which is made, under a name with the time; report shows all results of a directory on one "
+    "page. Default: write no file.",
 )
 def check(
     directory: Path,
@@ -183,14 +184,14 @@ def check(
     """
     import json
 
-    from ranksieve.io.files import check_replaceable
     from ranksieve.recommendation import check as run
+    from ranksieve.recommendation.checked import prepare_place
     from ranksieve.report.formats.openmetrics import to_openmetrics
     from ranksieve.report.formats.terminal import show_check
     from ranksieve.report.sheets.checks import check_sheets
 
-    if out is not None and not out.is_dir():
-        check_replaceable(out, data)
+    if out is not None:
+        prepare_place(out, data)
     result = run(directory, data, level=level, **reading.read_options)
     if out is not None:
         result.write(out / result.file_name if out.is_dir() else out)

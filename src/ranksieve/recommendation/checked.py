@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf
@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from ranksieve.data import DataError
 from ranksieve.frames import Library, make_frame
+from ranksieve.io.files import check_replaceable, make_directory
 from ranksieve.io.model import TrainedOn
 from ranksieve.io.records import (
     check_signed,
@@ -346,6 +347,19 @@ class Check(Reported):
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the record to a file of JSON."""
         write_text(json.dumps(self.to_record(), indent=2, allow_nan=False) + "\n", Path(path))
+
+
+def prepare_place(out: Path, inputs: Iterable[Path] = ()) -> None:
+    """Get ready to write a check to a file ``*.json``, or to a directory, which is made.
+
+    Raises a DataError if a file of something else would be lost.
+    """
+    if out.suffix.lower() != ".json" and not (out.exists() and not out.is_dir()):
+        make_directory(out)
+    elif not out.is_dir():
+        check_replaceable(out, inputs)
+        if out.is_file():
+            load_check(out)
 
 
 def load_check(path: str | os.PathLike[str]) -> Check:
