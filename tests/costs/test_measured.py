@@ -84,6 +84,11 @@ def test_costs_are_not_negative():
     ("change", "groups", "message"),
     [
         (lambda log: log.assign(d=1), {}, "computed in every request alike: d. Leave"),
+        (
+            lambda log: log.assign(d=1, c=log["a"]),
+            {},
+            "computed in every request alike: d; always computed together: a, c. Leave",
+        ),
         (lambda log: log.assign(c=0, d=0), {}, "computed in no request: c, d. Leave"),
         (
             lambda log: log.assign(d=[1] * 3 + [0] * 397),

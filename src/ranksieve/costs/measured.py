@@ -239,9 +239,11 @@ class _Design(NamedTuple):
                 f"{place}: {quantity(n, 'request')} cannot tell {quantity(p, 'cost')} apart: at "
                 f"least {p + 1 + _FEWEST} are needed"
             )
-        problems = [*_constant(self.columns, self.names)]
-        if not problems:
-            problems = [*_dependent(self.columns, self.names)]
+        problems = _constant(self.columns, self.names)
+        varying = np.flatnonzero(np.ptp(self.columns, axis=0)).tolist()
+        if varying:
+            names = [self.names[place] for place in varying]
+            problems += _dependent(self.columns[:, varying], names)
         if problems:
             raise DataError(
                 f"{place}: these costs cannot be told apart: {'; '.join(problems)}. Leave out each "
