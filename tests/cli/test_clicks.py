@@ -2,12 +2,12 @@
 
 import doctest
 import os
-import re
-import shlex
 from pathlib import Path
 
 import polars as pl
 import pytest
+
+from tests.console_blocks import execute, is_like, read_blocks
 
 PAGE = Path(__file__).parents[2] / "docs" / "clicks.md"
 
@@ -27,24 +27,16 @@ def here(files, monkeypatch):
     return files
 
 
-def blocks():
-    """Each command of the page, with what it shows: runs of words between lines of dots."""
-    for block in re.findall(r"```console\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
-        command, _, shown = block.partition("\n")
-        runs = [" ".join(run.split()) for run in re.split(r"^\.\.\.$", shown, flags=re.MULTILINE)]
-        yield shlex.split(command)[2:], [run for run in runs if run]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("command", "shown"), list(blocks()))
-def test_the_page_shows_what_commands_print(run, here, tmp_path, command, shown):
-    directory = ["--out", tmp_path / "answer"] if command[0] == "recommend" else []
-    status, output, errors = run(*command, *directory)
-    printed = " ".join(f"{output} {errors}".split())
-    assert shown
-    for words in shown:
-        assert words in printed
-    assert status == (1 if shown[0].startswith("error") else 0)
+def test_the_page_shows_what_commands_print(run, here, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    commands = read_blocks(PAGE.read_text(encoding="utf-8"))
+    assert len(commands) == 3
+    for command in commands:
+        if command.words[1] == "recommend":
+            command.words.extend(["--out", str(tmp_path / str(len(command.words)))])
+        printed = execute(command, run)
+        assert is_like(command.printed, printed), "\n".join([str(command.words), *printed])
 
 
 def test_other_commands_take_weights_and_positions(run, here, tmp_path):
