@@ -703,7 +703,8 @@ class TestOnATerminal:
         lines = self.lines_of(answer, width, capsys, monkeypatch)
         text = " ".join(" ".join(lines).split())
         assert len(lines) < 160  # of 750 rows
-        assert "21 rows left out; tables/kept.csv has them all." in text  # one is a group
+        assert "20 rows left out; tables/kept.csv has them all." in text
+        assert len([line for line in lines if "feature 0 (1" in line]) == 1  # groups stay
         assert "641 rows left out; tables/dropped.csv has them all." in text
         assert sum(line.startswith("feature 6") for line in lines) == 20  # 699 to 680
 

@@ -182,7 +182,9 @@ def _kept_section(answer: Recommendation) -> Section | None:
     )
     sheet = sheets.kept_sheet(answer, alone)
     chart = Chart("kept", " ".join(_about_kept(answer, len(shown), any(texts))), draw)
-    brief = long_list(sheets.kept_sheet(answer), rest="")
+    every = sheets.kept_sheet(answer)
+    of_features = long_list(replace(every, groups=every.groups[:1]), rest="")
+    brief = replace(of_features, groups=[*of_features.groups, *every.groups[1:]])
     sentence = f"{sheets.worth_of_kept(answer)}."
     parts = [Part(sheet, chart, brief=brief)]
     if answer.kept_groups:
