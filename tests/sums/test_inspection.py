@@ -178,3 +178,8 @@ def test_the_demo_is_worth_looking_at():
     assert found.near_duplicates
     useful = set(data.feature_names[truth.direction != 0])
     assert {feature.name for feature in found.best_features[:10]} <= useful
+
+
+def test_single_precision_is_inspected_without_a_warning():
+    data, _ = make_ranking(10, n_informative=2, n_noise=1, random_state=0, dtype="float32")
+    assert inspect(data).n_queries == 10  # a warning would be an error

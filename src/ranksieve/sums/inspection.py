@@ -396,7 +396,7 @@ def _correlation(source: Source, facts: Overview) -> Correlation:
 
 def _factors(facts: Overview) -> np.ndarray | None:
     """Powers of two that bring features to a size whose squares are floats; None if all are."""
-    size = np.fmax(np.abs(facts.low), np.abs(facts.high))
+    size = np.fmax(np.abs(facts.low), np.abs(facts.high)).astype(np.float64)
     is_extreme = (size > _LARGE) | ((size < 1 / _LARGE) & (size > 0))
     exponents = np.where(is_extreme, -np.clip(np.frexp(size)[1], -1000, 1000), 0)
     return np.ldexp(1.0, exponents) if is_extreme.any() else None
