@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
+from scipy.special import rel_entr
 from scipy.stats import gaussian_kde, norm
 
 from ranksieve import RankingData, make_ranking
@@ -300,3 +301,51 @@ class TestSelector:
         np.testing.assert_allclose(
             found.scores_, FSED(3, evaluation=evaluation).fit(data, eval_set=data).scores_
         )
+
+
+class TestReadingOfTheCode:
+    """The score of the authors' program, term by term."""
+
+    @staticmethod
+    def slow(train, held_out, feature):
+        grades, total = np.unique(train.y), 0.0
+        for x in held_out.X[:, feature]:
+            densities = []
+            for grade in grades:
+                values = train.X[train.y == grade, feature]
+                densities.append(norm.pdf(x, values, 1.06 * values.std(ddof=1)).mean())
+            for s in range(len(grades)):
+                for r in range(s):
+                    p, q = densities[r], densities[s]
+                    m = (p + q) / 2
+                    total += (s - r) * (rel_entr(p, m) + rel_entr(q, m)) / 2
+        return total
+
+    # Densities are raised to 1e-12 of the largest one.
+    @pytest.mark.parametrize(("evaluation", "accuracy"), [("exact", 1e-9), ("binned", 1e-3)])
+    def test_equal_to_its_definition(self, evaluation, accuracy):
+        train, _ = make_ranking(20, n_informative=2, n_noise=2, random_state=0)
+        held_out, _ = make_ranking(12, n_informative=2, n_noise=2, random_state=1)
+        assert len(np.unique(train.y)) > 2
+        selector = FSED(4, reading="code", evaluation=evaluation, estimator="pooled")
+        selector.fit(train, eval_set=held_out)
+        expected = [self.slow(train, held_out, feature) for feature in range(train.n_features)]
+        np.testing.assert_allclose(selector.scores_, expected, rtol=accuracy)
+        order = np.argsort(-np.array(expected), kind="stable")[:4]
+        assert selector.selected_.tolist() == order.tolist()
+
+    def test_a_grade_with_one_value_comes_last(self):
+        data, _ = make_ranking(40, n_informative=2, n_redundant=0, n_noise=1, random_state=0)
+        lacking = data.X.copy()
+        lacking[data.y == data.y.max(), 0] = 7.0  # which tells this grade from all others
+        changed = RankingData(lacking, data.y, data.qid)
+        found = FSED(3, reading="code").fit(changed, eval_set=data)
+        assert found.scores_[0] == -1
+        assert found.selected_.tolist()[-1] == 0
+        assert FSED(3).fit(changed, eval_set=data).divergence_[0] > 0  # the text has no such rule
+
+    def test_it_needs_held_out_queries(self):
+        data, _ = make_ranking(1, n_informative=2, n_noise=1, docs_per_query=30, random_state=0)
+        FSED(1).fit(data)
+        with pytest.raises(ValueError, match="reading='code' needs held-out queries"):
+            FSED(1, reading="code").fit(data)

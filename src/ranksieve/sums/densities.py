@@ -27,7 +27,7 @@ MOST_NODES = 2**20  # of one feature's grid; larger grids are replaced by exact 
 MOST_QUADRATURE = 2**14  # nodes of an integral whose densities are exact sums
 BATCH = 2**20  # numbers in the result of a round
 
-Bandwidth = Literal["silverman", "normal"]
+Bandwidth = Literal["silverman", "normal", "spread"]
 
 
 class Part(NamedTuple):
@@ -260,8 +260,9 @@ def bandwidths_of(
 
     ``"silverman"``: :math:`0.9 \min(s, IQR / 1.34)\, M^{-1/5}` for M values of standard deviation
     s; ``"normal"``: :math:`1.06\, s\, M^{-1/5}`. If the interquartile range is 0, s is used alone;
-    if s is 0 as well, 0.9 times that of all classes together. NaN for classes without rows and for
-    constant features. Values count by the weights of their queries, also in M.
+    if s is 0 as well, 0.9 times that of all classes together. ``"spread"``: :math:`1.06\, s`, NaN
+    if s is 0. NaN for classes without rows and for constant features. Values count by the weights
+    of their queries, also in M.
     """
     counts = found.counts[:, None].astype(float)
     if not counts.sum() > 1:
@@ -283,6 +284,8 @@ def bandwidths_of(
             width = np.where(quartiles > 0, np.minimum(spread, quartiles / 1.34), spread)
             factor = 0.9
         bandwidth = np.where(width > 0, factor * width, 0.9 * whole) * counts**-0.2
+        if rule == "spread":
+            bandwidth = 1.06 * spread
     useless = (counts == 0) | (found.low == found.high) | ~(bandwidth > 0)
     return np.where(useless, np.nan, bandwidth)
 

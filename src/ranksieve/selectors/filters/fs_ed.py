@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve._kernels.classes import pairwise_divergence
 from ranksieve.base import Choices, PerFeature, RankSelector
+from ranksieve.data import DataError
 from ranksieve.engine import Source
 from ranksieve.parameters import FeatureCount, Seed, Share
 from ranksieve.registry import Method
@@ -59,6 +60,13 @@ class FSED(ImportanceFilter, HeldOutSelector):
     normalize_divergence : bool
         Whether to divide d by the sum of all b - a, so that d, like s, is at most 1. Otherwise d
         dominates s.
+    reading : {"text", "code"}
+        - ``"text"``: the score of the paper's text, as above.
+        - ``"code"``: that of the authors' program. It has the divergence alone, in other units:
+          :math:`\sum_x \sum_{a < b} (b - a) (\tfrac12 p_a \ln \tfrac{p_a}{m} + \tfrac12 p_b \ln
+          \tfrac{p_b}{m})` over all held-out documents x, with the densities :math:`p_a(x)` and
+          their mean m, and bandwidths :math:`1.06\, s`. A feature that has only one value in some
+          grade comes last. ``estimator``, ``bandwidth`` and ``normalize_divergence`` do not matter.
     validation_fraction : float
         Fraction of the queries to hold out if ``fit`` gets no ``eval_set``.
     random_state : int, RandomState or None
@@ -71,7 +79,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
     selected_ : int array
         Features in descending order of their score.
     scores_ : array of shape (features,)
-        :math:`\psi`.
+        :math:`\psi`; for the reading ``"code"`` d, and -1 for features that come last.
     importance_, divergence_ : arrays of shape (features,)
         s and d.
     bandwidths_ : array of shape (grades, features)
@@ -91,6 +99,9 @@ class FSED(ImportanceFilter, HeldOutSelector):
     a divergence is never negative, counts as 0; a grade without training documents is left out; a
     constant feature has d = 0. With a single query nothing is held out, and divergences are
     integrated numerically.
+
+    The reading ``"code"`` follows the program that the authors published in 2014, in which the
+    factor :math:`M^{-1/5}` of the bandwidth is lost to an integer division.
 
     Missing values are refused: fill them in first (:class:`ranksieve.Missing`). Scale features
     whose ranges differ between queries (:class:`ranksieve.preprocessing.QueryMinMaxScaler`).
@@ -121,27 +132,36 @@ class FSED(ImportanceFilter, HeldOutSelector):
     bandwidth: Literal["silverman", "normal"] = "silverman"
     evaluation: Literal["auto", "exact", "binned"] = "auto"
     normalize_divergence: bool = False
+    reading: Literal["text", "code"] = "text"
     validation_fraction: Share = 0.25
     random_state: Seed = 0
 
     def _choose(self, source: Source, choices: Choices, vali: Source | None = None) -> list[int]:
         train, held_out = self._parts(source, vali)
         self.grades_ = grades_of(source, *([] if held_out is None else [held_out.source]))
+        is_text = self.reading == "text"
+        estimator = self.estimator if is_text else "summed"
+        if estimator == "summed" and held_out is None:
+            raise DataError("reading='code' needs held-out queries: pass an eval_set")
         divergence, self.bandwidths_ = map_densities(
-            partial(expected_divergence, estimator=self.estimator),
+            partial(expected_divergence, estimator=estimator),
             train,
             held_out,
             self.grades_,
-            bandwidth=self.bandwidth,
+            bandwidth=self.bandwidth if is_text else "spread",
             evaluation=self.evaluation,
-            integral=self.estimator == "integral",
+            integral=estimator == "integral",
         )
         self.divergence_ = np.nan_to_num(divergence, nan=0.0)
-        if self.normalize_divergence:
+        if is_text and self.normalize_divergence:
             levels = np.arange(len(self.grades_))
             self.divergence_ /= np.triu(levels - levels[:, None]).sum()
         quality = self._quality(source, choices, train.queries)
         self.scores_ = quality.values + self.divergence_
+        if not is_text:
+            trained = np.isfinite(self.bandwidths_).any(axis=1)  # grades with training documents
+            is_last = np.isnan(self.bandwidths_[trained]).any(axis=0)
+            self.scores_ = np.where(is_last, -1.0, self.divergence_)
         return self._record_path(best_first(choices, quality.varies, self.scores_))
 
     def _parts(self, source: Source, vali: Source | None) -> tuple[Part, Part | None]:
@@ -158,7 +178,10 @@ class FSED(ImportanceFilter, HeldOutSelector):
 
 
 def expected_divergence(densities: Densities, estimator: str = "monte_carlo") -> float:
-    """Sum, over pairs of grades, of their difference times their divergence in bits."""
+    """Sum, over pairs of grades, of their difference times their divergence.
+
+    It is in bits, or for the estimator ``"summed"`` the sum of pointwise divergences in nats.
+    """
     known = np.isfinite(densities.values[:, 0])
     density, held_out = densities.values[known], densities.held_out[known]
     density = np.maximum(density, _SMALLEST_DENSITY * density.max(initial=0.0))
@@ -167,6 +190,9 @@ def expected_divergence(densities: Densities, estimator: str = "monte_carlo") ->
         everywhere = densities.held_out.sum(axis=0)
         density = density / (density @ everywhere)[:, None]
         divergence = pairwise_divergence(density, density * everywhere)
+    elif estimator == "summed":  # neither densities nor documents are counted by shares
+        everywhere = densities.held_out.sum(axis=0)
+        divergence = np.log(2) * pairwise_divergence(density, density * everywhere)
     elif estimator == "integral" or without.all():
         divergence = pairwise_divergence(density, density * densities.quadrature)
     else:
