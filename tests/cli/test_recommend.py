@@ -205,3 +205,9 @@ def test_the_page_is_written_and_can_be_written_again(runs, files, tmp_path):
     again = runs("report", out)
     assert again == text
     assert (out / "report.html").read_text() == page
+
+
+def test_features_with_commas_can_be_included(runs, files):
+    command = ["select", files / "named.parquet", "--method", "top", "-k", 3, "--format", "json"]
+    found = json.loads(runs(*command, "--include", 'plain, "a,b"', "--exclude", "$x$"))
+    assert [feature["name"] for feature in found["features"]][:2] == ["plain", "a,b"]

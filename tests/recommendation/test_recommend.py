@@ -456,6 +456,18 @@ def test_a_ranker_without_missing_values_is_refused_first(data, tmp_path):
     assert recommend(gappy, missing="query-median", **how).settings["missing"] == "query-median"
 
 
+@pytest.mark.parametrize(
+    ("labels", "queries", "message"),
+    [(0, None, "all documents of each query have equal labels"), (None, 1, "no query has two")],
+)
+def test_data_that_tells_nothing_is_refused_first(data, tmp_path, labels, queries, message):
+    y = data.y if labels is None else np.full(data.n_rows, labels)
+    qid = data.qid if queries is None else np.arange(data.n_rows)
+    with pytest.raises(DataError, match=f"^{message}"):
+        recommend(RankingData(data.X, y, qid), **ONE | {"out": tmp_path / "out"})
+    assert not (tmp_path / "out").exists()
+
+
 def test_missing_values_are_kept_for_trees(data):
     trees = ONE | {"ranker": LambdaMART(n_estimators=3, min_child_samples=3)}
     kept = recommend(with_gaps(data), **trees)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ranksieve.data.columns import Columns, ColumnsError
 
-_NAME = re.compile(r'"((?:[^"]|"")*)"(?:,|\Z)|([^,]*)(?:,|\Z)')
+_NAME = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|\Z)|([^,]*)(?:,|\Z)')
 _ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\\": r"\\", "'": r"\'"}
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ranksieve.cli.columns import split_names
 from ranksieve.text import on_one_line
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def constraint_parameters(
 ) -> dict[str, Any]:
     """Parameters of a selector that constrain its features; only those that are given.
 
-    Features are separated by commas.
+    Features are separated by commas; names with commas are in quotation marks.
     """
     from ranksieve.io.small_tables import read_groups
 
@@ -64,7 +65,7 @@ def read_costs(
 
 
 def _names(lists: list[str] | None) -> list[str]:
-    return [name.strip() for names in lists or [] for name in names.split(",") if name.strip()]
+    return [name.strip() for name in split_names(lists) if name.strip()]
 
 
 def allow_own_code(*texts: str | None) -> None:

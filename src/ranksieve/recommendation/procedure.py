@@ -63,6 +63,7 @@ from ranksieve.recommendation.queries import Queries, divide, set_apart
 from ranksieve.recommendation.task import Task, check_request, default_selectors
 from ranksieve.study.plan import Plan, find_method
 from ranksieve.study.study import title_of_data
+from ranksieve.sums.checks import check_labels_differ
 from ranksieve.sums.similarity import Similarity
 from ranksieve.text import quantity
 
@@ -217,6 +218,7 @@ def recommend(
         where = plan, queries, margin, budget, level, costs
         task = Task(*where, cost_unit=cost_unit or columns.cost_unit, uses_default=uses_default)
         task.notes += left_out
+        check_labels_differ(queries.whole)
         _check_missing(task, others)
         task.check_of_rows(others)
         task.tell_suspicions()
