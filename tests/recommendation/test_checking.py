@@ -12,7 +12,7 @@ import pytest
 from prometheus_client import parser as text_format
 from prometheus_client.openmetrics import parser as openmetrics
 
-from ranksieve import DataError, RankingData, recommend
+from ranksieve import DataError, RankingData, make_ranking, recommend
 from ranksieve.io.records import checksum_of
 from ranksieve.recommendation import check, load_check, load_checks
 from ranksieve.recommendation.checked import Check, Drift
@@ -305,3 +305,24 @@ def test_frame_and_figures(demo_checks):
     assert sorted(frame.feature[frame.is_notable]) == CHANGED
     assert frame.median_now[frame.feature == "embedding_cosine"].item() > 1
     assert "embedding_cosine" in found.plot().svg
+
+
+def test_queries_that_tell_nothing_cannot_be_judged(tmp_path):
+    data, _ = make_ranking(80, n_informative=1, n_redundant=0, n_noise=1, noise=0.1)
+    recommend(data, "rankrls", margin=0.05, details=False, out=tmp_path)
+    other, _ = make_ranking(60, n_informative=1, n_redundant=0, n_noise=1, random_state=1)
+    found = check(tmp_path, RankingData(other.X, np.zeros(other.n_rows), other.qid))
+    assert (found.exit_status, found.helpful) == (2, [])
+    assert found.sentence.startswith("Cannot be judged: ")
+    assert found.sentence.endswith("no query has a relevant document.")
+    alone = check(tmp_path, RankingData(other.X, other.y, np.arange(other.n_rows)))
+    assert alone.helpful == []
+
+
+def test_one_feature_loses(tmp_path):
+    data, _ = make_ranking(400, n_informative=1, n_redundant=0, n_noise=1, noise=0.1)
+    old, new = data.take_queries(range(100)), data.take_queries(range(100, 400))
+    recommend(old, "rankrls", margin=0.05, details=False, out=tmp_path)
+    found = check(tmp_path, new)
+    assert found.n_kept == 1
+    assert found.sentence.startswith("Holds: the 1 kept feature loses less than")

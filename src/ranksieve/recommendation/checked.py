@@ -190,20 +190,22 @@ class Check(Reported):
         if self.state == "undecided":
             return f"{state}: {self.reason}."
         claim, queries = self.claim, quantity(self.claim.n_queries, "query", "queries")
+        ending = "s" if self.n_kept == 1 else ""
         kept = quantity(self.n_kept, "kept feature")
+        lose = f"{kept} lose{ending}"
         change = change_in_words(claim.change)
         sure = f"{claim.measure} with {confidence(claim.level)} confidence"
         cost = self.cost
         if self.state == "broken" and cost is not None and cost.is_shown:
             have = "has" if len(cost.features) == 1 else "have"
             return (
-                f"{state}: {list_names(cost.features, _NAMED)} {have} changed, and the {kept} lose "
+                f"{state}: {list_names(cost.features, _NAMED)} {have} changed, and the {lose} "
                 f"more than the margin of {percent(claim.margin)} of {sure} by it "
                 f"({change_in_words(cost.change)} on average, {queries})."
             )
         if self.state == "broken":
             return (
-                f"{state}: the {kept} lose more than the margin of {percent(claim.margin)} of "
+                f"{state}: the {lose} more than the margin of {percent(claim.margin)} of "
                 f"{sure} ({change} on average, "
                 f"at least {loss_in_words(self.most)} lost, {queries})."
             )
@@ -211,13 +213,13 @@ class Check(Reported):
             return f"{state}: {claim.sentence[0].lower()}{claim.sentence[1:]}"
         if claim.is_shown:
             return (
-                f"{state}: the {kept} lose less than the margin of {percent(claim.margin)} of "
+                f"{state}: the {lose} less than the margin of {percent(claim.margin)} of "
                 f"{sure} ({change} on average, "
                 f"{queries})."
             )
         return (
-            f"{state}: the {kept} change {claim.measure} by {change} on average, within the margin "
-            f"of {percent(claim.margin)}, and {queries} are enough to find a loss of "
+            f"{state}: the {kept} change{ending} {claim.measure} by {change} on average, within "
+            f"the margin of {percent(claim.margin)}, and {queries} are enough to find a loss of "
             f"{percent(2 * claim.margin)}."
         )
 

@@ -20,6 +20,7 @@ from ranksieve.data.missing import Missing
 from ranksieve.data.ranking_data import OF_ROWS, fingerprint
 from ranksieve.data.remembered import RememberedColumns
 from ranksieve.datasets.opening import has_columns, read_whole
+from ranksieve.engine import engine_of
 from ranksieve.experiments import query_values
 from ranksieve.io.model import MODEL, MODEL_OF_ALL
 from ranksieve.preprocessing import scaled_within_queries
@@ -33,6 +34,7 @@ from ranksieve.recommendation.facts import rank_in_directions
 from ranksieve.recommendation.verdict import add_drift, judge, judge_drift
 from ranksieve.selectors import GreedyRankRLS
 from ranksieve.significance.claims import check_margin
+from ranksieve.sums.checks import count_queries
 from ranksieve.sums.chunks import FeatureColumns
 from ranksieve.sums.drift import ValueDrift, drift_of_values, undo_drift
 
@@ -266,7 +268,8 @@ def _helpful(
     data: RankingData, names: Sequence[str], kept: Sequence[int], excluded: Sequence[str]
 ) -> list[Helpful]:
     """Return the features that greedy RankRLS adds to the kept ones, as long as they help."""
-    if data.lacks_numbers or data.n_queries < 2:
+    _, _, n_counted = engine_of(data).sum(count_queries)
+    if data.lacks_numbers or data.n_queries < 2 or not n_counted:
         return []
     columns = [str(name) for name in data.feature_names]
     start = [columns.index(names[feature]) for feature in kept]
